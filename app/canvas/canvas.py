@@ -104,15 +104,15 @@ class Canvas(QWidget):
 
     # Display
 
-    def set_patch(self, patch: Patch | None) -> None:
-        """Show a patch; None shows an empty canvas."""
+    def set_patch(self, patch: Patch | None, level: str = "") -> None:
+        """Show a patch: the inside of the group `level`, or what is outside all groups. None shows an empty canvas."""
         self._mirror.stop()
         self.search.popup.close_search()
         self.view.cancel_drag()
         self._display.clear()
         self.path.set_patch(patch)
         self.patch = self.edits.patch = self.connecting.patch = patch or Patch()
-        self._mirror = Mirror(self.patch, self.scene, self.view.cancel_drag)
+        self._mirror = Mirror(self.patch, self.scene, self.view.cancel_drag, level)
         self._pass_on_selection()
         self.view.viewport().update()
 
@@ -163,7 +163,7 @@ class Canvas(QWidget):
 
     def go_to(self, node: str) -> None:
         """Select a node, if it exists, and bring it into view."""
-        if node in self.patch.nodes:
+        if node in self.scene.nodes:
             self.select([node])
             self.fit_selection()
             self.setFocus()
@@ -304,12 +304,12 @@ class Canvas(QWidget):
     def check_values(self) -> None:
         """Ask what to check in the elements of the selected connection."""
         if (connection := self.checkable) is not None:
-            SentinelForm(self.patch, connection.source, self).open()
+            SentinelForm(self.patch, self.patch.check_sentinel(connection), self).open()
 
     def remove_check(self) -> None:
         """Stop checking the elements of the selected connection."""
         connection = self.checkable
-        if connection is not None and connection.source in self.patch.sentinels:
+        if connection is not None and self.patch.sentinel_of(connection.source) is not None:
             self.patch.remove_sentinel(connection)
 
     def _insert_at_pointer(self, connection: Connection) -> None:

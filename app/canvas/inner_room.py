@@ -1,15 +1,16 @@
-"""`InnerRoom`: decides what the canvas shows, the session's patch or the patch inside one of its blocks."""
+"""`InnerRoom`: decides what the canvas shows, the session's patch, one of its groups, or the patch inside a block."""
 
 from collections.abc import Callable
 from typing import cast
 
-from PySide6.QtCore import QMargins, QObject, QPointF, Qt, QTimer, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton
+from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 
+from app.canvas.breadcrumb import Breadcrumb
 from app.canvas.canvas import Canvas
 from app.documents.bridge import Bridge
 from app.documents.session import Session
 from app.qt.beside import Run
+from app.view_models.groups import GroupReports
 from app.view_models.ops.report import op_report
 from engine.diagnostics import PatchError
 from engine.figures import plural
@@ -25,9 +26,10 @@ Shelve = Callable[[Callable[[Patch], object]], None]
 
 
 class InnerRoom(QObject):
-    """Shows the session's patch, or the patch inside a block instead, and goes to nodes of both.
+    """Shows the session's patch, one of its groups, or the patch inside a block, and goes to nodes of all these.
 
-    Edits of an inner patch are edits of the patch around it, which has the undo history.
+    A group's *level* is what it has inside; the level "" is what is outside all groups. Edits of an inner patch are
+    edits of the patch around it, which has the undo history.
     """
 
     #: The canvas now shows something else: a patch or None, and a replacement for its `shelve` (or None).
@@ -45,7 +47,7 @@ class InnerRoom(QObject):
         super().__init__(parent)
         self._canvas, self._session, self._beside, self._name = canvas, session, beside, name
         self.breadcrumb = Breadcrumb()
-        self.breadcrumb.left.connect(self.leave)
+        self.breadcrumb.chosen.connect(self.return_to)
         self.reported.connect(canvas.show_report)
         canvas.escaped.connect(self.leave)
         canvas.node_activated.connect(self.open)
@@ -58,11 +60,19 @@ class InnerRoom(QObject):
         bridge.report.connect(self.show_report)
         self._editing: InnerEditing | None = None
         self._stop: list[Callable[[], None]] = []
-        self._view: tuple[float, QPointF] = 1.0, QPointF()
+        #: The group whose inside is shown, or around the open block; "" outside all groups.
+        self.level = ""
+        #: The views of the levels around, by group, and of the level around the open block.
+        self._views: dict[str, tuple[float, QPointF]] = {}
+        self._groups = GroupReports()
+        self._last_report: FrameReport | None = None
         self._recent: list[str] = []
         self._has_errors = False
+        self._unfollow: Callable[[], None] = lambda: None
+        #: The groups around the shown one.
+        self._around: list[str] = []
         #: The engine's report about the open block; below, about its patch.
-        self._around: NodeReport | None = None
+        self._block_report: NodeReport | None = None
         self._statistics = EngineStatistics("")
         #: The state of the open inner patch.
         self.report: FrameReport | None = None
@@ -85,12 +95,25 @@ class InnerRoom(QObject):
     def set_patch(self, patch: Patch | None) -> None:
         """Show another patch of the session, or none."""
         self._forget()
+        self._unfollow()
+        self.level, self._last_report = "", None
+        self._views.clear()
         self._show(patch)
+        self._name_it()
+        self._unfollow = (
+            patch.subscribe(lambda change: None, self._follow_groups) if patch is not None else lambda: None
+        )
 
     def open(self, node: str) -> None:
-        """Open the patch inside a block of the shown patch, if there is one."""
+        """Open a group of the shown patch, or the patch inside a block; from the ends of a group, leave it."""
         patch = self._session.patch
-        if patch is not None and not self.is_open and inner_kind(patch, node) is not None:
+        if patch is None or self.is_open or node not in patch.nodes:
+            return
+        if patch.is_group(node):
+            self._show_level(node, fits=True)
+        elif patch.is_end(node):
+            self.leave()
+        elif inner_kind(patch, node) is not None:
             self.enter(patch, node)
 
     def go_to(self, place: str) -> None:
@@ -98,15 +121,18 @@ class InnerRoom(QObject):
         patch, (node, _, op) = self._session.patch, place.partition("/")
         if patch is None or node not in patch.nodes:
             return
-        if not op:
-            self.leave()
-        elif self.node != node:
+        if self._editing is not None and (not op or self.node != node):
+            self._close()
+        level = patch.group_of(node)
+        if self.level != level:
+            self._show_level(level)
+        if op and self.node != node:
             self.enter(patch, node)
         self._canvas.go_to(op or node)
 
     def select(self, node: str) -> None:
         """Select a node of the patch while the canvas shows the patch."""
-        if not self.is_open and node in self._canvas.patch.nodes:
+        if not self.is_open and node in self._canvas.scene.nodes:
             self._canvas.select([node])
 
     def select_op(self, op: str) -> None:
@@ -118,14 +144,13 @@ class InnerRoom(QObject):
     def enter(self, patch: Patch, node: str) -> None:
         """Show the patch inside a block."""
         if self._editing is not None:
-            self.leave()
+            self._close()
         try:
             self._editing = editing = InnerEditing(patch, node, self._lose)
         except PatchError as problem:
             self.refused.emit(f"The patch inside {patch.title(node)} can't be shown: {problem}")
             return
-        view = self._canvas.view
-        self._view = view.zoom, view.mapToScene(view.viewport().rect().center())
+        self._remember_view()
         self._swap_recent()
         self._show(editing.patch, editing.shelve)
         self._stop = [  # subscribed after the canvas, which must show a node before its state
@@ -136,7 +161,6 @@ class InnerRoom(QObject):
         # Describe all blocks once in advance, to know which of them a chain may have before a person searches for one.
         self._beside("Searching the blocks …", editing.patch.catalogue.all, lambda: None)
         self._name_it()
-        self.breadcrumb.show()
         self._show_state()
         QTimer.singleShot(0, self._canvas.fit)  # the canvas gets its size only from the layout
 
@@ -145,30 +169,101 @@ class InnerRoom(QObject):
 
         While a block is open, show only the report of its parts, such as a network's layers.
         """
+        self._last_report = report
         if self._editing is None:
-            self.reported.emit(report)
+            patch = self._session.patch
+            self.reported.emit(self._groups.add_to(patch, report) if patch is not None else report)
             return
         if self.report is None:
             return
         around = report.nodes.get(self._editing.node)
-        if around != self._around or report.statistics.profiling is not self.report.statistics.profiling:
-            self._around, self._statistics = around, report.statistics
+        if around != self._block_report or report.statistics.profiling is not self.report.statistics.profiling:
+            self._block_report, self._statistics = around, report.statistics
             self._show_parts(self._editing.patch)
 
     def leave(self) -> None:
-        """Return to the patch and its previous view."""
-        if self._editing is None:
-            return
-        editing = self._editing
+        """Return from an open block to the level around it, or from a group to the level around the group."""
+        patch = self._session.patch
+        if self._editing is not None:
+            node = self._editing.node
+            self._close()
+            if node in self._canvas.scene.nodes:
+                self._canvas.select([node])
+            self.changed.emit()
+        elif patch is not None and self.level in patch.nodes:
+            left = self.level
+            self._show_level(patch.group_of(left))
+            self._canvas.select([left])
+
+    def return_to(self, number: int) -> None:
+        """Return to the level of this number in the way that the breadcrumb shows."""
+        way = self._way()
+        inner = self.node
+        if self._editing is not None:
+            self._close()
+            self.changed.emit()
+        left = way[number + 1] if number + 1 < len(way) else inner
+        if self.level != way[number]:
+            self._show_level(way[number])
+        self._canvas.select([left] if left is not None else [])
+
+    def _close(self) -> None:
+        """Close the open block, and show the level around it again."""
+        assert self._editing is not None
+        outer = self._editing.outer
         self._forget()
-        self._show(editing.outer)
+        self.level = self._present_level(outer)
+        self._show(outer)
+        self._name_it()
         self._canvas.setFocus()
-        zoom, centre = self._view
+        self._restore_view()
+
+    def _way(self) -> list[str]:
+        """Return the levels from the outside of all groups to the shown one."""
+        patch = self._session.patch
+        return [
+            "",
+            *(patch.groups_around(self.level) if patch is not None and self.level else ()),
+            *filter(None, [self.level]),
+        ]
+
+    def _show_level(self, level: str, *, fits: bool = False) -> None:
+        """Show the inside of a group, or what is outside all groups, as it was shown before."""
+        self._remember_view()
+        self.level = level
+        self._show(self._session.patch)
+        self._name_it()
+        self._canvas.setFocus()
+        if level in self._views and not fits:
+            self._restore_view()
+        else:
+            QTimer.singleShot(0, self._canvas.fit)  # the canvas gets its size only from the layout
+        if self._last_report is not None:
+            self.show_report(self._last_report)
+        self.changed.emit()
+
+    def _follow_groups(self) -> None:
+        """Go to the next level around that still exists, since an edit or undo has removed the shown group."""
+        patch = self._session.patch
+        if patch is None or self.is_open:
+            return
+        if (level := self._present_level(patch)) != self.level:
+            self._show_level(level)
+        self._name_it()
+
+    def _present_level(self, patch: Patch) -> str:
+        """Return the shown group, or if it is gone, the next one around it that is still there."""
+        levels = (self.level, *reversed(self._around))
+        return next((level for level in levels if level in patch.nodes and patch.is_group(level)), "")
+
+    def _remember_view(self) -> None:
+        view = self._canvas.view
+        self._views[self.level] = view.zoom, view.mapToScene(view.viewport().rect().center())
+
+    def _restore_view(self) -> None:
+        zoom, centre = self._views.get(self.level, (1.0, QPointF()))
         self._canvas.view.set_zoom(zoom)
         self._canvas.view.centerOn(centre)
-        if editing.node in editing.outer.nodes:
-            self._canvas.select([editing.node])
-        self.changed.emit()
 
     def _forget(self) -> None:
         """Close the inner patch without showing the patch around it, since another one will be shown."""
@@ -177,8 +272,8 @@ class InnerRoom(QObject):
             self._editing.close()
             for end in self._stop:
                 end()
-            self._editing, self.report, self._has_errors, self._around = None, None, False, None
-            self.breadcrumb.hide()
+            self._editing, self.report, self._has_errors, self._block_report = None, None, False, None
+            self.breadcrumb.show_state("")
             self._swap_recent()
 
     def code(self, patch: Patch, node: str | None) -> tuple[OpGraphSource | None, Callable[[str], str], str]:
@@ -195,7 +290,7 @@ class InnerRoom(QObject):
 
     def _show(self, patch: Patch | None, shelve: Shelve | None = None) -> None:
         self.shown.emit(patch, shelve)
-        self._canvas.set_patch(patch)
+        self._canvas.set_patch(patch, "" if self.is_open else self.level)
 
     def _swap_recent(self) -> None:
         """Swap the lists of recently placed types, since nodes of inner patches and blocks have separate lists."""
@@ -203,8 +298,13 @@ class InnerRoom(QObject):
         search.recent, self._recent = self._recent, search.recent
 
     def _name_it(self) -> None:
-        if self._editing is not None and self._editing.node in self._editing.outer.nodes:
-            self.breadcrumb.show_place(self._name(), self._editing.outer.title(self._editing.node))
+        """Show the way to what the canvas shows."""
+        patch, node = self._session.patch, self.node
+        self._around = self._way()[:-1]
+        places = [place for place in (*self._way()[1:], node) if place is not None and patch and place in patch.nodes]
+        if patch is not None and places:
+            self.breadcrumb.show_place([self._name(), *map(patch.title, places)])
+        self.breadcrumb.setVisible(bool(places))
 
     def _show_state(self) -> None:
         if self._editing is None:
@@ -217,44 +317,10 @@ class InnerRoom(QObject):
         self.changed.emit()
 
     def _show_parts(self, patch: InnerPatch) -> FrameReport:
-        self.report = found = op_report(patch, self._around, self._statistics)
+        self.report = found = op_report(patch, self._block_report, self._statistics)
         self.reported.emit(found)
         return found
 
     def _lose(self, reason: str) -> None:
         self.refused.emit(f"The patch inside the block was closed: {reason}")
         QTimer.singleShot(0, self.leave)
-
-
-class Breadcrumb(QFrame):
-    """The path from the session's patch to an inner one; hidden while the canvas shows the session's patch."""
-
-    #: The person wants to return to the patch.
-    left = Signal()
-
-    def __init__(self) -> None:
-        super().__init__(objectName="breadcrumb")
-        self.patch = QToolButton(autoRaise=True, objectName="breadcrumbPatch")
-        self.patch.setToolTip("Back to the patch (Escape)")
-        self.patch.clicked.connect(self.left)
-        self.kernel = QLabel(objectName="breadcrumbKernel", textFormat=Qt.TextFormat.PlainText)
-        self.state = QLabel(objectName="message", textFormat=Qt.TextFormat.PlainText)
-        row = QHBoxLayout(self, contentsMargins=QMargins(8, 4, 12, 4), spacing=4)
-        row.addWidget(self.patch)
-        row.addWidget(QLabel("›", objectName="faint"))
-        row.addWidget(self.kernel)
-        row.addStretch(1)
-        row.addWidget(self.state)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        self.hide()
-
-    def show_place(self, patch: str, kernel: str) -> None:
-        """Show the names of the patch and of the open block."""
-        self.patch.setText(patch)
-        self.kernel.setText(kernel)
-
-    def show_state(self, text: str, *, is_error: bool = False) -> None:
-        """Show the state of the inner patch."""
-        self.state.setText(text)
-        self.state.setProperty("state", "error" if is_error else "")
-        self.state.style().polish(self.state)

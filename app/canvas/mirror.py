@@ -14,22 +14,33 @@ from engine.patch.inner_patch import InnerPatch
 
 
 class Mirror:
-    """Follows one patch until `stop`. It calls `structure_changed` before nodes, ports or connections come or go."""
+    """Follows one patch until `stop`: the blocks of the group `level`, or those outside all groups.
 
-    def __init__(self, patch: Patch, scene: GraphScene, structure_changed: Callable[[], None]) -> None:
-        self._patch = patch
+    It calls `structure_changed` before nodes, ports or connections come or go.
+    """
+
+    def __init__(self, patch: Patch, scene: GraphScene, structure_changed: Callable[[], None], level: str = "") -> None:
+        self._patch, self._level = patch, level
         self._scene = scene
         self._structure_changed = structure_changed
         self._touched = dict.fromkeys(patch.nodes)  # the nodes that the edit concerns
         self._moved: dict[str, None] = {}  # those that it only moves
+        self._edition, self._is_stopped = -1, False
         scene.empty()
-        scene.regions.patch = patch
+        scene.regions.patch, scene.regions.level = patch, level
         self._settle()
-        self.stop = patch.subscribe(self._follow, self._settle)
+        self._unsubscribe = patch.subscribe(self._follow, self._settle)
+
+    def stop(self) -> None:
+        """Follow the patch no more, even if other listeners of the same edit call this."""
+        self._unsubscribe()
+        self._is_stopped = True
 
     def _follow(self, change: Change) -> None:
         if isinstance(self._patch, InnerPatch):  # an edit may change the types and titles of any node
             self._touch(self._patch.nodes)
+        if isinstance(change, changes.SentinelChanged):
+            self._edition = -1  # it is shown at ports of groups too
         match change:
             case changes.NodeMoved(node) if node in self._scene.nodes:
                 self._moved[node] = None
@@ -52,7 +63,7 @@ class Mirror:
     def _models(self, touched: Iterable[str]) -> dict[str, NodeViewModel]:
         """Return the models of nodes, and of those whose ports look different since their neighbours' ports do."""
         patch, models = self._patch, dict[str, NodeViewModel]()
-        waiting = [node for node in touched if node in patch.nodes]
+        waiting = [node for node in touched if self._shows(node)]
         for node in waiting:
             if node not in models:
                 models[node] = node_view_model(patch, node)
@@ -63,10 +74,17 @@ class Mirror:
 
     def _settle(self) -> None:
         """Show the nodes that the edit concerns, and their connections, as they are in the patch."""
+        if self._is_stopped:
+            return
         patch, scene, touched, moved = self._patch, self._scene, self._touched, self._moved
         self._touched, self._moved = {}, {}
+        if patch.has_groups and patch.groups_edition != self._edition:  # ports of groups follow from blocks elsewhere
+            self._edition = patch.groups_edition
+            touched.update(dict.fromkeys(n for n in patch.nodes if patch.is_group(n) or patch.is_end(n)))
         models = self._models(touched)
         used = (line for line in patch.connections if line.source.node in models or line.target.node in models)
+        if patch.has_groups:  # a file that a person has edited may connect blocks of different groups
+            used = (line for line in used if self._shows(line.source.node) and self._shows(line.target.node))
         wanted = dict.fromkeys(used)  # in the order of the patch
         shown = scene.connections_of(touched)
         gone = [node for node in touched if node in scene.nodes and node not in models]
@@ -85,10 +103,14 @@ class Mirror:
             scene.regions.show(node, region_view_model(patch, node))
         scene.move_nodes({node: QPointF(*patch.nodes[node].position) for node in moved if node in patch.nodes})
         for connection in wanted:
-            scene.show_connection(connection, patch.sentinels.get(connection.source))
+            scene.show_connection(connection, patch.sentinel_of(connection.source))
         scene.regions.touch()
         scene.settle()
         scene.release_selection()
+
+    def _shows(self, node: str) -> bool:
+        """Return whether a node is in the shown group, or outside all groups if none is shown."""
+        return node in self._patch.nodes and self._patch.group_of(node) == self._level
 
 
 def _kinds(model: NodeViewModel) -> list[PortKind]:

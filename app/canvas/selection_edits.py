@@ -10,8 +10,8 @@ from PySide6.QtGui import QGuiApplication
 from app.canvas.drawing.node_layout import node_size
 from app.canvas.drawing.region_layout import MARGIN
 from app.canvas.items.scene import GraphScene
+from app.edits import groups, regions
 from app.edits import nodes as node_edits
-from app.edits import regions
 from app.edits.nodes import STEP, snapped
 from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
@@ -92,6 +92,20 @@ class SelectionEdits(QObject):
             with self._saying_refusals():
                 self._scene.select([regions.wrap(self.patch, nodes, block_type, partial(self._place_beside, area))])
 
+    def group(self) -> None:
+        """Put the selected nodes into a new group, and select it."""
+        nodes = self._scene.selected_nodes()
+        if nodes:
+            with self._saying_refusals():
+                self._scene.select([groups.group(self.patch, nodes)])
+
+    def ungroup(self) -> None:
+        """Dissolve the selected groups, and select what was inside."""
+        nodes = self._scene.selected_nodes()
+        if any(map(self.patch.is_group, nodes)):
+            with self._saying_refusals():
+                self._scene.select(groups.ungroup(self.patch, nodes))
+
     def _place_beside(self, area: QRectF, node_id: str) -> Position:
         """Return a place for a node above an area; if another node is in the way, to its left or below it."""
         size = QRectF(0, 0, *node_size(self.patch, node_id))
@@ -116,7 +130,7 @@ class SelectionEdits(QObject):
                 regions.take_out(self.patch, nodes)
 
     def has_members(self) -> bool:
-        """Return whether any of the selected nodes is in a region."""
+        """Return whether any of the selected nodes is in a region or group."""
         return any(self._scene.regions.scope_of(node) for node in self._scene.selected_nodes())
 
     def scopes_to_enter(self) -> dict[str, str]:

@@ -29,6 +29,8 @@ class Needs:
         self.check = self._selection(self._is_checked)
         #: A block in a region.
         self.member = self._selection(canvas.edits.has_members)
+        #: A group.
+        self.group = self._selection(lambda: any(map(canvas.patch.is_group, canvas.selected())))
         #: One block that holds a patch.
         self.inner_patch = self._selection(self._holds_patch)
 
@@ -55,11 +57,12 @@ class Needs:
 
     def _is_checked(self) -> bool:
         checkable = self._canvas.checkable
-        return checkable is not None and checkable.source in self._canvas.patch.sentinels
+        return checkable is not None and self._canvas.patch.sentinel_of(checkable.source) is not None
 
     def _holds_patch(self) -> bool:
         selected = self._canvas.selected()
-        return len(selected) == 1 and inner_kind(self._canvas.patch, selected[0]) is not None
+        patch = self._canvas.patch
+        return len(selected) == 1 and (patch.is_group(selected[0]) or inner_kind(patch, selected[0]) is not None)
 
 
 def _named(word: str, name: str | None) -> str:

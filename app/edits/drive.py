@@ -65,11 +65,11 @@ def free_place(patch: Patch, new: str, node: str, size: NodeSize) -> Position:
     """Return a position to the left of a node, below the nodes that are already there."""
     width, height = size(patch, new)
     x, y = patch.nodes[node].position
-    left, top = x - width - _GAP, y
+    left, top, group = x - width - _GAP, y, patch.group_of(node)
     others = sorted(
         (other.position[1], other.position[1] + size(patch, other.id)[1])
         for other in patch.nodes.values()
-        if other.id != new and left - 240 < other.position[0] < left + width
+        if other.id != new and patch.group_of(other.id) == group and left - 240 < other.position[0] < left + width
     )
     for above, below in others:
         if above < top + height + _SPACING and below + _SPACING > top:

@@ -31,7 +31,8 @@ def delete(patch: Patch, node_ids: Collection[str], connections: Collection[Conn
         for connection in connections:
             patch.disconnect(connection)
         for node in node_ids:
-            patch.remove(node)
+            if node in patch.nodes and not patch.is_end(node):  # the ends of a group are removed with it
+                patch.remove(node)
 
 
 def move(patch: Patch, positions: Mapping[str, Position], *, gesture: object = None) -> None:

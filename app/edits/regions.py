@@ -52,7 +52,7 @@ def take_out(patch: Patch, nodes: Collection[str]) -> None:
     with patch.edit(f"Take {plural(len(nodes), 'node')} out of the region"):
         by_scope: dict[str, list[str]] = {}
         for node in outermost(patch, nodes):
-            if patch.nodes[node].region:
+            if patch.nodes[node].region and not patch.is_end(node):
                 by_scope.setdefault(patch.nodes[node].region, []).append(node)
         for scope, members in by_scope.items():
             patch.move_into(members, patch.nodes[region_of(scope)].region)
@@ -92,11 +92,12 @@ def scopes_to_enter(patch: Patch, nodes: Collection[str]) -> list[str]:
     inside = outermost(patch, nodes)
     held, scopes = frozenset(inside), patch.scopes
     present = {patch.nodes[node].region for node in inside}
+    level = patch.group_of(inside[0]) if inside else ""
     found = []
     for node in patch.nodes.values():
         block_type = patch.block_type(node.id)
         around = {node.id, *map(region_of, scopes.chain(node.region))}
-        if block_type is not None and not around & held:
+        if block_type is not None and not around & held and patch.group_of(node.id) == level:
             found += [scope_text(node.id, branch) for branch in block_type.regions]
     return [scope for scope in found if present != {scope}]
 

@@ -22,6 +22,7 @@ from app.edits import nodes as node_edits
 from app.edits.interfaces import setting_work
 from app.edits.remedies import Remedy, remedies
 from app.inspector.code_editor import CodeEditor, Draft
+from app.inspector.group_ports import GroupPorts
 from app.inspector.node_info import NodeHeader, NodeStatus, SectionHeading
 from app.inspector.parameter_drives import ParameterDrives
 from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
@@ -95,6 +96,8 @@ class Inspector(EmptyState, Dock):
         self._drives.refused.connect(self.refused)
         self._drives.followed.connect(self.node_followed)
         self._shelve: Shelve = self._patch.shelve
+        #: The type of the shown nodes when their rows were made.
+        self._type: type[Block] | None = None
         self._waiting: list[_Waiting] = []
         self._gesture: object | None = None
         self._dragging = False
@@ -112,7 +115,7 @@ class Inspector(EmptyState, Dock):
         self.refused.connect(editor.note)
         self.gave_up.connect(session.notify)
         self.gave_up.connect(lambda: editor.note("Redo restores the typed text"))
-        self.node_followed.connect(canvas.go_to)
+        self.node_followed.connect(editor.kernel.go_to)
         self.renaming_ended.connect(canvas.setFocus)
         self.remedy_chosen.connect(editor.mend)
 
@@ -167,7 +170,8 @@ class Inspector(EmptyState, Dock):
             )
             self.set_filled(False)
             return
-        self._scroll.setWidget(self._build(self._patch, self._patch.block_type(self.nodes[0])))
+        self._type = self._patch.block_type(self.nodes[0])
+        self._scroll.setWidget(self._build(self._patch, self._type))
         self.set_filled(True)
         for name, row in self.rows.items():
             self._refresh(row)
@@ -238,6 +242,10 @@ class Inspector(EmptyState, Dock):
         elif block_type is not None:
             none = QLabel("This block has no parameters", objectName="faint")
             column.addWidget(none)
+        if len(self.nodes) == 1 and (patch.is_group(self.nodes[0]) or patch.is_end(self.nodes[0])):
+            ports = GroupPorts(patch, self.nodes[0])
+            ports.asked.connect(lambda edit: self._do("", edit))
+            column.addWidget(ports)
         self.status = NodeStatus(block_type)
         column.addWidget(self.status)
         column.addStretch(1)
@@ -267,7 +275,8 @@ class Inspector(EmptyState, Dock):
         name = row.editor.spec.name
         typed = {node: edit.value for edit in self._waiting if edit.name == name for node in edit.nodes}
         row.editor.show_values([typed.get(node, self._patch.value(node, name)) for node in self.nodes])
-        row.show_is_set(any(name in self._patch.nodes[node].parameters for node in self.nodes))
+        places = (place for node in self.nodes for place in self._patch.leaves(node, name))
+        row.show_is_set(any(parameter in self._patch.nodes[node].parameters for node, parameter in places))
 
     # Editing
 
@@ -361,7 +370,9 @@ class Inspector(EmptyState, Dock):
                 self._has_other_rows = True
 
     def _refresh_stale(self) -> None:
-        if self._has_other_rows:
+        if self._has_ports:  # a group's values are those of blocks inside
+            self._stale_values |= self.rows.keys()
+        if self._has_other_rows or (self._has_ports and self._patch.block_type(self.nodes[0]) is not self._type):
             self.show_nodes(self.nodes)
         for name in self._stale_values & self.rows.keys():
             self._refresh(self.rows[name])
@@ -370,6 +381,12 @@ class Inspector(EmptyState, Dock):
         if self._is_renamed:
             self._drives.refresh_all()
         self._forget_stale()
+
+    @property
+    def _has_ports(self) -> bool:
+        """True while a group or one of its ends is shown, whose ports any edit may change."""
+        node = self.nodes[0] if self.nodes else ""
+        return node in self._patch.nodes and (self._patch.is_group(node) or self._patch.is_end(node))
 
     def _forget_stale(self) -> None:
         self._stale_values: set[str] = set()

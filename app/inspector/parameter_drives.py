@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
-from app.edits import drive
+from app.edits import drive, groups
 from app.edits.drive import NodeSize
 from app.inspector.parameter_row import ParameterRow
 from app.qt.throttle import Throttle
@@ -19,6 +19,7 @@ from app.widgets.marked_text import without_marks
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
+from engine.patch.rules import is_drivable
 from engine.protocol.messages import FrameReport
 
 _INTERVAL_MS = 100
@@ -45,6 +46,8 @@ class ParameterDrives(QObject):
         for name, row in rows.items():
             row.menu.aboutToShow.connect(partial(self._fill, row, name))
             row.driven.followed.connect(partial(self._follow, name))
+            if self._group:
+                row.drive.show()  # also for a parameter that no value can drive: it can be promoted
             self.refresh(name)
 
     def show_report(self, report: FrameReport) -> None:
@@ -56,6 +59,8 @@ class ParameterDrives(QObject):
         """Show the driver of a parameter."""
         patch, row = self._patch, self._rows[name]
         sources = [patch.source_of(target) for target in self._targets(name)]
+        if all(source is None or patch.leaf(source) is None for source in sources):
+            sources = []  # a parameter that is promoted to the group is set here too
         known = {source for source in sources if source is not None}
         if not known:
             row.show_free()
@@ -82,6 +87,12 @@ class ParameterDrives(QObject):
             if row.is_driven:
                 row.driven.show_values(self._values)
 
+    @property
+    def _group(self) -> str:
+        """The group around the nodes, which may get their parameters; "" if there is none."""
+        node = self._nodes[0] if self._nodes else ""
+        return self._patch.group_of(node) if node in self._patch.nodes and not self._patch.is_end(node) else ""
+
     def _targets(self, name: str) -> list[PortRef]:
         return [PortRef(node, name) for node in self._nodes]
 
@@ -92,6 +103,11 @@ class ParameterDrives(QObject):
         for inner in menu.findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly):
             inner.deleteLater()  # clearing the menu does not delete it
         sources = {source for target in targets if (source := patch.source_of(target)) is not None}
+        if self._group and not sources:
+            promoted = menu.addAction(f"Promote to {_plain(patch.title(self._group))}")
+            promoted.setToolTip("Make it a parameter of the group")
+            self._on(promoted, partial(groups.promote, patch, targets))
+            menu.addSeparator()
         new = menu.addMenu(icon("add"), "Drive with a new")
         new.setToolTipsVisible(True)
         for block_type in drive.drivers(patch, targets[0]):
@@ -99,6 +115,7 @@ class ParameterDrives(QObject):
             action.setToolTip(without_marks(block_type.summary))
             self._on(action, partial(drive.drive_with_new, patch, targets, block_type, self._node_size))
         new.setEnabled(not new.isEmpty())
+        new.menuAction().setVisible(is_drivable(row.editor.spec))
         present = menu.addMenu("Drive with")
         for source in value_sources(patch, targets[0]):
             action = present.addAction(f"{_plain(drive.source_title(patch, source))}\t{source.node}")
@@ -106,6 +123,7 @@ class ParameterDrives(QObject):
             action.setChecked(sources == {source})
             self._on(action, partial(drive.drive, patch, targets, source))
         present.setEnabled(not present.isEmpty())
+        present.menuAction().setVisible(is_drivable(row.editor.spec))
         if sources:
             menu.addSeparator()
             if len(sources) == 1:

@@ -175,6 +175,6 @@ def region_view_model(patch: Patch, node_id: str) -> RegionViewModel | None:
     kind = patch.nodes[node_id].type
     if block_type is None:
         return RegionViewModel(patch.title(node_id), kind, "", ())
-    if not block_type.regions:
+    if not block_type.regions or patch.is_group(node_id):
         return None
     return RegionViewModel(patch.title(node_id), kind, block_type.title, block_type.regions)

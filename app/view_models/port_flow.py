@@ -8,6 +8,7 @@ from engine.descriptions.ports import PortSpec
 from engine.ops.types import BufferType, ValueType
 from engine.patch.changes import PortRef
 from engine.patch.contents import PatchContents
+from engine.patch.document import Patch
 from engine.patch.inner_patch import InnerPatch
 from engine.tensor_ir.types import TensorType
 
@@ -23,14 +24,14 @@ def infers_types(patch: PatchContents) -> bool:
     return isinstance(patch, InnerPatch) and patch.infers_types
 
 
-def kind_at(patch: PatchContents, node_id: str, block_type: type[Block], spec: PortSpec) -> PortKind:
+def kind_at(patch: Patch, node_id: str, block_type: type[Block], spec: PortSpec) -> PortKind:
     """Return the kind of a node's port by what flows there, as far as it can be known without running the patch.
 
     In an op graph, buffers look like images, and literals are thin. In a network, columns of numbers look like floats,
     positions of ones like integers, and everything else like images.
     """
     if not isinstance(patch, InnerPatch) or not patch.infers_types:
-        return _kind_by_flow(patch, node_id, block_type, spec, _FARTHEST)
+        return _kind_at_end(patch, PortRef(node_id, spec.name), _FARTHEST)
     match patch.flow(PortRef(node_id, spec.name), is_input=spec.is_input):
         case TensorType() as tensor:
             return _kind_of_tensor(tensor)
@@ -42,7 +43,7 @@ def kind_at(patch: PatchContents, node_id: str, block_type: type[Block], spec: P
             return PortKind.ANY
 
 
-def _kind_by_flow(patch: PatchContents, node_id: str, block_type: type[Block], spec: PortSpec, most: int) -> PortKind:
+def _kind_by_flow(patch: Patch, node_id: str, block_type: type[Block], spec: PortSpec, most: int) -> PortKind:
     """Return the kind of a port in at most so many steps.
 
     Blocks for any data, and blocks for any number of dimensions, pass on what they get. An output for which that is
@@ -67,13 +68,15 @@ def _kind_by_flow(patch: PatchContents, node_id: str, block_type: type[Block], s
     return found if declared is PortKind.ANY or found is PortKind.IMAGE else declared
 
 
-def _kind_at_end(patch: PatchContents, ref: PortRef, most: int) -> PortKind:
+def _kind_at_end(patch: Patch, ref: PortRef, most: int) -> PortKind:
+    ref = patch.leaf(ref) or ref
     block_type = patch.block_type(ref.node)
     spec = block_type.ports.get(ref.port) if block_type is not None else None
     return _kind_by_flow(patch, ref.node, block_type, spec, most) if block_type and spec else PortKind.ANY
 
 
-def _declared_at(patch: PatchContents, ref: PortRef) -> PortKind:
+def _declared_at(patch: Patch, ref: PortRef) -> PortKind:
+    ref = patch.leaf(ref) or ref
     block_type = patch.block_type(ref.node)
     spec = block_type.ports.get(ref.port) if block_type is not None else None
     return kind_of_port(block_type, spec) if block_type and spec else PortKind.ANY

@@ -184,14 +184,18 @@ def _inside(patch: Patch, diagnostic: Diagnostic) -> list[Diagnostic]:
 
 
 def place_title(patch: Patch, place: str) -> str:
-    """Return the title in lists of a block, or of a node in its patch as "block/node", after the block's title."""
+    """Return the title in lists of a block, or of a node in its patch as "block/node".
+
+    The titles of groups around it come first, and that of the block of an inner patch.
+    """
     node, _, op = place.partition("/")
     if node not in patch.nodes:
         return place
+    titles = [patch.title(around) for around in (*patch.groups_around(node), node)]
     graph = _graph(patch, node) if op else None
-    if graph is None or op not in graph.nodes:
-        return patch.title(node)
-    return f"{patch.title(node)} › {graph.title(op)}"
+    if graph is not None and op in graph.nodes:
+        titles.append(graph.title(op))
+    return " › ".join(titles)
 
 
 def _graph(patch: Patch, node: str) -> InnerPatch | None:

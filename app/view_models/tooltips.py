@@ -183,7 +183,7 @@ def connection_tooltip(
 
 def _check_lines(patch: Patch, source: PortRef, report: FrameReport | None) -> list[str]:
     """Return the check of an output, and its findings."""
-    sentinel = patch.sentinels.get(source)
+    sentinel = patch.sentinel_of(source)
     if sentinel is None:
         return []
     lines = [f"Checked: {sentinel.rule_text}{', or the frame is frozen' if sentinel.freezes else ''}."]

@@ -291,6 +291,7 @@ class Patch(EditablePatch):
     def remove_sentinel(self, port: PortRef | Connection) -> None:
         """Stop checking an output, given as an output or as a connection that it feeds."""
         found = self._present(self.own(port.source if isinstance(port, Connection) else port))
+        found = self.leaf(found) or found
         if found not in self.sentinels:
             raise PatchError(f"sentinel to remove must be in the patch, got none of {cut(str(found), SHOWN)}")
         self._do(f"Remove check of {found}", changes.SentinelChanged(found, None, self.sentinels[found]))

@@ -57,20 +57,21 @@ class RegionTarget:
         refused = self._reason is not None
         # Show the boxes as they would be after the drop.
         regions.leave_out(self.nodes if self.scope is not None and not refused else ())
-        marked = "" if self.scope is None else self.scope
+        marked = "" if self.scope in (None, regions.level) else self.scope
         if refused and not marked:
             marked = self._home
         regions.show_target(marked, refused=refused)
 
     def _meant_at(self, point: QPointF) -> str:
         """Return the scope at a point; a node that still overlaps its own box widens the box instead of leaving it."""
-        scope = scope_at(self._layouts, point)
+        level = self._scene.regions.level
+        scope = scope_at(self._layouts, point) or level
         home = self._layouts.get(region_of(self._home))
         if home is None or scope == self._home:
             return scope
         outer = list(self._scene.regions.regions_around(self._home))[1:]
         node = self._scene.nodes.get(self._deciding)
-        if node is not None and (not scope or region_of(scope) in outer):
+        if node is not None and (scope == level or region_of(scope) in outer):
             slot = next((slot for slot in home.slots if slot.branch == branch_of(self._home)), None)
             if slot is not None and slot.rect.intersects(node.place):
                 return self._home

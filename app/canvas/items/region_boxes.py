@@ -95,6 +95,8 @@ class RegionBoxes(QObject):
         self.patch = Patch()
         #: Called with the former and the present outline of a box that changed.
         self.moved: Callable[[QRectF, QRectF], None] = lambda before, now: None
+        #: The group whose inside is shown; "" outside all groups.
+        self.level = TOP
         self._leaving: frozenset[str] = frozenset()
         self._timer = QTimer(self, singleShot=True, interval=0)
         self._timer.timeout.connect(self._lay_out)
@@ -129,11 +131,12 @@ class RegionBoxes(QObject):
         return self.patch.nodes[node_id].region if node_id in self.patch.nodes else TOP
 
     def contents(self, node_ids: Iterable[str]) -> list[str]:
-        """Return the blocks in these region blocks, and those in regions inside them."""
+        """Return the blocks in these region blocks, and those in regions inside them, but not those in groups."""
         found: dict[str, None] = {}
         waiting = list(node_ids)
         while waiting:
-            for member in self.patch.members(waiting.pop()):
+            node = waiting.pop()
+            for member in () if self.patch.is_group(node) else self.patch.members(node):
                 if member not in found:
                     found[member] = None
                     waiting.append(member)
@@ -190,8 +193,8 @@ class RegionBoxes(QObject):
         return next((view.id for view in views if view.layout and view.layout.strip.contains(point)), None)
 
     def scope_at(self, point: QPointF) -> str:
-        """Return the scope of the innermost box at a point of the scene; "" outside all boxes."""
-        return scope_at(self.layouts(), point)
+        """Return the scope of the innermost box at a point of the scene; that of the shown group outside all boxes."""
+        return scope_at(self.layouts(), point) or self.level
 
     def show_selection(self) -> None:
         """Mark the boxes whose region blocks are selected."""

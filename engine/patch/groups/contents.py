@@ -13,7 +13,7 @@ from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.patch import changes, rules
 from engine.patch.applying import PatchIndex
-from engine.patch.changes import Change, Connection, Node, PortRef
+from engine.patch.changes import Change, Connection, Node, PortRef, Sentinel
 from engine.patch.contents import NodeRef, PatchContents, named
 from engine.patch.groups.flat import ENDS, GROUP, HIDDEN, INPUTS, Flat
 from engine.patch.groups.types import group_type
@@ -36,6 +36,21 @@ class GroupedContents(PatchContents):
         self._edition = 0
 
     # Groups
+
+    @property
+    def has_groups(self) -> bool:
+        """True when the patch has a group."""
+        return self._flat is not None and bool(self._flat.hidden)
+
+    @property
+    def groups_edition(self) -> int:
+        """A number that changes whenever groups, their ports or what these lead to may have changed."""
+        return self._edition
+
+    def sentinel_of(self, port: PortRef) -> Sentinel | None:
+        """Return the check of an output, which for a port of a group is that of a block's output; None if unchecked."""
+        leaf = self.leaf(port)
+        return self.sentinels.get(leaf) if leaf is not None else None
 
     def is_group(self, node: NodeRef | str) -> bool:
         """True for the node of a group."""

@@ -109,7 +109,8 @@ def _port(
             return _parameter(name, doc, driven)
         return _input(name, doc, fed)
     if not is_input and node.type == OUTPUTS:
-        return PortSpec(name, "in", source.dtype if isinstance(source, PortSpec) else any_type, doc, "", optional=True)
+        dtype = source.dtype if isinstance(source, PortSpec) else any_type
+        return PortSpec(name, "in", dtype, doc, "", optional=source is None)
     if isinstance(source, ValueSpec):
         return ValueSpec(name, source.type, doc, source.unit)
     if is_input and driven and not fed:

@@ -22,7 +22,7 @@ def test_the_menus_offer_what_can_be_done(window: MainWindow, tmp_path: Path) ->
     window.canvas.select(nodes[:1])
     assert actions["wrap_in"].isEnabled()
     assert not actions["take_out"].isEnabled()
-    assert [action.text() for action in _listed(window)] == ["No other region in this patch"]
+    assert [action.text() for action in _listed(window)] == ["No other region or group here"]
     actions["wrap_if_else"].trigger()
     (made,) = window.canvas.selected()
     assert patch.members(made) == nodes[:1]
