@@ -56,7 +56,7 @@ class HeatLegend(QWidget):
         bar = QRectF(area.left(), area.top() + _LINE + 3, _BAR, _HEIGHT)
         colours = QLinearGradient(bar.topLeft(), bar.topRight())
         for degree in range(DEGREES + 1):
-            colours.setColorAt(degree / DEGREES, qcolor(heat_colour(degree / DEGREES, theme)))
+            colours.setColorAt(degree / DEGREES, qcolor(heat_colour(degree / DEGREES)))
         painter.setPen(QPen(qcolor(theme.node_border), 1.0))
         painter.setBrush(colours)
         painter.drawRect(bar)

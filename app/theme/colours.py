@@ -31,8 +31,6 @@ class Colours:
     warning: str
     error: str
     running: str
-    #: For a node that takes the whole frame; text stays legible on it.
-    heat: str
     #: Lightness and saturation (0..1) of category tints on the canvas; the hue is the category's own.
     tint: tuple[float, float]
 
@@ -60,7 +58,6 @@ DARK = Colours(
     warning="#f0a03c",
     error="#f0605a",
     running="#4fb874",
-    heat="#8440bd",
     tint=(0.30, 0.22),
 )
 
@@ -82,7 +79,6 @@ LIGHT = Colours(
     warning="#a85a00",
     error="#c4281f",
     running="#1f7a43",
-    heat="#a97be0",
     tint=(0.80, 0.30),
 )
 
@@ -149,12 +145,34 @@ def mix(a: str, b: str, amount: float) -> str:
     return _hex((red, green, blue))
 
 
-def heat_colour(heat: float, theme: Colours) -> str:
-    """Return the colour of a node by its heat, from 0 to 1.
+#: Viridis, by Stéfan van der Walt and Nathaniel Smith, from the coldest to the hottest. Its steps look equally large,
+#: also without colours.
+_VIRIDIS = (
+    *("#440154", "#482878", "#3e4989", "#31688e", "#26828e"),
+    *("#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"),
+)
+#: The luminance of a ground on which white and black text contrast equally.
+_EVEN = 0.179
 
-    It has one hue; hotter is further from the canvas's colour.
-    """
-    return mix(theme.node, theme.heat, heat)
+
+@lru_cache(maxsize=256)
+def heat_colour(heat: float) -> str:
+    """Return the colour of a node by its heat, from 0 to 1."""
+    place = min(max(heat, 0.0), 1.0) * (len(_VIRIDIS) - 1)
+    index = min(int(place), len(_VIRIDIS) - 2)
+    return mix(_VIRIDIS[index], _VIRIDIS[index + 1], place - index)
+
+
+@lru_cache(maxsize=256)
+def ink_on(ground: str) -> str:
+    """Return the colour of text that contrasts most with a ground: white or nearly black."""
+    return "#101010" if _luminance(ground) > _EVEN else "#ffffff"
+
+
+def _luminance(colour: str) -> float:
+    """Return the luminance of a colour from 0 to 1, as the Web Content Accessibility Guidelines define it."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _rgb(colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def _rgb(colour: str) -> tuple[float, float, float]:

@@ -8,7 +8,7 @@ from PySide6.QtGui import QFont, QFontDatabase
 BODY = 13
 SMALL = 11
 #: Titles on a canvas that is zoomed out, in pixels of the screen.
-FAR = 9
+FAR = 8.5
 
 _MONOSPACE = ("JetBrains Mono", "Cascadia Mono", "SF Mono", "Consolas", "DejaVu Sans Mono")
 

@@ -25,8 +25,10 @@ _MINIMUM_WIDTH = 112
 _SLIM_MINIMUM_WIDTH = 96
 _MINIMUM_TRACK = 96
 _MAXIMUM_TITLE = 240
-#: Space for a title to grow when zoomed out.
-_TITLE_GROWTH = 56
+#: When zoomed out, text grows until small text has enough pixels, at most by this factor, since space is limited.
+MOST_GROWTH = 1.5
+#: The most space that a node keeps for its title to grow.
+_TITLE_GROWTH = 72
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def layout(model: NodeViewModel) -> NodeLayout:
     A slider takes the first row, to the left of the first output's number.
     """
     title = min(text_width(model.title, BODY, True), _MAXIMUM_TITLE)
-    title += min(title / 2, _TITLE_GROWTH)
+    title = max(title, min(text_width(model.title, round(BODY * MOST_GROWTH), True), title + _TITLE_GROWTH))
     inputs = max((_port_width(port) for port in model.inputs), default=0.0)
     outputs = max((_port_width(port) for port in model.outputs), default=0.0)
     gap = 2 * PADDING if inputs and outputs else PADDING

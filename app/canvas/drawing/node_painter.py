@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 
 from app.canvas.drawing.node_layout import (
+    MOST_GROWTH,
     PADDING,
     PORT_TEXT,
     ROW,
@@ -18,7 +19,7 @@ from app.canvas.drawing.node_layout import (
     value_width,
 )
 from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_text, qcolor
-from app.theme.colours import Colours, category_tint, heat_colour, mix
+from app.theme.colours import Colours, category_tint, heat_colour, ink_on, mix
 from app.theme.fonts import BODY, SMALL, ui_font
 from app.theme.port_style import PORT_STYLES, PortKind
 from app.view_models.node_view_model import NodeViewModel, PortViewModel, SliderViewModel
@@ -28,8 +29,8 @@ from engine.protocol.messages import NodeState
 _TRACK, _HANDLE = 4.0, 5.0
 #: Below this zoom, nodes are painted without details, by `overview_painter.py`.
 NEAR = 0.4
-#: When zoomed out, text grows until small text has this many pixels, at most by this factor, since space is limited.
-_LEGIBLE, MOST_GROWTH = 8.5, 1.5
+#: When zoomed out, text grows until small text has this many pixels.
+_LEGIBLE = 8.5
 #: Height of the strip above a node for its time, and the part for a selection's ring.
 ABOVE, _RING = 26.0, 8.0
 #: Height of the strip below a node that holds its slack.
@@ -38,6 +39,8 @@ RADIUS = 4.0
 #: How much larger a port is under the pointer.
 _HOVERED = 1.35
 _ORIGIN = QPointF()
+#: The least distance between the names on both sides of a row.
+_APART = 6.0
 #: The distance of a selection's ring from the node, in pixels.
 RING = 2.5
 #: How far nodes that don't run fade into the canvas.
@@ -95,7 +98,7 @@ class NodePainter:
             area, size = QRectF(2, layout.body.bottom(), layout.width + 12, BELOW), round(SMALL * growth)
             paint_text(self.painter, area, appearance.slack, self.theme.text_dim, size)
         self._paint_ports()
-        self._paint_values(ink, growth)
+        self._paint_values(ink if appearance.degree is None else heat_ink(appearance.degree), growth)
         if model.slider is not None and layout.track is not None:
             self._paint_slider(model.slider, layout.track)
         paint_state_mark(self.painter, QPointF(layout.width - 1, 1), appearance.state, self.theme, self.scale)
@@ -107,8 +110,11 @@ class NodePainter:
     def _paint_body(self, fade: float) -> None:
         painter, layout, theme, radius = self.painter, self.layout, self.theme, self._radius
         degree = self.appearance.degree
-        tint = theme.control if self.model.missing else category_tint(self.model.category, theme)
-        body = body_colour(self.model, theme) if degree is None else heat_colour(degree / DEGREES, theme)
+        tint, body = category_tint(self.model.category, theme), body_colour(self.model, theme)
+        if self.model.missing or degree is not None:  # a category's colour beside the colour of heat would mislead
+            tint = theme.control
+        if degree is not None:
+            body = heat_colour(degree / DEGREES)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(qcolor(mix(body, theme.canvas, fade)))
         painter.drawRoundedRect(layout.body, radius, radius)
@@ -158,8 +164,9 @@ class NodePainter:
         """Paint a port's name; enlarged text is cut off before the names on the node's other side."""
         layout, size = self.layout, round(SMALL * text_growth(self.scale))
         most = layout.width - PORT_TEXT
-        if size > SMALL and port.live is None and layout.inputs and layout.outputs:
-            most = layout.width / 2 - PORT_TEXT
+        if size > SMALL and port.live is None:
+            room = most - PORT_TEXT - _APART
+            most = room - min(text_width(self._opposite(port, centre), size, False), room / 2)
         colour = port_ink(port, self.appearance.degree, self.theme)
         area = QRectF(centre.x() + PORT_TEXT, centre.y() - ROW / 2, most, ROW)
         if port.is_input:
@@ -167,6 +174,12 @@ class NodePainter:
             return
         area.moveRight(centre.x() - PORT_TEXT - (value_width() + VALUE_GAP if port.live is not None else 0.0))
         paint_text(self.painter, area, port.name, colour, size, align=Qt.AlignmentFlag.AlignRight)
+
+    def _opposite(self, port: PortViewModel, centre: QPointF) -> str:
+        """Return the name on the other side of a port's row, if there is one."""
+        names = self.model.outputs if port.is_input else self.model.inputs
+        centres = self.layout.outputs if port.is_input else self.layout.inputs
+        return next((other.name for other, at in zip(names, centres, strict=True) if at.y() == centre.y()), "")
 
     def _paint_port(self, port: PortViewModel, centre: QPointF) -> None:
         painter, theme, appearance = self.painter, self.theme, self.appearance
@@ -296,11 +309,18 @@ def text_growth(scale: float) -> float:
     return min(max(_LEGIBLE / (SMALL * scale), 1.0), MOST_GROWTH)
 
 
+def heat_ink(degree: int) -> str:
+    """Return the colour of text on a node of some heat."""
+    return ink_on(heat_colour(degree / DEGREES))
+
+
 def port_ink(port: PortViewModel, degree: int | None, theme: Colours) -> str:
-    """Return the colour of a port's name: less prominent than a title, except on a hot node."""
+    """Return the colour of a port's name: less prominent than a title, except in the heat map."""
+    if degree is not None:
+        return heat_ink(degree)
     if port.dangling:
         return theme.warning
-    return mix(theme.text_faint if port.optional else theme.text_dim, theme.text, (degree or 0) / DEGREES)
+    return theme.text_faint if port.optional else theme.text_dim
 
 
 def handle_at(slider: SliderViewModel, track: QRectF) -> float:

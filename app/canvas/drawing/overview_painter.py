@@ -15,6 +15,7 @@ from app.canvas.drawing.node_painter import (
     NodeAppearance,
     border_pen,
     fade_of,
+    heat_ink,
     paint_state_mark,
     path_pen,
     selection_pen,
@@ -99,7 +100,7 @@ def _paint_bodies(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, 
 @lru_cache(maxsize=1024)
 def _fill(category: str, missing: bool, degree: int | None, fade: float, theme: Colours) -> str:
     if degree is not None:
-        return mix(heat_colour(degree / DEGREES, theme), theme.canvas, fade)
+        return mix(heat_colour(degree / DEGREES), theme.canvas, fade)
     tint = theme.control if missing else category_tint(category, theme)
     return mix(mix(tint, theme.canvas, fade), theme.text, 0.06)
 
@@ -115,12 +116,12 @@ def _outline(painter: QPainter, nodes: Iterable[SeenNode], pen: QPen, distance: 
 def _paint_titles(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, scale: float) -> None:
     """Paint the titles, all in one size, on as many lines as there is room for."""
     size = round(FAR / scale)
-    font = ui_font(size, strong=True)
+    font = ui_font(size)
     ascent, leading = QFontMetricsF(font).capHeight(), size * _LEADING
     painter.setFont(font)
     for node in nodes:
         place = node.place
-        painter.setPen(qcolor(mix(theme.text, theme.canvas, fade_of(node.appearance))))
+        painter.setPen(qcolor(_ink(node.appearance.degree, fade_of(node.appearance), theme)))
         rows = max(int(place.height() // leading), 1)
         lines = _wrapped(node.model.title, place.width() - 2 * _BESIDE / scale, rows, size)
         y = place.center().y() + ascent / 2 - (len(lines) - 1) * leading / 2
@@ -132,7 +133,7 @@ def _paint_titles(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, 
 @lru_cache(maxsize=4096)
 def _wrapped(title: str, width: float, rows: int, size: int) -> tuple[tuple[str, float], ...]:
     """Return a title as lines that fit a width, each with its own width; the last of them is elided."""
-    metrics = QFontMetricsF(ui_font(size, strong=True))
+    metrics = QFontMetricsF(ui_font(size))
     lines: list[str] = []
     for word in title.split():
         longer = f"{lines[-1]} {word}" if lines else word
@@ -151,19 +152,23 @@ def _paint_icons(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, s
     for node in nodes:
         place = node.place
         height = place.height()
-        drawn, source, side = _icon(
-            node.model.category, node.model.is_value, fade_of(node.appearance), theme, height, pixels
-        )
+        ink = _ink(node.appearance.degree, fade_of(node.appearance), theme)
+        drawn, source, side = _icon(node.model.category, node.model.is_value, ink, height, pixels)
         target = QRectF(place.x() + (place.width() - side) / 2, place.y() + (height - side) / 2, side, side)
         painter.drawPixmap(target, drawn, source)
 
 
 @lru_cache(maxsize=1024)
-def _icon(
-    category: str, is_value: bool, fade: float, theme: Colours, height: float, pixels: float
-) -> tuple[QPixmap, QRectF, float]:
+def _icon(category: str, is_value: bool, ink: str, height: float, pixels: float) -> tuple[QPixmap, QRectF, float]:
     """Return an icon for a node of some height, its area, and its side in the scene; `pixels` are those of a unit."""
-    ink = mix(theme.text, theme.canvas, max(fade, 0.12))
     side = max(round(min(height * pixels * _ICON_SHARE, _ICON_MOST)), 1)
     drawn = category_icon(category, is_value, ink).pixmap(QSize(side, side), 1.0)
     return drawn, QRectF(drawn.rect()), side / pixels
+
+
+@lru_cache(maxsize=256)
+def _ink(degree: int | None, fade: float, theme: Colours) -> str:
+    """Return the colour of a title or an icon."""
+    if degree is not None:
+        return heat_ink(degree)
+    return mix(theme.text, theme.canvas, fade)

@@ -21,7 +21,7 @@ STUB, LANE = 14.0, 5.0
 #: The distance where a block is too near for that, and what it costs, in units of length.
 _TIGHT, _CRAMPED = 4.0, 24.0
 #: The distances of a horizontal piece from the block below it, whose time is there, and from the block above it.
-_OVER, _UNDER = 22.0, 14.0
+_OVER, _UNDER = 28.0, 14.0
 _RADIUS = 8.0
 #: How far around the ends blocks are avoided, beyond the rectangle that has the ends as corners.
 MARGIN = 120.0

@@ -3,8 +3,8 @@
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter
 
-from app.canvas.drawing.node_layout import text_width
-from app.canvas.drawing.node_painter import MOST_GROWTH, text_growth
+from app.canvas.drawing.node_layout import MOST_GROWTH, text_width
+from app.canvas.drawing.node_painter import text_growth
 from app.canvas.drawing.shapes import paint_text, qcolor
 from app.theme.colours import Colours
 from app.theme.fonts import SMALL

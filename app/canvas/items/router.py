@@ -115,7 +115,7 @@ class Router(QObject):
         a = self._take_lane(line, True, a, (sy, b), obstacles, (0, 1, 2, 3, 4, -1))
         c = self._take_lane(line, True, c, (b, ty), obstacles, (0, -1, -2, -3, -4, 1))
         if b not in (sy, ty):
-            b = self._take_lane(line, False, b, (a, c), obstacles, (0, 1, -1, 2, -2, 3, -3))
+            b = self._take_lane(line, False, b, (a, c), obstacles, (0, -1, 1, -2, 2, -3, 3))
         return (sx, sy), (a, sy), (a, b), (c, b), (c, ty), (tx, ty)
 
     def _take_lane(

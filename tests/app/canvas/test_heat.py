@@ -47,9 +47,9 @@ def test_nodes_have_the_colour_of_their_share(canvas: Canvas, qapp: QApplication
     canvas.show_report(timed(scale=1_000_000, source=250_000))
     plain = body_of(canvas, "scale")
     canvas.show_heat(True)
-    assert body_of(canvas, "scale") == heat_colour(1.0, current()) != plain
-    assert body_of(canvas, "source") == heat_colour(0.5, current())
-    assert body_of(canvas, "count") == heat_colour(0.0, current())
+    assert body_of(canvas, "scale") == heat_colour(1.0) != plain
+    assert body_of(canvas, "source") == heat_colour(0.5)
+    assert body_of(canvas, "count") == heat_colour(0.0)
     canvas.show_heat(False)
     assert body_of(canvas, "scale") == plain
     apply_theme(qapp, "dark")
