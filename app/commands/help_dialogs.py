@@ -44,12 +44,12 @@ GESTURES = (
 
 def show_about(parent: QWidget, device: str) -> None:
     """Show the version and the device."""
-    QMessageBox.about(
-        parent,
-        "About Warploom",
+    box = QMessageBox(parent, windowTitle="About Warploom")
+    box.setText(
         f"<h3>Warploom {version()}</h3><p>Patch GPU pipelines live: the whole patch compiles into one CUDA "
-        f"graph.</p><p>Running on: {device}</p>",
+        f"graph.</p><p>Running on: {device}</p>"
     )
+    box.exec()
 
 
 def make_shortcut_list(parent: QWidget, commands: Iterable[Command]) -> QDialog:

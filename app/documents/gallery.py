@@ -1,29 +1,37 @@
-"""The example patches, with titles and descriptions from their files."""
+"""The example patches by theme, with titles and descriptions from their files and films of what they show."""
 
 import json
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from engine.catalogue.catalogue import default_catalogue
 from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
+
+#: The file of an example's film, which `tools/make_gallery_pictures.py` makes.
+FILM = ".webp"
+_THEMES = "gallery.toml"
 
 
 @dataclass(frozen=True)
 class Example:
-    """An example patch: positions and categories of its nodes by id, and its connections as pairs of ids."""
+    """An example patch; `film` shows what it makes, if there is a film."""
 
     path: Path
     title: str
     description: str
-    boxes: dict[str, tuple[float, float]]
-    categories: dict[str, str]
-    lines: tuple[tuple[str, str], ...]
+    theme: str
+    film: Path | None
 
 
 def find_examples(folder: Path = EXAMPLES_FOLDER) -> list[Example]:
-    """Return the examples in a folder by file name; files that are not patches are left out."""
-    found = [_read(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
+    """Return the examples in a folder in the order of its themes, then by file name.
+
+    Files that are not patches are left out.
+    """
+    places = _places(folder)
+    last = len(places), ""
+    paths = sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: (places.get(path.stem, last)[0], path.name))
+    found = [_read(path, places.get(path.stem, last)[1]) for path in paths]
     return [example for example in found if example is not None]
 
 
@@ -36,22 +44,22 @@ def find_patch(path: Path) -> Path:
         return path
 
 
-def _read(path: Path) -> Example | None:
+def _places(folder: Path) -> dict[str, tuple[int, str]]:
+    """Return the place of each example in the gallery, and its theme."""
+    try:
+        themes = tomllib.loads((folder / _THEMES).read_text(encoding="utf-8"))["theme"]
+    except FileNotFoundError:
+        return {}
+    named = [(name, str(theme["title"])) for theme in themes for name in theme["examples"]]
+    return {name: (place, title) for place, (name, title) in enumerate(named)}
+
+
+def _read(path: Path, theme: str) -> Example | None:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        nodes: list[dict[str, Any]] = document.get("nodes", [])
-        x_y = {node["id"]: tuple(node.get("position", (0, 0))) for node in nodes}
-        categories = {node["id"]: _category(node.get("type", "")) for node in nodes}
-        lines = tuple(
-            (item["source"].partition(".")[0], item["target"].partition(".")[0])
-            for item in document.get("connections", [])
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        title = str(document.get("title") or path.stem.replace("_", " ").capitalize())
+        description = str(document.get("description", ""))
+    except (OSError, ValueError, AttributeError):
         return None
-    title = str(document.get("title") or path.stem.replace("_", " ").capitalize())
-    return Example(path, title, str(document.get("description", "")), x_y, categories, lines)
-
-
-def _category(type_id: str) -> str:
-    block_type = default_catalogue().get(type_id)
-    return block_type.category if block_type is not None else ""
+    film = path.with_suffix(FILM)
+    return Example(path, title, description, theme, film if film.is_file() else None)

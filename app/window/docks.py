@@ -47,6 +47,10 @@ class Docks:
     def __getitem__(self, name: str) -> QDockWidget:
         return self._docks[name]
 
+    def names(self) -> list[str]:
+        """Return the names of the docks, except those of viewers."""
+        return list(self._docks)
+
     def widget(self, dock: type[D]) -> D:
         """Return the widget of a dock."""
         widget = self._widgets[dock]

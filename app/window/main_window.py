@@ -51,7 +51,7 @@ from app.window.focus_keys import FocusKeys
 from app.window.input_events import InputEvents
 from app.window.problem_count import ProblemCount
 from app.window.transport import TransportBar
-from app.window.welcome import Welcome
+from app.welcome.welcome import Welcome
 from app.window.window_style import window_stylesheet
 from engine.diagnostics import PatchError
 from engine.patch.document import Patch

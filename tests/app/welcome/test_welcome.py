@@ -1,17 +1,17 @@
 """The welcome page."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFont
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QEnterEvent, QFont, QImageReader
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.documents.gallery import find_examples
-from app.window.welcome import ExampleCard, Welcome
+from app.welcome.example_card import ExampleCard
+from app.welcome.welcome import Welcome
 
 
 def test_the_welcome_page_offers_examples_and_recent_files(qtbot: QtBot, tmp_path: Path) -> None:
@@ -28,21 +28,42 @@ def test_the_welcome_page_offers_examples_and_recent_files(qtbot: QtBot, tmp_pat
     assert page.recent.count() == 1
 
 
-def test_a_card_shows_its_blocks_in_the_colours_of_their_categories(qtbot: QtBot, tmp_path: Path) -> None:
-    """A card shows its blocks as on the canvas, in their categories' hues."""
-    nodes = [
-        {"id": str(x), "type": kind, "position": [x, 0]} for x, kind in enumerate(("math.saxpy", "image.gaussian_blur"))
-    ]
-    nodes[1]["position"] = [400, 0]
-    (tmp_path / "one.loom").write_text(json.dumps({"nodes": nodes}))
-    (example,) = find_examples(tmp_path)
+def test_a_card_shows_what_its_example_makes(qtbot: QtBot) -> None:
+    """A card shows the first picture of the film; under the pointer the film plays, and then the picture returns."""
+    example = next(found for found in find_examples() if found.path.stem == "feedback")
     card = ExampleCard(example)
     qtbot.addWidget(card)
-    picture = card.grab().toImage()
-    row = [picture.pixelColor(x, 68).hsvHue() for x in range(picture.width())]
-    hues = (178, 285)  # of the categories Math and Image, in `app.theme.colours`
-    found = [known for hue in row for known in hues if abs(hue - known) < 6]
-    assert tuple(dict.fromkeys(found)) == hues
+    card.show()
+    first = QImageReader(str(example.film)).read()
+    size = card.width(), 158
+    shown = card.grab().toImage().copy(0, 0, *size)
+    there = [(x, y) for x in range(20, 260, 40) for y in range(20, 140, 30)]
+    expected = first.scaled(*size, mode=Qt.TransformationMode.SmoothTransformation)
+    far = [abs(shown.pixelColor(*at).lightness() - expected.pixelColor(*at).lightness()) for at in there]
+    assert sum(far) / len(far) < 12
+    assert max(shown.pixelColor(*at).lightness() for at in there) > 60
+    pointer = QPointF(20, 20)
+    card.setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
+    QApplication.sendEvent(card, QEnterEvent(pointer, pointer, pointer))
+    assert card.film is not None
+    qtbot.waitUntil(lambda: card.film is not None and card.film.currentFrameNumber() > 0)
+    inside = 10, 10, 260, 140  # the border shows the focus
+    assert card.grab().toImage().copy(*inside) != shown.copy(*inside)
+    card.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, False)
+    QApplication.sendEvent(card, QEvent(QEvent.Type.Leave))
+    assert card.film is None
+    assert card.grab().toImage().copy(*inside) == shown.copy(*inside)
+
+
+@pytest.mark.parametrize(("width", "columns"), [(340, 1), (720, 2), (1000, 3), (1440, 4)])
+def test_cards_have_as_many_columns_as_fit(qtbot: QtBot, width: int, columns: int) -> None:
+    """Cards lie in one to four columns, without a horizontal scroll bar."""
+    page = Welcome(find_examples())
+    qtbot.addWidget(page)
+    page.resize(width, 600)
+    page.show()
+    qtbot.waitUntil(lambda: len({card.x() for card in page.findChildren(ExampleCard)}) == columns)
+    qtbot.waitUntil(lambda: page.horizontalScrollBar().maximum() == 0)
 
 
 def test_a_long_description_has_room_in_any_font(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> None:
