@@ -11,6 +11,7 @@ from PySide6.QtCore import QEventLoop, QMessageLogContext, QTimer, QtMsgType, qI
 from PySide6.QtWidgets import QApplication
 
 from app.console import print_diagnostics
+from app.documents.editor_state import load_state
 from app.documents.engines import Engines
 from app.documents.gallery import find_patch
 from app.exit_status import DEVICE_FAILED, PATCH_WRONG
@@ -61,6 +62,8 @@ def run_editor(
             raise WarploomError("the editor must have a display, got none; `warploom run` works without one")
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     patch = find_patch(patch) if patch is not None else None
+    if screenshot is None and (scale := load_state(state_folder()).scale) != 1.0:
+        os.environ["QT_SCALE_FACTOR"] = str(scale * float(os.environ.get("QT_SCALE_FACTOR") or 1))
     app = QApplication.instance() or QApplication(["warploom"])
     assert isinstance(app, QApplication)
     app.setApplicationName("Warploom")

@@ -21,10 +21,10 @@ struct Rule {
     unsigned int flags;
     double minimum, maximum;
 
-    __device__ unsigned int kind(double value) const {
+    __device__ unsigned int kind(double value, bool has_range) const {
         if (value != value) return flags & CHECK_NAN ? NOT_A_NUMBER : SOUND;
         if (fabs(value) == infinity() && flags & CHECK_INFINITY) return INFINITE;
-        return value < minimum || value > maximum ? OUTSIDE : SOUND;
+        return has_range && (value < minimum || value > maximum) ? OUTSIDE : SOUND;
     }
 };
 
@@ -38,6 +38,14 @@ struct Buffer {
         unsigned long long size = 1;
         for (int axis = 0; axis < AXES; ++axis) size *= sizes[axis];
         return size;
+    }
+
+    // The numbers of an element that the range is about: not the alpha of an image, which is usually 1 everywhere. An
+    // image is a buffer with two axes whose elements have four numbers.
+    __device__ unsigned int ranged() const {
+        unsigned long long others = 1;
+        for (int axis = 0; axis < AXES - 2; ++axis) others *= sizes[axis];
+        return numbers == 4 && others == 1 && sizes[AXES - 2] > 1 ? 3 : numbers;
     }
 
     // True when elements are contiguous.
@@ -62,17 +70,18 @@ struct Buffer {
 };
 
 // Whether any number of a thread's elements is outside `low` to `high`, for contiguous elements of `numbers` numbers
-// each. After this quick check, few threads have to look closely.
+// each, or any of the numbers after the first `ranged` is not finite. After this quick check, few threads have to look
+// closely.
 template <unsigned int TYPE, typename Number>
 __device__ __forceinline__ bool has_suspects(
-    const void* data, unsigned int numbers, unsigned long long first, unsigned long long count, unsigned long long step,
-    Number low, Number high)
+    const void* data, unsigned int numbers, unsigned int ranged, unsigned long long first, unsigned long long count,
+    unsigned long long step, Number low, Number high)
 {
     unsigned int found = 0;
     for (unsigned long long i = first * numbers; i < count * numbers; i += step * numbers)
         for (unsigned int n = 0; n < numbers; ++n) {
             const Number value = static_cast<Number>(number_at(data, TYPE, i + n));  // exact: `Number` holds the type
-            found += !(value >= low && value <= high);
+            found += n < ranged ? !(value >= low && value <= high) : value - value != Number(0);
         }
     return found;
 }
@@ -81,16 +90,16 @@ __device__ bool has_suspects(
     const Buffer& buffer, const Rule& rule, unsigned long long first, unsigned long long count, unsigned long long step)
 {
     constexpr unsigned int F16 = 2 | ELEMENT_FLOAT, F32 = 4 | ELEMENT_FLOAT, F64 = 8 | ELEMENT_FLOAT;
-    const unsigned int numbers = buffer.numbers;
+    const unsigned int numbers = buffer.numbers, ranged = buffer.ranged();
     const double most = rule.flags & CHECK_INFINITY ? 1.7976931348623157e308 : infinity();
     const double low = max(rule.minimum, -most), high = min(rule.maximum, most);
     const float least = __double2float_ru(low), greatest = __double2float_rd(high);
     if (buffer.number == F32 && numbers == 1)  // the usual case; without an inner loop, a CPU takes half the time
-        return has_suspects<F32>(buffer.data, 1, first, count, step, least, greatest);
+        return has_suspects<F32>(buffer.data, 1, 1, first, count, step, least, greatest);
     switch (buffer.number) {
-        case F16: return has_suspects<F16>(buffer.data, numbers, first, count, step, least, greatest);
-        case F32: return has_suspects<F32>(buffer.data, numbers, first, count, step, least, greatest);
-        case F64: return has_suspects<F64>(buffer.data, numbers, first, count, step, low, high);
+        case F16: return has_suspects<F16>(buffer.data, numbers, ranged, first, count, step, least, greatest);
+        case F32: return has_suspects<F32>(buffer.data, numbers, ranged, first, count, step, least, greatest);
+        case F64: return has_suspects<F64>(buffer.data, numbers, ranged, first, count, step, low, high);
         default: return true;
     }
 }
@@ -123,12 +132,14 @@ extern "C" __global__ void check_elements(
     if (!(number & ELEMENT_FLOAT) && minimum == -infinity() && maximum == infinity()) return;
     const bool is_dense = buffer.is_dense();
     if (is_dense && !has_suspects(buffer, rule, start, count, step)) return;
+    const unsigned int ranged = buffer.ranged();
     unsigned long long nans = 0, infinities = 0, outside = 0, first = 0;
 #pragma unroll 1
     for (unsigned long long i = start; i < count; i += step) {
         unsigned int worst = SOUND;
 #pragma unroll 1
-        for (unsigned int n = 0; n < buffer.numbers; ++n) worst = max(worst, rule.kind(buffer.at(i, n, is_dense)));
+        for (unsigned int n = 0; n < buffer.numbers; ++n)
+            worst = max(worst, rule.kind(buffer.at(i, n, is_dense), n < ranged));
         nans += worst == NOT_A_NUMBER;
         infinities += worst == INFINITE;
         outside += worst == OUTSIDE;
@@ -159,6 +170,6 @@ extern "C" __global__ void end_check(
 #pragma unroll 1
     for (unsigned int n = 0; n < buffer.numbers; ++n) {
         found->value = buffer.at(~found->first, n, is_dense);
-        if (rule.kind(found->value) != SOUND) return;
+        if (rule.kind(found->value, n < buffer.ranged()) != SOUND) return;
     }
 }

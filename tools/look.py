@@ -92,6 +92,18 @@ def look(size: tuple[int, int], theme: str, folder: Path) -> int:
             window.docks.reveal(dock)
             wait(200)
             save(window, f"dock-{dock}")
+        window.show_palette()
+        save(window, "palette")
+        window.canvas.setFocus()
+        window.canvas.keyboard.connect()
+        save(window, "connect")
+        window.canvas.setFocus()
+        window.canvas.open_search()
+        save(window, "search")
+        window.canvas.setFocus()
+        window.use_layout("")
+        wait(300)
+        save(window, "reset")
         for name, show in dialogs(window):
             with modal(partial(save, name=f"dialog-{name}")):
                 shown = show()
@@ -129,13 +141,13 @@ def modal(save: Callable[..., object]) -> Iterator[None]:
 def dialogs(window) -> Iterator[tuple[str, Callable[[], object]]]:  # type: ignore[no-untyped-def]
     """Return every dialog with a name, as a function that makes or shows it."""
     from app.canvas.sentinel_form import SentinelForm
-    from app.commands.help_dialogs import make_shortcut_list, show_about
+    from app.commands.help_dialogs import show_about
+    from app.commands.shortcut_dialog import ShortcutDialog
     from app.documents import dialogs as questions
     from app.documents.contents import FileChange
     from engine.patch.changes import PortRef
 
-    commands = window.actions_by_id.commands.values()
-    yield "shortcuts", partial(make_shortcut_list, window, commands)
+    yield "shortcuts", partial(ShortcutDialog, window.keys, window)
     yield "about", partial(show_about, window, "host, a CPU")
     yield "check-values", partial(SentinelForm, window.session.patch, PortRef("forces", "out"), window)
     lines = ["Forces: gravity 9.8 -> 4", "Render Points: new"]
@@ -155,7 +167,7 @@ def clipped(root) -> Iterator[str]:  # type: ignore[no-untyped-def]
 
     for widget in root.findChildren(QLabel) + root.findChildren(QAbstractButton):
         text = widget.text()
-        if not widget.isVisible() or not text or isinstance(widget, QToolButton):
+        if not widget.isVisible() or widget.visibleRegion().isEmpty() or not text or isinstance(widget, QToolButton):
             continue
         if isinstance(widget, QLabel) and (widget.wordWrap() or type(widget).__name__ == "ElidedLabel"):
             needed = widget.heightForWidth(widget.width())

@@ -12,6 +12,7 @@ from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.graph_view import GraphView
 from app.canvas.heat_legend import HeatLegend
 from app.canvas.items.scene import GraphScene
+from app.canvas.keyboard import CanvasKeyboard
 from app.canvas.mirror import Mirror
 from app.canvas.notice import CanvasNotice, EmptyHint
 from app.canvas.path_display import PathDisplay
@@ -77,6 +78,7 @@ class Canvas(QWidget):
         self._hint = EmptyHint()
         self.scene.filled.connect(self._show_hint)
         self.search = BlockSearch(self)
+        self.keyboard = CanvasKeyboard(self.scene, self.connecting, self.search_for, self)
         self.search.placed.connect(self._select_placed)
         self.search.refused.connect(self._refuse)
         self.search.popup.shown.connect(self._show_hint)
@@ -162,10 +164,10 @@ class Canvas(QWidget):
         self.scene.select(self.scene.nodes)
 
     def go_to(self, node: str) -> None:
-        """Select a node, if it exists, and bring it into view."""
+        """Select a node, if it exists, and bring it into view at the present zoom."""
         if node in self.scene.nodes:
             self.select([node])
-            self.fit_selection()
+            self.view.ensureVisible(self.scene.rect_of([node]), 48, 48)
             self.setFocus()
 
     def show_types(self, types: frozenset[str]) -> None:
@@ -327,7 +329,10 @@ class Canvas(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move and open the selection, and leave an inner patch; the keys of commands have precedence."""
         key = Qt.Key(event.key())
-        if key in _ARROWS:
+        if key in _ARROWS and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            if (node := self.keyboard.go(*_ARROWS[key])) is not None:
+                self.go_to(node)
+        elif key in _ARROWS:
             # A held key is one movement, and one undo step.
             self._nudges += not event.isAutoRepeat()
             self.edits.nudge(*_ARROWS[key], gesture=("nudge", id(self), self._nudges))

@@ -51,7 +51,7 @@ class GraphView(ZoomableView):
     """Shows a `GraphScene`.
 
     Left drag moves nodes and the sliders on them, starts connections or draws a box; middle or right drag pans; a right
-    click requests the menu; the wheel zooms; Alt with left drag cuts connections. A drag at the edge moves the view.
+    click requests the menu; the wheel zooms; Ctrl with right drag cuts connections. A drag at the edge moves the view.
     The title strip of a region's box stands for its region block. `GESTURES` in `commands/help_dialogs.py` lists the
     gestures for people.
     """
@@ -131,7 +131,9 @@ class GraphView(ZoomableView):
         self.pressed.emit()
         self._pressed_at = self.cursor_position = position
         button = event.button()
-        if button in (Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton):
+        if button == Qt.MouseButton.RightButton and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._cut_from(position)
+        elif button in (Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton):
             self._pan_from = position
             self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
         elif button == Qt.MouseButton.LeftButton:
@@ -140,7 +142,7 @@ class GraphView(ZoomableView):
     def _press_left(self, event: QMouseEvent) -> None:
         point = self.mapToScene(event.position().toPoint())
         if event.modifiers() & Qt.KeyboardModifier.AltModifier:
-            self._gesture = Knife(self, self._graph, self.connections_cut.emit, point)
+            self._cut_from(event.position().toPoint())  # where the window manager leaves us Alt
         elif (grasped := grasped_at(self, self._graph, point)) is not None:
             self._gesture = ConnectionDrag(self, self._graph, self._edits, *grasped, point)
         elif (connection := self._graph.connection_at(point)) is not None:
@@ -162,6 +164,9 @@ class GraphView(ZoomableView):
     def _click(self, node: str, *, adds: bool) -> None:
         """Select a node alone, or add it to the selection or remove it."""
         self._graph.select({node}.symmetric_difference(self._graph.selected_nodes()) if adds else [node])
+
+    def _cut_from(self, position: QPoint) -> None:
+        self._gesture = Knife(self, self._graph, self.connections_cut.emit, self.mapToScene(position))
 
     def _drag_nodes(self, anchor: str, point: QPointF) -> NodeDrag:
         explain, drop = self.move_explained.emit, self.nodes_dropped.emit

@@ -65,6 +65,7 @@ class SentinelForm(QDialog):
         layout = QVBoxLayout(self, contentsMargins=QMargins(16, 12, 16, 12), spacing=8)
         layout.addWidget(QLabel(f"In every frame, an element of {port} is wrong if it is", wordWrap=True))
         layout.addLayout(grid)
+        layout.addWidget(QLabel("The limits leave out the alpha of images.", wordWrap=True, objectName="faint"))
         layout.addWidget(self.refusal)
         layout.addWidget(self._buttons(is_new=known is None))
         self.setMinimumWidth(_WIDTH)

@@ -92,6 +92,18 @@ class Actions:
         menu = self.menus.get(command)
         return menu.menuAction() if menu is not None else self._by_id[command]
 
+    def bar(self) -> list[QMenu]:
+        """Return the menus of the menu bar."""
+        menus = (action.menu() for action in self._window.menuBar().actions())
+        return [menu for menu in menus if isinstance(menu, QMenu)]
+
+    def set_keys(self, command: str, keys: Sequence[str]) -> None:
+        """Give a command other keys."""
+        action, known = self._by_id[command], self.commands[command]
+        action.setShortcuts([QKeySequence(key) for key in keys])
+        shown = f" ({action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)})" if keys else ""
+        action.setToolTip(f"{known.name}{shown}" + (f"\n{known.help}" if known.help else ""))
+
     def look(self) -> None:
         """Enable the commands whose needs are met, and disable the others."""
         for need in self._needing:
@@ -122,9 +134,6 @@ class Actions:
         action = QAction(command.text, self._window, objectName=command.id)
         if command.icon:
             action.setIcon(icon(command.icon))
-        action.setShortcuts([QKeySequence(keys) for keys in command.keys])
-        keys = f" ({action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)})" if command.keys else ""
-        action.setToolTip(f"{command.name}{keys}" + (f"\n{command.help}" if command.help else ""))
         action.setStatusTip(command.help)
         if command.checked is not None:
             action.setCheckable(True)
@@ -173,6 +182,7 @@ class Actions:
                 self._fill(target.addMenu(item.title), item)
             else:
                 self.commands[item.id], self._by_id[item.id] = item, self._make(item)
+                self.set_keys(item.id, item.keys)
                 target.addAction(self._by_id[item.id])
 
 

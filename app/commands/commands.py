@@ -19,6 +19,9 @@ from engine.protocol.pacing import PacingMode
 #: Fixed rates to choose from, in frames per second, as in film, television and displays.
 PACING_RATES = (24, 25, 30, 50, 60, 120, 240)
 
+#: Sizes of the whole editor, in percent of the usual one.
+SCALES = (75, 100, 125, 150, 175, 200)
+
 #: Regions to wrap blocks in, by the last part of their types' ids, which blocks and ops share.
 WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&While", "While"), "for": ("&For", "For")}
 
@@ -109,6 +112,24 @@ def _edit_menu(window: CommandWindow, needs: Needs) -> Menu:
         ),
         Command(
             "disconnect", "D&isconnect", edits.disconnect_all, keys=("Ctrl+Shift+D",), needs=selection, canvas_only=True
+        ),
+        Command(
+            "connect",
+            "Co&nnect …",
+            canvas.keyboard.connect,
+            keys=("L",),
+            help="Choose a port of the selected block, and what to connect it to",
+            needs=node,
+            canvas_only=True,
+        ),
+        Command(
+            "select_connection",
+            "Select ne&xt connection",
+            canvas.keyboard.select_connection,
+            keys=("Shift+L",),
+            help="Select the connections of the selected block, one after the other",
+            needs=selection,
+            canvas_only=True,
         ),
         Command(
             "check_values",
@@ -276,7 +297,17 @@ def _view_menu(window: CommandWindow, needs: Needs) -> Menu:
         ),
         None,
         Menu("theme", "&Theme", [_theme(window, name) for name in ("dark", "light")]),
+        Menu("scale", "&Size of the editor", [_scale(window, percent) for percent in SCALES]),
         None,
+        Command(
+            "lists",
+            "L&ists",
+            window.toggle_lists,
+            keys=("Ctrl+J",),
+            help="Open or close the problems and the other lists below the canvas",
+            needs=patch,
+        ),
+        Menu("layouts", "&Layout of the docks", fill=partial(_list_layouts, window), needs=patch),
         Menu("viewers", "&Viewers", fill=partial(_list_viewers, window), if_empty="No viewers in this patch"),
     ]
     return Menu("view", "&View", items)
@@ -285,7 +316,15 @@ def _view_menu(window: CommandWindow, needs: Needs) -> Menu:
 def _help_menu(window: CommandWindow, needs: Needs) -> Menu:
     items: list[Command | Menu | None] = [
         Command("block_help", "&Help on the block", lambda: window.reveal(Help), "help", ("F1",), needs=needs.patch),
+        Command(
+            "palette",
+            "&Command palette …",
+            window.show_palette,
+            keys=("Ctrl+Shift+P",),
+            help="Find any command by its name",
+        ),
         Command("shortcuts", "Shortcuts and &gestures", window.show_shortcuts, keys=("Ctrl+/",)),
+        Command("tour", "&Tour of the first three minutes", window.take_tour),
         Command("about", "&About Warploom", window.show_about),
     ]
     return Menu("help", "&Help", items)
@@ -305,6 +344,26 @@ def _wrap(window: CommandWindow, needs: Needs, kind: str) -> Command:
 def _theme(window: CommandWindow, name: str) -> Command:
     run = partial(window.set_theme, name)
     return Command(f"theme_{name}", f"&{name.capitalize()}", run, checked=window.state.theme == name, group="theme")
+
+
+def _scale(window: CommandWindow, percent: int) -> Command:
+    run = partial(window.set_scale, percent / 100)
+    checked = round(100 * window.state.scale) == percent
+    return Command(f"scale_{percent}", f"{percent} %", run, checked=checked, group="scale")
+
+
+def _list_layouts(window: CommandWindow, menu: QMenu) -> None:
+    """List the arrangements of the docks, with entries that keep the present one and delete others."""
+    _add(menu, "First layout", partial(window.use_layout, ""))
+    names = window.layout_names()
+    for name in names:
+        _add(menu, name, partial(window.use_layout, name))
+    menu.addSeparator()
+    _add(menu, "Save this layout …", window.save_layout)
+    if names:
+        gone = menu.addMenu("Delete")
+        for name in names:
+            _add(gone, name, partial(window.delete_layout, name))
 
 
 def _pacings(window: CommandWindow) -> Sequence[Command]:

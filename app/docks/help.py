@@ -14,7 +14,7 @@ from engine.blocktypes.block import Block
 class Help(EmptyState, Dock):
     """Shows the help of the type of the first selected block."""
 
-    name, title, area = "help", "Help", Qt.DockWidgetArea.RightDockWidgetArea
+    name, title, area = "help", "Help", Qt.DockWidgetArea.LeftDockWidgetArea
 
     def __init__(self) -> None:
         self.page = QTextBrowser(objectName="helpPage")

@@ -160,6 +160,11 @@ class Updates(EmptyState, Dock):
         self.begin_again()
         self.clear()
 
+    def set_seen(self, seen: bool) -> None:
+        """Begin at the newest update when the list comes into view."""
+        if seen:
+            self.table.scrollToBottom()
+
     def begin_again(self) -> None:
         """Note that another engine runs, whose counts start from 0."""
         self._hot_before = self._hot_before - self._hot

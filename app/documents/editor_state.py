@@ -12,8 +12,20 @@ RECENT_LIMIT = 10
 _FILE = "editor.json"
 
 
+class Arrangement(msgspec.Struct):
+    """Where the docks are.
+
+    `places` are Qt's own bytes, `closed` the names of closed docks, and `shares` the width and height of each visible
+    dock, as shares of the window.
+    """
+
+    places: bytes
+    closed: list[str]
+    shares: dict[str, tuple[float, float]]
+
+
 class UserState(msgspec.Struct):
-    """The saved state; `geometry` and `layout` are Qt's own bytes."""
+    """The saved state; `geometry` is Qt's own bytes."""
 
     recent: list[str] = []
     theme: str = "dark"
@@ -22,9 +34,14 @@ class UserState(msgspec.Struct):
     #: Whether the critical path is marked.
     shows_path: bool = False
     geometry: bytes = b""
-    layout: bytes = b""
-    #: Names of the docks that the person has closed; None before the first window was closed.
-    closed_docks: list[str] | None = None
+    #: The arrangement of the docks; None before the first window was closed. Below, those that the person named.
+    arrangement: Arrangement | None = None
+    arrangements: dict[str, Arrangement] = {}
+    #: The keys of commands whose keys the person has changed.
+    keys: dict[str, list[str]] = {}
+    #: How much larger than usual the whole editor is.
+    scale: float = 1.0
+    has_seen_tour: bool = False
     #: Ids of the most recently placed block types, the newest last.
     recent_blocks: list[str] = []
     #: Titles of the palette's unfolded groups; below, of the inspector's folded sections.

@@ -1,5 +1,6 @@
 """New, open and save, including unsaved changes, recent files and recovery."""
 
+import json
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from functools import partial
@@ -18,8 +19,9 @@ from app.documents.recovery import Recovered, RecoverySlot
 from app.documents.session import Session
 from app.documents.trust import Trust, TrustedPaths
 from app.widgets.banner import NO_NOTICE, Notice
+from engine.blocktypes.block import is_ours
 from engine.catalogue.block_files import FOLDER_NAME, python_files
-from engine.catalogue.catalogue import folder_beside
+from engine.catalogue.catalogue import default_catalogue, folder_beside
 from engine.diagnostics import Diagnostic, WarploomError
 from engine.figures import plural
 from engine.patch.document import Patch
@@ -33,6 +35,8 @@ _AUTOSAVE_MS = 1000
 _AGAIN_MS = 100
 #: The interval for searching the patch's folder for blocks, since network drives don't announce changes.
 _LOOK_MS = 1000
+#: The ids of the ops of kernels begin with this.
+_OP = "op."
 
 
 class FileCommands(QObject):
@@ -331,7 +335,11 @@ class FileCommands(QObject):
             return None
         known = True if trust else self._trust.decision(folder)
         if known is None and not self._trust.changes(folder):  # a banner asks about changes
-            known = self._ask_to_trust(folder)
+            if has_other_types(path):
+                known = self._ask_to_trust(folder)
+            else:
+                self._asked_about = folder, self._trust.contents(folder)  # ask only if they change
+                self.noted.emit(f"This patch uses no block of {folder}. To use them: File > Trust")
         return folder if known else None
 
     def _ask_to_trust(self, folder: Path) -> bool:
@@ -387,6 +395,27 @@ class FileCommands(QObject):
             return self._session.blocks.parent  # the patch's own code lies there
         folders = (path.parent for path in self._state.existing_recent())
         return next((folder for folder in folders if folder.resolve() != EXAMPLES_FOLDER), Path.home())
+
+
+def has_other_types(path: Path) -> bool:
+    """Return whether a patch has a block type that Warploom does not ship, so that it may lie beside the patch."""
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False  # opening it reports the error
+    known, found = default_catalogue(), [document]
+    while found:
+        match found.pop():
+            case {"type": str(name), "id": _, **others}:
+                block_type = known.get(name)
+                if (block_type is None or not is_ours(block_type)) and not name.startswith(_OP):
+                    return True
+                found += others.values()
+            case dict(others):
+                found += others.values()
+            case list(others):
+                found += others
+    return False
 
 
 def _names(folder: Path) -> list[str]:

@@ -54,7 +54,7 @@ def fitting_types(found: list[type[Block]], spec: End) -> list[type[Block]]:
 
 
 def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) -> dict[str, Any]:
-    """Return parameter values with which a new value block covers the range of the parameter that it will drive.
+    """Return parameter values with which a new value block keeps to the range of the parameter that it will drive.
 
     Without bounds, the range is from 0 to twice the value, or from -1 to 1 if the value is 0. A PatchError reports an
     error in the block's code.
@@ -65,7 +65,7 @@ def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) ->
     low = float(value) - reach if parameter.minimum is None else parameter.minimum
     high = float(value) + reach if parameter.maximum is None else parameter.maximum
     if parameter.type == "bool":
-        low, high = 0.0, 1.0
+        low, high, value = 0.0, 1.0, 0.5  # so that even a small swing switches it
 
     def ask() -> dict[str, Any]:
         found = block_type.spanning(low, high, float(value))

@@ -10,6 +10,7 @@ from PySide6.QtCore import QMargins, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QFormLayout,
     QLabel,
+    QPushButton,
     QScrollArea,
     QVBoxLayout,
     QWidget,
@@ -28,6 +29,7 @@ from app.inspector.parameter_drives import ParameterDrives
 from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
 from app.inspector.parameter_row import ParameterRow
 from app.qt.beside import Run, at_once
+from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
@@ -35,7 +37,7 @@ from engine.diagnostics import Diagnostic, PatchError
 from engine.kernel_blocks.constants import CONSTANTS, marked
 from engine.patch.changes import Change, Connected, Disconnected, NodeRemoved, NodeRenamed, ParameterChanged
 from engine.patch.document import Patch
-from engine.protocol.messages import FrameReport
+from engine.protocol.messages import FrameReport, SaveOutputs
 
 _HINT = "Select a block to edit its parameters"
 _IDLE_MS = 600  # milliseconds; closer steps of a wheel or a held key are one gesture
@@ -70,6 +72,8 @@ class Inspector(EmptyState, Dock):
     node_followed = Signal(str)
     #: The person chose a `Remedy` for a problem of the shown node.
     remedy_chosen = Signal(Remedy)
+    #: The person wants the files of save blocks to be written.
+    save_requested = Signal()
 
     def __init__(self) -> None:
         scroll = QScrollArea(widgetResizable=True)
@@ -118,6 +122,7 @@ class Inspector(EmptyState, Dock):
         self.node_followed.connect(editor.kernel.go_to)
         self.renaming_ended.connect(canvas.setFocus)
         self.remedy_chosen.connect(editor.mend)
+        self.save_requested.connect(lambda: session.post(SaveOutputs()))
 
     def editor(self, parameter: str) -> ParameterEditor:
         """Return the editor of a parameter."""
@@ -246,6 +251,12 @@ class Inspector(EmptyState, Dock):
             ports = GroupPorts(patch, self.nodes[0])
             ports.asked.connect(lambda edit: self._do("", edit))
             column.addWidget(ports)
+        if block_type is not None and any(spec.files.startswith("save") for spec in block_type.parameters.values()):
+            save = QPushButton(
+                icon("snapshot"), "Save now", toolTip="Write the files of all save blocks (Save outputs)"
+            )
+            save.clicked.connect(self.save_requested)
+            column.addWidget(save, alignment=Qt.AlignmentFlag.AlignLeft)
         self.status = NodeStatus(block_type)
         column.addWidget(self.status)
         column.addStretch(1)

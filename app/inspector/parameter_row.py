@@ -62,7 +62,7 @@ class ParameterRow(QWidget):
         super().__init__()
         self.editor = editor
         self.driven = DrivenView(spec.name)
-        self.label = QLabel(spec.name.replace("_", " "))
+        self.label = QLabel(spec.name)
         self.label.setToolTip("\n".join([without_marks(spec.doc), *parameter_facts(spec)]))
         self.label.setMinimumWidth(72)
         self.label.setBuddy(editor)

@@ -10,11 +10,11 @@ def parameter_facts(spec: ParameterSpec) -> list[str]:
     unit = f" {spec.unit}" if spec.unit else ""
     facts = []
     if spec.minimum is not None and spec.maximum is not None:
-        facts.append(f"{spec.minimum:g} to {spec.maximum:g}{unit}")
+        facts.append(f"{_number(spec.minimum)} to {_number(spec.maximum)}{unit}")
     elif spec.minimum is not None:
-        facts.append(f"At least {spec.minimum:g}{unit}")
+        facts.append(f"At least {_number(spec.minimum)}{unit}")
     elif spec.maximum is not None:
-        facts.append(f"At most {spec.maximum:g}{unit}")
+        facts.append(f"At most {_number(spec.maximum)}{unit}")
     if spec.choices:
         facts.append(f"One of {', '.join(spec.choices)}")
     if spec.type not in ("array", "external"):
@@ -32,9 +32,14 @@ def value_text(value: Any) -> str:
         case bool():
             return "on" if value else "off"
         case float():
-            return f"{value:g}"
+            return _number(value)
         case str():
             return value or "none"
         case int():
-            return str(value)
+            return f"{value:,}"
     return "the default"
+
+
+def _number(value: float) -> str:
+    """Return a number with six digits; a whole one in groups of three, as 1,000,000 and not 1e+06."""
+    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e12 else f"{value:g}"

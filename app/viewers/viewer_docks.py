@@ -82,6 +82,14 @@ class ViewerDocks(QObject):
             for node in self.docks:
                 self.viewer(node).page.hint.setText(self._hint(node))
 
+    def gather(self) -> None:
+        """Bring all viewers to the place of the first one, after another arrangement of the docks was restored."""
+        self.empty.show()
+        for dock in self.docks.values():
+            self._window.tabifyDockWidget(self.empty, dock)
+            dock.show()
+        self.empty.setVisible(not self.docks)
+
     def reveal(self, node: str) -> None:
         """Bring a viewer to the front, even if it was closed."""
         if node in self.docks:

@@ -33,6 +33,7 @@ class Welcome(QScrollArea):
     example_requested = Signal(Path)
     new_requested = Signal()
     browse_requested = Signal()
+    tour_requested = Signal()
 
     def __init__(self, examples: Sequence[Example]) -> None:
         super().__init__()
@@ -46,7 +47,8 @@ class Welcome(QScrollArea):
         column = QVBoxLayout(contentsMargins=QMargins(_MARGIN, 32, _MARGIN, 32), spacing=_SPACING)
         outer.addLayout(column)
         outer.addStretch(1)
-        self._head = QWidget(layout=self._make_head())
+        self._head = QWidget()
+        self._head.setLayout(self._make_head())
         column.addWidget(self._head)
         self._recent_title = _label("Recent", "sectionTitle")
         column.addWidget(self._recent_title)
@@ -90,6 +92,9 @@ class Welcome(QScrollArea):
         new.setObjectName("primary")
         new.clicked.connect(self.new_requested)
         browse.clicked.connect(self.browse_requested)
+        tour = QPushButton("Tour, 3 minutes")
+        tour.clicked.connect(self.tour_requested)
+        row.addWidget(tour, alignment=Qt.AlignmentFlag.AlignBottom)
         row.addWidget(browse, alignment=Qt.AlignmentFlag.AlignBottom)
         row.addWidget(new, alignment=Qt.AlignmentFlag.AlignBottom)
         return row

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QDoubleSpinBox
 _UNBOUNDED = 1e15
 _MOST_CHARACTERS = 200
 _ARITHMETIC = re.compile(r"[0-9.eE+\-*/() ]+")
+_GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+")
 _LEADING_ZEROS = re.compile(r"(?<![0-9.])0+(?=[0-9])")  # Python refuses 007
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -86,7 +87,9 @@ class NumberBox(QDoubleSpinBox):
     @property
     def has_typed_text(self) -> bool:
         """True while typed text is not entered."""
-        return self._bare(self.lineEdit().text()) != ("" if self._is_mixed else self.textFromValue(self.value()))
+        return self._bare(self.lineEdit().text()) != (
+            "" if self._is_mixed else self._bare(self.textFromValue(self.value()))
+        )
 
     def show_value(self, value: float) -> None:
         """Show a value without reporting an edit."""
@@ -103,14 +106,16 @@ class NumberBox(QDoubleSpinBox):
         self.lineEdit().setPlaceholderText("various")
 
     def textFromValue(self, value: float) -> str:
-        """Return the number with its significant digits."""
-        return f"{value:.0f}" if self._whole else f"{value:.6g}"
+        """Return the number with its significant digits, those of a whole number in groups of three."""
+        return f"{value:,.0f}" if self._whole else f"{value:.6g}"
 
     def valueFromText(self, text: str) -> float:
         """Return the number of a text in this box; the current value if the text is not a number."""
         bare = self._bare(text)
         number = read_number(bare)
-        if number is None or bare == self.textFromValue(self.value()):  # the text shows only six digits of the value
+        if number is None or bare == self._bare(
+            self.textFromValue(self.value())
+        ):  # the text shows only six digits of the value
             return self.value()
         if self._whole:
             number = float(math.floor(number + 0.5))
@@ -177,4 +182,6 @@ class NumberBox(QDoubleSpinBox):
         self._is_mixed = False
 
     def _bare(self, text: str) -> str:
-        return text.removesuffix(self.suffix()).strip()
+        """Return a text without the unit, and a whole number without commas between its groups."""
+        bare = text.removesuffix(self.suffix()).strip()
+        return bare.replace(",", "") if self._whole and _GROUPED.fullmatch(bare) else bare

@@ -1,12 +1,9 @@
-"""The window's docks: their initial places, the person's own arrangement, and their visibility."""
+"""The window's docks: which there are, and which are visible."""
 
 from collections.abc import Iterable
-from functools import partial
-from itertools import pairwise
-from zlib import crc32
 
-from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from app.docks.code.code import Code
@@ -17,20 +14,16 @@ from app.docks.problems import Problems
 from app.docks.profiler.profiler import Profiler
 from app.docks.recorder import Recorder
 from app.docks.updates import Updates
-from app.documents.editor_state import UserState
 from app.inspector.inspector import Inspector
 
 #: Every dock except the viewers, in the order of the View menu and the status bar. List new ones here.
 DOCKS: tuple[type[Dock], ...] = (Inspector, Help, Problems, Updates, Log, Code, Recorder, Profiler)
 #: The lists below the canvas. They are closed at first; the status bar shows their counts and opens them.
 LISTS = tuple(dock.name for dock in DOCKS if dock.area is Qt.DockWidgetArea.BottomDockWidgetArea)
-#: A version of the set of docks; an arrangement of other docks is not restored.
-_VERSION = crc32(",".join(dock.name for dock in DOCKS).encode()) & 0x7FFFFFFF
-_SIZE = QSize(1440, 900)
-_FRAME = QSize(16, 48)  # roughly the size of a window manager's frame
-#: Shares of the window. The viewer shows the result of a person's work, so its column is wide.
-_RIGHT_SHARE, _VIEWER_SHARE = 0.32, 0.46
-_LISTS_HEIGHT = 188
+#: The share of the window's height that the lists take when they open, and the most pixels.
+_LISTS_SHARE, _LISTS_MOST = 0.3, 200
+#: Least heights in pixels, since contents ask for more than they need: a list with one row, and another dock.
+_LEAST_LIST, _LEAST = 88, 64
 
 
 class Docks:
@@ -72,6 +65,7 @@ class Docks:
         dock.setWidget(widget)
         dock.visibilityChanged.connect(widget.set_seen)
         widget.windowTitleChanged.connect(dock.setWindowTitle)
+        widget.setMinimumHeight(_LEAST_LIST if widget.name in LISTS else _LEAST)
         self._window.addDockWidget(widget.area, dock)
         return dock
 
@@ -101,7 +95,8 @@ class Docks:
             lists = [self._docks[other] for other in LISTS]
             for dock in lists:
                 dock.show()
-            self._window.resizeDocks(lists, [_LISTS_HEIGHT] * len(lists), Qt.Orientation.Vertical)
+            height = min(round(_LISTS_SHARE * self._window.height()), _LISTS_MOST)
+            self._window.resizeDocks(lists, [height] * len(lists), Qt.Orientation.Vertical)
         dock = self._docks[name]
         dock.show()
         dock.raise_()
@@ -112,64 +107,27 @@ class Docks:
     def toggle(self, name: str) -> None:
         """Bring a list to the front, or close all lists if it is already in front."""
         if self._docks[name].isVisible() and not self._docks[name].visibleRegion().isEmpty():
-            for other in LISTS:
-                self._docks[other].close()
-            self._has_opened_lists = False
+            self.close_lists()
         else:
             self.reveal(name)
 
+    def toggle_lists(self) -> None:
+        """Close all lists, or open them if all are closed."""
+        if any(self._docks[name].toggleViewAction().isChecked() for name in LISTS):
+            self.close_lists()
+        else:
+            self.reveal(LISTS[0])
 
-def arrange(window: QMainWindow, docks: Docks) -> None:
-    """Give the window its size and the docks their places."""
-    window.resize(_SIZE)
-    room = window.screen().availableSize() - _FRAME
-    # The offscreen platform reports a small screen, which does not matter.
-    if _SIZE.boundedTo(room) != _SIZE and QGuiApplication.platformName() != "offscreen":
-        window.resize(_SIZE.boundedTo(room))
-        window.setWindowState(Qt.WindowState.WindowMaximized)
-    window.setDockNestingEnabled(True)
-    window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-    for before, after in pairwise(LISTS):
-        window.tabifyDockWidget(docks[before], docks[after])
-    docks[LISTS[0]].raise_()
+    def close_lists(self) -> None:
+        """Close all lists."""
+        for name in LISTS:
+            self._docks[name].close()
+        self._has_opened_lists = False
 
-
-def size_docks(window: QMainWindow, docks: Docks, viewer: QDockWidget) -> None:
-    """Give the docks their initial sizes; Qt accepts them only for visible docks."""
-    front, *behind = (docks[dock.name] for dock in DOCKS if dock.name not in LISTS)
-    right = [viewer, front]
-    width, upper = round(_RIGHT_SHARE * window.width()), round(_VIEWER_SHARE * window.height())
-    window.resizeDocks(right, [width, width], Qt.Orientation.Horizontal)
-    window.resizeDocks(right, [upper, window.height() - upper], Qt.Orientation.Vertical)
-    for dock in behind:
-        QTimer.singleShot(0, window, partial(_tabify, window, front, dock))
-
-
-def _tabify(window: QMainWindow, front: QDockWidget, behind: QDockWidget) -> None:
-    """Put a shown dock behind another one; Qt misplaces the tabs of docks that are hidden at that moment."""
-    is_open = behind.toggleViewAction().isChecked()
-    behind.hide()
-    window.tabifyDockWidget(front, behind)
-    behind.show()
-    front.raise_()
-    behind.setVisible(is_open)  # at first, the dock is not open
-
-
-def restore(window: QMainWindow, docks: Docks, state: UserState) -> None:
-    """Restore the person's arrangement."""
-    if state.geometry:
-        window.restoreGeometry(QByteArray(state.geometry))
-    is_known = not state.layout or window.restoreState(QByteArray(state.layout), _VERSION)
-    closed = {dock.name for dock in DOCKS if not dock.is_open_at_first}
-    if state.closed_docks is not None:
-        # A list that is new to the person stays closed like the others.
-        closed = {*state.closed_docks, *(() if is_known else LISTS)}
-    docks.close(closed)
-
-
-def remember(window: QMainWindow, docks: Docks, state: UserState, *, arranged: bool) -> None:
-    """Store the window's place, and that of its docks once they were `arranged` beside a patch."""
-    state.geometry = bytes(window.saveGeometry().data())
-    if arranged or state.layout:
-        state.layout = bytes(window.saveState(_VERSION).data())
-    state.closed_docks = docks.closed()
+    def show_closed(self, closed: Iterable[str]) -> None:
+        """Close these docks, and open all others."""
+        self.close(closed)
+        self._has_opened_lists = not self._closed.issuperset(LISTS)
+        if self._shown:
+            for name, dock in self._docks.items():
+                dock.setVisible(name not in self._closed)

@@ -8,9 +8,9 @@ from PySide6.QtCore import QEvent, QMargins, QPoint, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices
 from PySide6.QtWidgets import (
     QApplication,
+    QInputDialog,
     QMainWindow,
     QMenu,
-    QPushButton,
     QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
@@ -21,7 +21,10 @@ from app.canvas.canvas import Canvas
 from app.canvas.inner_room import InnerRoom
 from app.commands.actions import Actions
 from app.commands.commands import CONTEXT_MENUS, TOOLBAR, make_menus
-from app.commands.help_dialogs import make_shortcut_list, show_about
+from app.commands.help_dialogs import show_about
+from app.commands.keys import Keys
+from app.commands.palette import palette_choices
+from app.commands.shortcut_dialog import ShortcutDialog
 from app.docks.code.code import Code
 from app.docks.dock import D
 from app.docks.log import Log
@@ -44,14 +47,18 @@ from app.qt.gc_timer import GcTimer
 from app.theme.apply import apply_theme
 from app.theme.colours import current
 from app.viewers.viewer_docks import ViewerDocks
+from app.welcome.tour import Tour
+from app.welcome.welcome import Welcome
 from app.widgets.banner import Banner
-from app.window.docks import LISTS, Docks, arrange, remember, restore, size_docks
+from app.widgets.chooser import Chooser
+from app.window.docks import Docks
 from app.window.engine_badge import EngineBadge
 from app.window.focus_keys import FocusKeys
 from app.window.input_events import InputEvents
+from app.window.layouts import Layouts
+from app.window.list_buttons import ListButtons
 from app.window.problem_count import ProblemCount
 from app.window.transport import TransportBar
-from app.welcome.welcome import Welcome
 from app.window.window_style import window_stylesheet
 from engine.diagnostics import PatchError
 from engine.patch.document import Patch
@@ -72,7 +79,6 @@ class MainWindow(QMainWindow):
     def __init__(self, make_engine: MakeEngine, folder: Path, make_search: MakeSearch | None = None) -> None:
         super().__init__()
         self.folder = folder
-        self._is_sized = False
         self.state = load_state(folder)
         self.set_theme(self.state.theme)  # before the parts are made, since Qt would style each of them again
         self.gc_timer = GcTimer(self)
@@ -117,8 +123,7 @@ class MainWindow(QMainWindow):
         self.session.replaced.connect(self._show_patch)
         self.session.engine_changed.connect(self._follow_engine)
         self.restarts.noted.connect(self.log.add_error)
-        arrange(self, self.docks)
-        restore(self, self.docks, self.state)
+        self.layouts = Layouts(self, self.docks, self.viewers, self.state)
         self.canvas.show_heat(self.state.shows_heat)
         self.session.replace(None)
         self._show_title()
@@ -128,19 +133,22 @@ class MainWindow(QMainWindow):
         self.welcome = Welcome(find_examples())
         self.welcome.new_requested.connect(self.files.new)
         self.welcome.browse_requested.connect(self.files.open)
+        self.welcome.tour_requested.connect(self.take_tour)
         self.welcome.open_requested.connect(self.files.open_path)
         self.welcome.example_requested.connect(self.files.open_example)
         self.files.recent_changed.connect(self._show_recent)
+        self.files.recent_changed.connect(self._save_state)  # at once: the editor may be killed
         self._show_recent()
-        self.banner, self.trust_banner, self.blocks_banner, self.save_banner, self.file_banner = (
-            Banner() for _ in range(5)
+        self.banner, self.trust_banner, self.blocks_banner, self.save_banner, self.file_banner, tour_banner = (
+            Banner() for _ in range(6)
         )
+        self.tour = Tour(self, tour_banner, self)
         self.restarts.noticed.connect(self.banner.show_notice)
         self.files.trust_asked.connect(self.trust_banner.show_notice)
         self.files.blocks_asked.connect(self.blocks_banner.show_notice)
         self.outside.noticed.connect(self.file_banner.show_notice)
         self.overwriting.asked.connect(self.save_banner.show_notice)
-        banners = self.banner, self.trust_banner, self.blocks_banner, self.save_banner, self.file_banner
+        banners = self.banner, self.trust_banner, self.blocks_banner, self.save_banner, self.file_banner, tour_banner
         page = QWidget()
         column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
         for part in (*banners, self.kernel.breadcrumb, self.canvas):
@@ -153,6 +161,8 @@ class MainWindow(QMainWindow):
     def _make_bars(self) -> None:
         """Make menus, toolbar and status bar."""
         self.actions_by_id = Actions(self, make_menus(self), self.canvas, lambda: self.session.enter_typed())
+        self.keys = Keys(self.actions_by_id, self.state)
+        self.chooser = Chooser(self)
         self.menu("view").addActions(self.docks.toggle_actions())
         self.transport = TransportBar(self, self.session, self.bridge, self.actions_by_id)
         self.badge = EngineBadge()
@@ -167,11 +177,8 @@ class MainWindow(QMainWindow):
         self.problem_count.clicked.connect(lambda: self.docks.toggle(Problems.name))
         self.docks.widget(Problems).counted.connect(self.problem_count.show_count)
         self.statusBar().addPermanentWidget(self.problem_count)  # where no message covers it
-        for name in LISTS[1:]:
-            text = self.docks[name].windowTitle()
-            button = QPushButton(text, flat=True, objectName="listToggle", toolTip=f"Show or hide: {text}")
-            button.clicked.connect(partial(self.docks.toggle, name))
-            self.statusBar().addPermanentWidget(button)
+        self.list_buttons = ListButtons(self.docks)
+        self.statusBar().addPermanentWidget(self.list_buttons)
         self.statusBar().setSizeGripEnabled(False)
         self.log.noted.connect(lambda text: self.statusBar().showMessage(text, _SHOWN_MS))
 
@@ -222,6 +229,41 @@ class MainWindow(QMainWindow):
         self.state.theme = name
         self.setStyleSheet(window_stylesheet(current()))
 
+    def set_scale(self, scale: float) -> None:
+        """Remember the size of the whole editor; Qt reads it at its start (`app/editor.py`)."""
+        if scale != self.state.scale:
+            self.state.scale = scale
+            self._save_state()
+            self.note(f"The editor is shown at {scale:.0%} when it is started the next time")
+
+    def take_tour(self) -> None:
+        """Begin the tour of the first three minutes."""
+        self.tour.begin()
+
+    def toggle_lists(self) -> None:
+        """Open or close the lists below the canvas."""
+        self.docks.toggle_lists()
+
+    def layout_names(self) -> list[str]:
+        """Return the names of the person's arrangements of the docks."""
+        return sorted(self.state.arrangements)
+
+    def use_layout(self, name: str) -> None:
+        """Arrange the docks as in a named arrangement, or as at first."""
+        self.layouts.use(self.state.arrangements.get(name))
+
+    def save_layout(self) -> None:
+        """Ask for a name, and keep the present arrangement under it."""
+        name, is_given = QInputDialog.getText(self, "Save the layout", "Name of the layout:")
+        if is_given and name.strip():
+            self.state.arrangements[name.strip()] = self.layouts.current()
+            self._save_state()
+
+    def delete_layout(self, name: str) -> None:
+        """Forget a named arrangement."""
+        self.state.arrangements.pop(name, None)
+        self._save_state()
+
     def toggle_heat(self) -> None:
         """Show or hide the heat map."""
         self.state.shows_heat = not self.state.shows_heat
@@ -238,8 +280,14 @@ class MainWindow(QMainWindow):
         self.canvas.path.show_path(self.state.shows_path)
 
     def show_shortcuts(self) -> None:
-        """List the commands that have keys."""
-        make_shortcut_list(self, self.actions_by_id.commands.values()).open()
+        """List commands and gestures, with keys that can be changed."""
+        dialog = ShortcutDialog(self.keys, self)
+        dialog.finished.connect(self._save_state)
+        dialog.open()
+
+    def show_palette(self) -> None:
+        """Search the entries of all menus."""
+        self.chooser.open("Search commands", palette_choices(self.actions_by_id), "No command matches")
 
     def show_about(self) -> None:
         """Show the About dialog."""
@@ -269,18 +317,21 @@ class MainWindow(QMainWindow):
         if not self.files.may_close():
             event.ignore()
             return
-        remember(self, self.docks, self.state, arranged=self._is_sized)
+        self.layouts.remember()
         self.restarts.close()
         self.session.close()
         self.log.end()
         self.gc_timer.close()
         self.beside.close()
         self._recovery.close()
+        self._save_state()
+        event.accept()
+
+    def _save_state(self) -> None:
         try:
             save_state(self.state, self.folder)
         except OSError as problem:
             self.log.add_error(f"window state must be writable to {self.folder}, got: {problem}")
-        event.accept()
 
     # Following session and engine
 
@@ -288,12 +339,12 @@ class MainWindow(QMainWindow):
         """Show the page of a patch, or the first page; all parts already follow the patch."""
         self._central.setCurrentIndex(0 if patch is None else 1)
         self.docks.show_all(patch is not None)
+        self.list_buttons.setVisible(patch is not None)
+        self.problem_count.setVisible(patch is not None)
         self.viewers.empty.setVisible(patch is not None and not self.viewers.docks)
         if patch is not None:
             self.canvas.setFocus()
-            if not self.state.layout and not self._is_sized:
-                self._is_sized = True
-                size_docks(self, self.docks, next(iter(self.viewers.docks.values()), self.viewers.empty))
+            self.layouts.show()
             # The canvas gets its size from the layout, in the next turn of the event loop.
             QTimer.singleShot(0, self.canvas.fit)
 

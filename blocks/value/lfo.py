@@ -53,8 +53,9 @@ class Lfo(
 
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, float]:
-        """Return parameters that swing over the whole range."""
-        return {"amplitude": (high - low) / 2, "offset": (low + high) / 2}
+        """Return parameters that swing around the value, over a fifth of the range: all of it is rarely meant."""
+        amplitude = (high - low) / 10
+        return {"amplitude": amplitude, "offset": min(max(value, low + amplitude), high - amplitude)}
 
     def update(self, now: Moment) -> None:
         """Advance in the period by the time since the previous frame."""

@@ -86,9 +86,9 @@ class ValueBlock(Block, abstract=True):
 
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, Any]:
-        """Return parameter values with which a new block's output ranges from `low` to `high`, at first near `value`.
+        """Return parameter values with which a new block's output stays within `low` to `high`, at first near `value`.
 
-        So a new block that drives a parameter covers the parameter's range and is not clipped to it.
+        So a new block that drives a parameter is not clipped to the parameter's range.
         """
         return {}
 

@@ -51,6 +51,10 @@ class ConnectionEdits(QObject):
         else:
             self.dropped_on_nothing.emit(point, start)
 
+    def join(self, start: PortRef, end: PortRef) -> None:
+        """Connect two ends, or offer what would allow it."""
+        self._connect(start, end, None)
+
     def _connect(self, start: PortRef, end: PortRef, picked_up: Connection | None) -> None:
         try:
             node_edits.connect(self.patch, start, end, picked_up)
@@ -71,7 +75,7 @@ class ConnectionEdits(QObject):
             menu = QMenu(self._room)
             menu.addSection(f"Drive a parameter of {self.patch.title(node)}")
             for candidate in open_ones:
-                action = menu.addAction(f"{candidate.ref.port.replace('_', ' ')}\t{candidate.state}".replace("&", "&&"))
+                action = menu.addAction(f"{candidate.ref.port}\t{candidate.state}".replace("&", "&&"))
                 action.setData(candidate.ref)
             menu.triggered.connect(lambda action: self._connect(start, action.data(), picked_up))
             menu.aboutToHide.connect(menu.deleteLater)

@@ -292,6 +292,19 @@ def test_alt_drag_cuts_the_connections_it_crosses(hand: Hand, patch: Patch) -> N
     assert patch.undo() == "Cut 2 connections"
 
 
+def test_ctrl_and_right_drag_cuts_the_connections_it_crosses(hand: Hand, patch: Patch) -> None:
+    """A right drag with Ctrl cuts too, where the window manager takes Alt; without Ctrl it pans."""
+    patch.connect(PortRef("source", "out"), PortRef("scale", "gain"))
+    view, path = hand.canvas.view, (QPointF(-60, -40), QPointF(-60, 120))
+    start, end = map(view.mapFromScene, path)
+    right, control = Qt.MouseButton.RightButton, Qt.KeyboardModifier.ControlModifier
+    QTest.mousePress(view.viewport(), right, control, start)
+    move_pointer(view.viewport(), end, right)
+    QTest.mouseRelease(view.viewport(), right, control, end)
+    assert patch.connections == []
+    assert patch.undo() == "Cut 2 connections"
+
+
 def test_a_double_click_on_a_node_activates_it(canvas: Canvas, hand: Hand) -> None:
     """A double-click on a node emits a signal with the node's id."""
     heard: list[str] = []

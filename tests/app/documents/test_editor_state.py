@@ -2,12 +2,17 @@
 
 from pathlib import Path
 
-from app.documents.editor_state import RECENT_LIMIT, UserState, load_state, save_state
+from app.documents.editor_state import RECENT_LIMIT, Arrangement, UserState, load_state, save_state
 
 
 def test_state_survives_saving(tmp_path: Path) -> None:
     """All saved state is read back."""
-    state = UserState(recent=["/a.loom"], theme="light", geometry=b"\x00\xff", layout=b"\x01")
+    state = UserState(
+        recent=["/a.loom"],
+        theme="light",
+        geometry=b"\x00\xff",
+        arrangement=Arrangement(b"\x01", ["log"], {"log": (0.5, 0.25)}),
+    )
     save_state(state, tmp_path / "new" / "folder")
     assert load_state(tmp_path / "new" / "folder") == state
 

@@ -363,3 +363,21 @@ def test_names_of_files_cannot_pass_for_words_of_the_question(qtbot: QtBot, monk
     assert "holds 3 Python files: <b>a</b>.py, b.py.\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}Warploom" in text
     assert "\u202e" not in text
     assert all(label.textFormat() is Qt.TextFormat.PlainText for label in boxes[0].findChildren(QLabel) if label.text())
+
+
+def test_trust_is_asked_only_for_blocks_that_the_patch_uses(
+    window: Any, qtbot: QtBot, asked: Asked, project: Project
+) -> None:
+    """A patch without blocks of the folder opens without a question; a change of the folder asks by a banner."""
+    plain = Patch()
+    plain.add("value.slider", node_id="a")
+    save_patch(plain, project.path.with_name("plain.loom"))
+    noted: list[str] = []
+    window.files.noted.connect(noted.append)
+    assert window.files.open_path(project.path.with_name("plain.loom"))
+    window.files.look_for_blocks()
+    assert asked.shown == [] and window.blocks_banner.isHidden()
+    assert "File > Trust" in noted[0]
+    project.blocks.write("other.py", "# mine")
+    window.files.look_for_blocks()
+    assert not window.blocks_banner.isHidden()

@@ -144,6 +144,27 @@ def test_brains_vectors_and_structs_of_one_type(device: Device) -> None:
         ]
 
 
+def test_limits_leave_out_the_alpha_of_images(device: Device) -> None:
+    """In an image, limits are about red, green and blue; NaN is wrong in alpha too. Other vectors have no alpha."""
+    pixels = np.full((3, 5, 4), 0.25, np.float32)
+    pixels[..., 3] = 1.0
+    pixels[1, 2, 0] = 0.75
+    pixels[2, 0, 3] = np.nan
+    patch = Patch()
+    flat = patch.add("io.array", data=pixels.reshape(-1))
+    vectors = patch.add("buffer.reinterpret", dtype="float4")
+    image = patch.add("buffer.reshape", shape="3, 5")
+    patch.connect(flat["out"], vectors["x"])
+    patch.connect(vectors["out"], image["x"])
+    for node in (vectors, image):
+        watched(node, patch)
+        patch.set_sentinel(node["out"], maximum=0.5)
+    with Engine(patch, device) as engine:
+        report = engine.step()
+        assert found(report, image["out"]) == "1 NaN and 1 out of range among 15, the first at [1, 2]: 0.75"
+        assert found(report, vectors["out"]) == "1 NaN and 14 out of range among 15, the first at [0]: 1"
+
+
 @pytest.mark.parametrize("transform", ["transpose", "slice", "whole"])
 def test_views_are_looked_at_where_they_lie(device: Device, transform: str) -> None:
     """Gaps of a view are not checked, and the index is one of the view's shape."""

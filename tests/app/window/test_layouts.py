@@ -1,0 +1,87 @@
+"""Arrangements of the docks fit windows of other sizes, can be named, and reset."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication, QInputDialog
+from pytestqt.qtbot import QtBot
+
+from app.documents.editor_state import load_state
+from app.window.main_window import MainWindow
+from tests.app.app_support import FakeEngine
+from tests.app.conftest import Asked
+
+
+def share(window: MainWindow) -> float:
+    """Return the width of the inspector as a share of the window's."""
+    return window.docks["inspector"].width() / window.width()
+
+
+def at(path: Path, file: Path, width: int, height: int, qtbot: QtBot) -> MainWindow:
+    """Return a window of a size, with the state at `path`, in which a patch is open."""
+    window = MainWindow(FakeEngine, path)  # type: ignore[arg-type]  # replaces Engine
+    window.resize(width, height)
+    window.show()
+    assert window.files.open_path(file)
+    qtbot.wait(50)
+    return window
+
+
+@pytest.mark.parametrize(("before", "after"), [((720, 450), (1440, 900)), ((1440, 900), (720, 450))])
+def test_an_arrangement_fits_a_window_of_another_size(
+    before: tuple[int, int], after: tuple[int, int], tmp_path: Path, file: Path, qtbot: QtBot, asked: Asked
+) -> None:
+    """Docks have the same share of a window of another size, as on a screen of another scale."""
+    first = at(tmp_path, file, *before, qtbot)
+    first.docks.reveal("problems")
+    first.docks["help"].show()
+    qtbot.wait(20)
+    shown = share(first), first.docks["problems"].isVisible()
+    first.close()
+    second = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # replaces Engine
+    second.resize(*after)
+    second.show()
+    second.files.open_path(file)
+    qtbot.waitUntil(lambda: abs(share(second) - shown[0]) < 0.06)
+    assert second.docks["problems"].isVisible() is shown[1]
+    assert second.docks["help"].isVisible()
+    second.close()
+
+
+def test_a_layout_is_kept_under_a_name_and_reset(
+    opened: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A named layout comes back after others, also in the next window; the first layout is always there."""
+    monkeypatch.setattr(QInputDialog, "getText", lambda *_: ("Lists", True))
+    opened.resize(1200, 800)
+    opened.docks.reveal("log")
+    opened.docks["inspector"].close()
+    qtbot.wait(20)
+    opened.save_layout()
+    assert opened.layout_names() == ["Lists"]
+    opened.use_layout("")
+    qtbot.wait(20)
+    assert opened.docks["inspector"].isVisible() and not opened.docks["log"].isVisible()
+    viewer: Any = opened.viewers.docks["screen"]
+    assert viewer.isVisible() and viewer.y() < opened.docks["inspector"].y()
+    opened.use_layout("Lists")
+    qtbot.wait(20)
+    assert not opened.docks["inspector"].isVisible() and opened.docks["log"].isVisible()
+    assert list(load_state(opened.folder).arrangements) == ["Lists"]
+    opened.delete_layout("Lists")
+    assert opened.layout_names() == []
+
+
+def test_a_key_opens_and_closes_the_lists(opened: MainWindow) -> None:
+    """The command opens the lists, and closes all of them."""
+    opened.actions_by_id["lists"].trigger()
+    QApplication.processEvents()
+    assert opened.docks["problems"].isVisible()
+    opened.actions_by_id["lists"].trigger()
+    assert not opened.docks["problems"].isVisible()
+
+
+def test_recent_files_are_kept_at_once(opened: MainWindow, file: Path) -> None:
+    """A file is among the recent ones before the window is closed, since the editor may be killed."""
+    assert load_state(opened.folder).existing_recent() == [file]
