@@ -1,0 +1,38 @@
+"""The sizes of a patch on the canvas, for edits that know no Qt."""
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QRectF
+
+from app.canvas.drawing.node_layout import NodeLayout, layout
+from app.canvas.drawing.region_layout import region_layout
+from app.edits.arranging.arrange import Measures, Rect
+from app.view_models.node_view_model import NodeViewModel, node_view_model
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+
+
+def measures(patch: Patch) -> Measures:
+    """Return the sizes of a patch as it is now; each node is measured once."""
+    known: dict[str, tuple[NodeViewModel, NodeLayout]] = {}
+
+    def placed(node: str) -> tuple[NodeViewModel, NodeLayout]:
+        if node not in known:
+            model = node_view_model(patch, node)
+            known[node] = model, layout(model)
+        return known[node]
+
+    def size(node: str) -> tuple[float, float]:
+        return placed(node)[1].width, placed(node)[1].height
+
+    def port_y(port: PortRef, is_input: bool) -> float:
+        model, found = placed(port.node)
+        ports, centres = (model.inputs, found.inputs) if is_input else (model.outputs, found.outputs)
+        return next((at.y() for each, at in zip(ports, centres, strict=True) if each.name == port.port), 0.0)
+
+    def box(block: Rect, contents: Mapping[str, Rect]) -> Rect:
+        branches = {branch: QRectF(*rect) for branch, rect in contents.items()}
+        found = region_layout(QRectF(*block), branches).box
+        return Rect(found.x(), found.y(), found.width(), found.height())
+
+    return Measures(size, port_y, box)
