@@ -1,5 +1,8 @@
 """The search for a block type, which places the block alone, at the end of a connection, or in its middle."""
 
+from collections import Counter
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QWidget
 
@@ -10,7 +13,7 @@ from app.edits.compatible import fitting_types
 from app.edits.nodes import snapped
 from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, PortRef
+from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.document import Patch
 
 _MOST_RECENT = 5
@@ -25,8 +28,10 @@ class BlockSearch(QObject):
     placed = Signal(str)  # the new node's id
     refused = Signal(str)  # why the block could not be placed
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget, free_place: Callable[[str], Position]) -> None:
         super().__init__(parent)
+        self._free_place = free_place
+        self._only_fitting = True
         self._patch = Patch()
         self._goal: Goal = None
         #: Ids of the most recently placed block types, the newest last.
@@ -35,8 +40,21 @@ class BlockSearch(QObject):
         self.popup = SearchPopup(parent)
         self.popup.chosen.connect(self._place)
 
-    def open(self, patch: Patch, position: QPoint, point: QPointF, goal: Goal, scope: str = "") -> None:
-        """Show the popup at a position of the canvas; the chosen type is placed at `point` of the scene, in `scope`."""
+    def open(
+        self,
+        patch: Patch,
+        position: QPoint,
+        point: QPointF,
+        goal: Goal,
+        scope: str = "",
+        *,
+        only_fitting: bool = True,
+    ) -> None:
+        """Show the popup at a position of the canvas; the chosen type is placed at `point` of the scene, in `scope`.
+
+        Unless only those that fit the goal are asked for, the other types follow, and are not connected.
+        """
+        self._only_fitting = only_fitting
         self._patch, self._point, self._goal, self._scope = patch, point, goal, scope
         match goal:
             case PortRef():
@@ -52,10 +70,26 @@ class BlockSearch(QObject):
         found = self._patch.catalogue.search(text)
         if not text and self._goal is None:
             return palette(found, self.recent)
+        known = found
         for ref in _ends_of(self._goal):
             spec = self._patch.find_end(ref)
-            found = fitting_types(found, spec) if spec else []
-        return [Group("", found)]
+            found = fitting_types(found, spec, self._uses(text)) if spec else []
+        if self._only_fitting:
+            return [Group("", found)]
+        fitting = {block_type.id for block_type in found}
+        others = [block_type for block_type in known if block_type.id not in fitting]
+        return [Group("", found), *([Group("", others)] if text else palette(others, self.recent))]
+
+    def _uses(self, text: str) -> Callable[[type[Block]], int]:
+        """Return how much the person uses a block type: those just placed most, then those that the patch has.
+
+        A typed text decides the order instead.
+        """
+        if text:
+            return lambda _: 0
+        used = Counter(node.type for node in self._patch.nodes.values())
+        recent = {known: len(self._patch.nodes) + index for index, known in enumerate(self.recent, 1)}
+        return lambda kind: recent.get(kind.id, used[kind.id])
 
     def _place(self, block_type: type[Block]) -> None:
         # The pointer is at the first port if something is connected, otherwise on the title bar.
@@ -63,9 +97,9 @@ class BlockSearch(QObject):
         position = snapped(self._point.x(), self._point.y() - below)
         try:
             if isinstance(self._goal, Connection):
-                placed = node_edits.insert(self._patch, block_type, position, self._goal, self._scope)
+                placed = node_edits.insert(self._patch, block_type, position, self._goal, self._scope, self._free_place)
             else:
-                placed = node_edits.place(self._patch, block_type, position, self._goal, self._scope)
+                placed = node_edits.place(self._patch, block_type, position, self._goal, self._scope, self._free_place)
         except PatchError as problem:
             self.refused.emit(str(problem))
         else:

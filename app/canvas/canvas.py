@@ -15,6 +15,7 @@ from app.canvas.items.scene import GraphScene
 from app.canvas.keyboard import CanvasKeyboard
 from app.canvas.mirror import Mirror
 from app.canvas.notice import CanvasNotice, EmptyHint
+from app.canvas.organise_edits import OrganiseEdits
 from app.canvas.path_display import PathDisplay
 from app.canvas.report_display import ReportDisplay
 from app.canvas.selection_edits import SelectionEdits
@@ -70,6 +71,8 @@ class Canvas(QWidget):
         self.view.setAccessibleName("Patch")
         self.edits = SelectionEdits(self.scene, self.view.cursor_point, self)
         self.edits.refused.connect(self._refuse)
+        self.organise = OrganiseEdits(self.scene, self)
+        self.organise.refused.connect(self._refuse)
         legend = HeatLegend(self)
         self._display = ReportDisplay(self.scene, self.view, legend)
         self.path = PathDisplay(self.scene, self)
@@ -77,7 +80,7 @@ class Canvas(QWidget):
         self._notice = CanvasNotice(self)
         self._hint = EmptyHint()
         self.scene.filled.connect(self._show_hint)
-        self.search = BlockSearch(self)
+        self.search = BlockSearch(self, self.organise.free_place)
         self.keyboard = CanvasKeyboard(self.scene, self.connecting, self.search_for, self)
         self.search.placed.connect(self._select_placed)
         self.search.refused.connect(self._refuse)
@@ -95,6 +98,8 @@ class Canvas(QWidget):
         self.view.files_dropped.connect(self._place_files)
         self.view.move_explained.connect(self._explain)
         self.view.connections_cut.connect(lambda crossed: node_edits.cut(self.patch, crossed))
+        self.view.dots_dropped.connect(self.organise.set_dots)
+        self.view.dot_double_clicked.connect(self.organise.remove_dot)
         self.view.slider_moved.connect(self._slide)
         self.view.pressed.connect(self._notice.hide)
         self.connecting.explained.connect(self._explain)
@@ -113,7 +118,8 @@ class Canvas(QWidget):
         self.view.cancel_drag()
         self._display.clear()
         self.path.set_patch(patch)
-        self.patch = self.edits.patch = self.connecting.patch = patch or Patch()
+        self.patch = self.edits.patch = self.organise.patch = self.connecting.patch = patch or Patch()
+        self.organise.spread()
         self._mirror = Mirror(self.patch, self.scene, self.view.cancel_drag, level)
         self._pass_on_selection()
         self.view.viewport().update()
@@ -258,7 +264,7 @@ class Canvas(QWidget):
 
     # Search
 
-    def search_for(self, port: PortRef) -> None:
+    def search_for(self, port: PortRef, *, only_fitting: bool = True) -> None:
         """Open the search for a block to connect to a port, beside it."""
         node = self.scene.nodes.get(port.node)
         view = next((v for key, v in node.ports.items() if key[0] == port.port), None) if node is not None else None
@@ -266,22 +272,34 @@ class Canvas(QWidget):
             self.select([port.node])
             self.view.ensureVisible(node.place, 24, 24)
             away = -1 if view.model.is_input else 1
-            self._open_search_for(self.view.mapFromScene(view.scenePos() + QPointF(away * _SEARCH_AWAY, 0)), port)
+            position = self.view.mapFromScene(view.scenePos() + QPointF(away * _SEARCH_AWAY, 0))
+            self._open_search_for(position, port, only_fitting=only_fitting)
 
     def open_search(self, position: QPoint | None = None) -> None:
         """Open the search at a position of the canvas, or at the pointer. The chosen block is placed there.
 
-        If it is already open, close it.
+        With one block selected, blocks that fit its free end come first, and are connected to it. If the search is
+        already open, close it.
         """
+        selected = self.selected()
         if self.search.popup.isVisible():
             self.search.popup.close_search()
+        elif position is None and len(selected) == 1 and (end := self._free_end(selected[0])) is not None:
+            self.search_for(end, only_fitting=False)
         else:
             self._open_search_for(position)
 
-    def _open_search_for(self, position: QPoint | None, goal: Goal = None) -> None:
+    def _free_end(self, node: str) -> PortRef | None:
+        """Return the port of a node that a new block would be connected to: an output, or else an input."""
+        ports = sorted(self.scene.nodes[node].ports.values(), key=lambda port: port.model.is_input)
+        free = (port for port in ports if not (port.model.is_input and port.connections))
+        return next((port.ref for port in free), None)
+
+    def _open_search_for(self, position: QPoint | None, goal: Goal = None, *, only_fitting: bool = True) -> None:
         position = position or self.view.mapFromScene(self.view.cursor_point())
         point = self.view.mapToScene(position)
-        self.search.open(self.patch, position, point, goal, self.scene.regions.scope_at(point))
+        scope = self.scene.regions.scope_at(point)
+        self.search.open(self.patch, position, point, goal, scope, only_fitting=only_fitting)
 
     def insert_block(self) -> None:
         """Search for a block to put in the middle of the selected connection."""

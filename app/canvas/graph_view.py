@@ -22,10 +22,12 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QGraphicsView, QWidget
 
+from app.canvas.drawing.connection_painter import DOT
 from app.canvas.drawing.shapes import on_screen, qcolor
 from app.canvas.gestures.box_select import BoxSelect
 from app.canvas.gestures.connection_drag import REACH, ConnectionDrag, grasped_at
 from app.canvas.gestures.connection_edits import ConnectionEdits
+from app.canvas.gestures.dot_drag import DotDrag
 from app.canvas.gestures.gesture import Gesture
 from app.canvas.gestures.knife import Knife
 from app.canvas.gestures.node_drag import NodeDrag, Refusal
@@ -60,6 +62,8 @@ class GraphView(ZoomableView):
     move_explained = Signal(str, bool)  # why dragged nodes can't be dropped at the pointer; "" if they can
     slider_moved = Signal(str, str, float, object)  # a node, its parameter, the new value, and the gesture
     connections_cut = Signal(list)  # Connections
+    dots_dropped = Signal(Connection, list, str)  # a connection, its dots, and the name of the edit
+    dot_double_clicked = Signal(Connection, int)  # a connection, and the number of its dot
     pressed = Signal()  # a gesture may begin
     entered = Signal()  # the pointer has entered the canvas
     node_double_clicked = Signal(str)
@@ -145,10 +149,14 @@ class GraphView(ZoomableView):
             self._cut_from(event.position().toPoint())  # where the window manager leaves us Alt
         elif (grasped := grasped_at(self, self._graph, point)) is not None:
             self._gesture = ConnectionDrag(self, self._graph, self._edits, *grasped, point)
+        elif (grasped_dot := self._graph.dot_at(point, DOT + REACH / 2 / self.zoom)) is not None:
+            self._graph.select_connection(grasped_dot[0])
+            self._gesture = DotDrag(self._graph, self.dots_dropped.emit, *grasped_dot)
         elif (connection := self._graph.connection_at(point)) is not None:
             if not _adds_to_selection(event):
                 self._graph.select([])
             connection.setSelected(True)
+            self._gesture = DotDrag(self._graph, self.dots_dropped.emit, connection.connection, None)
         elif (node := slider_at(self._graph, point, self.zoom)) is not None:
             self._gesture = SliderDrag(node, self.slider_moved.emit, point)
         elif (node := self._graph.node_at(point)) is not None:
@@ -232,7 +240,12 @@ class GraphView(ZoomableView):
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Report the double-clicked item."""
-        match self.hit(event.position().toPoint()):
+        position = event.position().toPoint()
+        dot = self._graph.dot_at(self.mapToScene(position), DOT + REACH / 2 / self.zoom)
+        if dot is not None:
+            self.dot_double_clicked.emit(*dot)
+            return
+        match self.hit(position):
             case None:
                 self.canvas_double_clicked.emit()
             case Connection() as connection:

@@ -103,7 +103,8 @@ class Mirror:
             scene.regions.show(node, region_view_model(patch, node))
         scene.move_nodes({node: QPointF(*patch.nodes[node].position) for node in moved if node in patch.nodes})
         for connection in wanted:
-            scene.show_connection(connection, patch.sentinel_of(connection.source))
+            dots = patch.dots(connection.target)
+            scene.show_connection(connection, patch.sentinel_of(connection.source), dots)
         scene.regions.touch()
         scene.settle()
         scene.release_selection()

@@ -140,7 +140,12 @@ class SelectionEdits(QObject):
 
     def _paste(self, text: str, at: Position | None, name: str, scope: str) -> None:
         with self._saying_refusals():
-            self._scene.select(node_edits.paste(self.patch, text, at, name, scope))
+            self._scene.select(node_edits.paste(self.patch, text, at, name, scope, self._size))
+
+    def _size(self, node: str) -> tuple[float, float]:
+        """Return the size of a node, which the scene need not show yet."""
+        view = self._scene.nodes.get(node)
+        return (view.place.width(), view.place.height()) if view is not None else node_size(self.patch, node)
 
     @contextmanager
     def _saying_refusals(self) -> Iterator[None]:

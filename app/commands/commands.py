@@ -10,6 +10,7 @@ from app.commands.actions import Command, Menu
 from app.commands.code_menu import code_menu
 from app.commands.command_window import CommandWindow
 from app.commands.needs import Needs
+from app.commands.organise_menu import organise_menu
 from app.docks.help import Help
 from app.inspector.inspector import Inspector
 from app.view_models.profile.texts import LEVELS
@@ -30,10 +31,11 @@ CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
         *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", None),
         *("group", "ungroup", "wrap_in", "move_into", "take_out", None),
+        *("bypass", "disable", "align", None),
         *("open_graph", "block_help", "open_code", "edit_copy"),
     ),
-    "connection": ("insert_block", "disconnect", None, "check_values", "remove_check"),
-    "canvas": ("add_block", "new_block", "paste", None, "select_all", "fit"),
+    "connection": ("insert_block", "disconnect", None, "add_dot", "straighten", None, "check_values", "remove_check"),
+    "canvas": ("add_block", "new_block", "paste", None, "select_all", "fit", "lay_out"),
 }
 
 TOOLBAR = ("new", "open", "save", None, "undo", "redo", None, "add_block", "fit", None, "reset", "play", "step")
@@ -42,7 +44,7 @@ TOOLBAR = ("new", "open", "save", None, "undo", "redo", None, "add_block", "fit"
 def make_menus(window: CommandWindow) -> list[Menu]:
     """Return the menus of a window, with its commands."""
     needs = Needs(window)
-    makers = (_file_menu, _edit_menu, code_menu, _run_menu, _view_menu, _help_menu)
+    makers = (_file_menu, _edit_menu, organise_menu, code_menu, _run_menu, _view_menu, _help_menu)
     return [make(window, needs) for make in makers]
 
 

@@ -11,6 +11,8 @@ GESTURES = (
     ("Drive a parameter", "Drag from a value onto a block"),
     ("Move or delete a connection", "Drag its end; drop the end on empty canvas to delete"),
     ("Insert a block in a connection", "Double-click the connection"),
+    ("Insert a block that is there", "Drag it onto the connection"),
+    ("Lead a connection through a dot", "Drag its middle; double-click the dot to remove it"),
     ("Cut connections", "Ctrl and right drag across them, or Alt and drag"),
     ("Add a block", "Double-click empty canvas"),
     ("Show a viewer", "Double-click its block"),

@@ -1,5 +1,6 @@
 """The connection that a drag would make, and the best end of a block type for it; the patch has the rules."""
 
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -39,14 +40,24 @@ def best_end(block_type: type[Block], other: End) -> End | None:
     return min(fitting, key=lambda spec: _preference(spec, other), default=None)
 
 
-def fitting_types(found: list[type[Block]], spec: End) -> list[type[Block]]:
+def fitting_types(
+    found: list[type[Block]], spec: End, uses: Callable[[type[Block]], int] = lambda _: 0
+) -> list[type[Block]]:
     """Return the block types that have an end for `spec`; those that accept any type, or convert it, come last.
 
-    For a value, value blocks come first, although it could drive a parameter of nearly any block.
+    For a value, value blocks come first, although it could drive a parameter of nearly any block. Of those that fit
+    equally well, the ones with most `uses` come first.
     """
     ends = [(block_type, best_end(block_type, spec)) for block_type in found]
     fitting = [
-        (block_type, (not isinstance(spec, PortSpec) and not block_type.is_value, _preference(end, spec)[0]))
+        (
+            block_type,
+            (
+                not isinstance(spec, PortSpec) and not block_type.is_value,
+                _preference(end, spec)[0],
+                -uses(block_type),
+            ),
+        )
         for block_type, end in ends
         if end is not None
     ]

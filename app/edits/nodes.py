@@ -1,17 +1,19 @@
 """Edits of nodes and connections, and nodes as text for the clipboard; each edit is one undo step of the patch."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from app.edits.compatible import best_end, ends, spanning
+from app.edits.rects import Rect, free_shift
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import PatchError
 from engine.figures import plural
-from engine.patch.changes import Connection, PortRef, Position
+from engine.patch.changes import Connection, Mode, PortRef, Position
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
 from engine.patch.inner_patch import InnerPatch, owner_of
+from engine.patch.organise.annotations import Dots, moved
 from engine.patch.regions import TOP
 
 #: Positions are multiples of this number, so that nodes line up.
@@ -26,20 +28,63 @@ def snapped(x: float, y: float) -> Position:
 
 
 def delete(patch: Patch, node_ids: Collection[str], connections: Collection[Connection]) -> None:
-    """Remove nodes and connections."""
+    """Remove nodes and connections. A node's chain is healed: what fed the node feeds what it fed."""
     with patch.edit(_delete_name(node_ids, connections)):
         for connection in connections:
             patch.disconnect(connection)
         for node in node_ids:
             if node in patch.nodes and not patch.is_end(node):  # the ends of a group are removed with it
-                patch.remove(node)
+                patch.remove(node, heal=True)
+
+
+def set_mode(patch: Patch, node_ids: Collection[str], mode: Mode) -> None:
+    """Bypass or disable nodes, or use them again if all of them have this mode."""
+    is_undone = all(patch.nodes[node].mode is mode for node in node_ids)
+    patch.set_mode(list(node_ids), Mode.ACTIVE if is_undone else mode)
+
+
+def insertion(patch: Patch, node: str, connection: Connection) -> tuple[PortRef, PortRef] | None:
+    """Return the input and the output with which an unconnected node fits into a connection; None if it doesn't."""
+    block_type = patch.block_type(node)
+    source, target = patch.find_end(connection.source), patch.find_end(connection.target)
+    if block_type is None or source is None or target is None or patch.connections_of(node):
+        return None
+    entry, exit_ = best_end(block_type, source), best_end(block_type, target)
+    if entry is None or exit_ is None:
+        return None
+    return PortRef(node, entry.name), PortRef(node, exit_.name)
+
+
+def put_into(patch: Patch, node: str, connection: Connection) -> None:
+    """Put an unconnected node into a connection. Raise PatchError if it doesn't fit."""
+    found = insertion(patch, node, connection)
+    if found is None:
+        raise PatchError(f"node to insert must fit into {connection}, got {node}")
+    with patch.edit(f"Insert {patch.title(node)}"):
+        patch.connect(connection.source, found[0])
+        patch.connect(found[1], connection.target)
 
 
 def move(patch: Patch, positions: Mapping[str, Position], *, gesture: object = None) -> None:
     """Move nodes."""
     with patch.edit(f"Move {plural(len(positions), 'node')}", gesture=gesture):
+        carry_dots(patch, positions)
         for node, position in positions.items():
             patch.move(node, position)
+
+
+def carry_dots(patch: Patch, positions: Mapping[str, Position]) -> None:
+    """Move the dots of connections whose two ends will move by the same way, to `positions`, in the same edit."""
+
+    def way(node: str) -> tuple[float, float] | None:
+        (x, y), after = patch.nodes[node].position, positions.get(node)
+        return (after[0] - x, after[1] - y) if after is not None else None
+
+    for dots in patch.annotations_of(Dots):
+        source = patch.source_of(PortRef(dots.node, dots.port))
+        moved_by = way(dots.node)
+        if source is not None and moved_by is not None and way(source.node) == moved_by:
+            patch.annotate(moved(dots, moved_by))
 
 
 def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
@@ -56,15 +101,25 @@ def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | 
 
 
 def place(
-    patch: Patch, block_type: type[Block], position: Position, start: PortRef | None = None, scope: str = TOP
+    patch: Patch,
+    block_type: type[Block],
+    position: Position,
+    start: PortRef | None = None,
+    scope: str = TOP,
+    settled: Callable[[str], Position] | None = None,
 ) -> str:
-    """Add a block to a scope, connect it to `start`, if given, and return the new node's id."""
+    """Add a block to a scope, connect it to `start`, if given and fitting, and return the new node's id.
+
+    `settled` returns the final place of the new node.
+    """
     with patch.edit(f"Add {block_type.title}"):
         spec = patch.find_end(start) if start else None
         node = patch.add(block_type.id, position=position, region=scope)
         fitting = best_end(block_type, spec) if spec else None
         if start is not None and fitting is not None:
             patch.connect(*ends(patch, start, PortRef(node.id, fitting.name)))
+        if settled is not None:
+            patch.move(node, settled(node.id))
     return node.id
 
 
@@ -74,12 +129,13 @@ def insert(
     position: Position,
     connection: Connection,
     scope: str = TOP,
+    settled: Callable[[str], Position] | None = None,
     **chosen: Any,
 ) -> str:
     """Add a block between the ends of a connection, and return the new node's id. Raise PatchError if it doesn't fit.
 
     It goes into `scope` if one of the ends is in it, at any depth; otherwise into the innermost scope that holds both
-    ends. `chosen` are values of its parameters.
+    ends. `settled` returns the final place of the new node, `chosen` are values of its parameters.
     """
     regions = [patch.nodes[ref.node].region for ref in (connection.source, connection.target)]
     if not any(scope in patch.scopes.chain(region) for region in regions):
@@ -95,6 +151,8 @@ def insert(
         if entry is not None and exit_ is not None:
             patch.connect(connection.source, PortRef(node.id, entry.name))
             patch.connect(PortRef(node.id, exit_.name), connection.target)
+        if settled is not None:
+            patch.move(node, settled(node.id))
     return node.id
 
 
@@ -137,11 +195,19 @@ def copied(patch: Patch, node_ids: Collection[str]) -> str:
     return dump_patch(patch.excerpt(node_ids))
 
 
-def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Paste", scope: str = TOP) -> list[str]:
+def paste(
+    patch: Patch,
+    text: str,
+    at: Position | None = None,
+    name: str = "Paste",
+    scope: str = TOP,
+    size: Callable[[str], tuple[float, float]] | None = None,
+) -> list[str]:
     """Add the nodes in `text` to a scope of the patch, as one undo step, and return their ids.
 
     Their top left corner goes to `at`, or is moved 24 to the right and down. The move is repeated while a node would
-    exactly cover an existing one. Raise PatchError if `text` is no patch, or holds ops where blocks are expected.
+    exactly cover an existing one. With `size`, which returns the size of a node, they go down or to the right until
+    they cover none. Raise PatchError if `text` is no patch, or holds ops where blocks are expected.
     """
     part = parse_patch(text, "clipboard", patch.catalogue)
     if not part.nodes:
@@ -159,4 +225,26 @@ def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Past
         if not any((node.position[0] + dx, node.position[1] + dy) in taken for node in part.nodes.values()):
             break
         dx, dy = dx + _BESIDE, dy + _BESIDE
-    return list(patch.insert(part, offset=(dx, dy), name=name, region=scope).values())
+    with patch.edit(name):
+        made = list(patch.insert(part, offset=(dx, dy), name=name, region=scope).values())
+        if size is not None:
+            _uncover(patch, made, size)
+    return made
+
+
+def _uncover(patch: Patch, nodes: list[str], size: Callable[[str], tuple[float, float]]) -> None:
+    """Move nodes down, right or up together, the least of these, so that they cover no other node of their group."""
+    level = patch.group_of(nodes[0])
+    own = set(nodes)
+    rects = [Rect(*patch.nodes[node].position, *size(node)) for node in nodes if patch.group_of(node) == level]
+    others = [
+        Rect(*node.position, *size(node.id))
+        for node in patch.nodes.values()
+        if node.id not in own and patch.group_of(node.id) == level
+    ]
+    dx, dy = free_shift(rects, others)
+    if dx or dy:
+        for node in nodes:
+            if patch.group_of(node) == level:
+                x, y = patch.nodes[node].position
+                patch.move(node, (x + dx, y + dy))

@@ -4,33 +4,43 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from app.edits.nodes import carry_dots, put_into
 from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
 from engine.figures import plural
-from engine.patch.changes import Position
+from engine.patch.changes import Connection, Position
 from engine.patch.document import Patch
 from engine.patch.regions import branch_of, region_of, scope_text
 
 
 @dataclass(frozen=True)
 class NodeDrop:
-    """The drop of dragged nodes; `scope` is the scope that `nodes` go into, None if they stay in their regions."""
+    """The drop of dragged nodes; `scope` is the scope that `nodes` go into, None if they stay in their regions.
+
+    `onto` is the connection that the only dragged node goes into, if any.
+    """
 
     positions: dict[str, Position]
     nodes: tuple[str, ...] = ()
     scope: str | None = None
+    onto: Connection | None = None
 
 
 def drop(patch: Patch, dropped: NodeDrop) -> None:
     """Move dragged nodes to their places and into the region there. Raise PatchError when refused."""
     name = f"Move {plural(len(dropped.positions), 'node')}"
+    if dropped.onto is not None:
+        name = f"Insert {patch.title(dropped.nodes[0])}"
     if dropped.scope is not None:
         name += f" into {scope_title(patch, dropped.scope)}" if dropped.scope else " out of the region"
     with patch.edit(name):
+        carry_dots(patch, dropped.positions)
         for node, position in dropped.positions.items():
             patch.move(node, position)
         if dropped.scope is not None:
             patch.move_into(dropped.nodes, dropped.scope)
+        if dropped.onto is not None:
+            put_into(patch, dropped.nodes[0], dropped.onto)
 
 
 def move_refusal(patch: Patch, nodes: Sequence[str], scope: str) -> str | None:

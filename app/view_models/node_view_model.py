@@ -9,7 +9,7 @@ from app.view_models.live_values import LiveValue
 from app.view_models.port_flow import kind_at
 from engine.blocktypes.block import Block
 from engine.blocktypes.value_blocks import ValueBlock
-from engine.patch.changes import Connection
+from engine.patch.changes import Connection, Mode
 from engine.patch.document import Patch
 from engine.patch.rules import is_drivable
 
@@ -71,6 +71,7 @@ class NodeViewModel:
     missing: bool = False
     is_value: bool = False
     slider: SliderViewModel | None = None
+    mode: Mode = Mode.ACTIVE
 
 
 def node_view_model(patch: Patch, node_id: str) -> NodeViewModel:
@@ -85,7 +86,7 @@ def node_view_model(patch: Patch, node_id: str) -> NodeViewModel:
     outputs += _dangling(outputs, [c.source.port for c in used if c.source.node == node_id], is_input=False)
     if block_type is None:
         title = patch.title(node_id) if node.title else f"Missing: {node.type}"
-        return NodeViewModel(title, "", tuple(inputs), tuple(outputs), missing=True)
+        return NodeViewModel(title, "", tuple(inputs), tuple(outputs), missing=True, mode=node.mode)
     return NodeViewModel(
         patch.title(node_id),
         block_type.category,
@@ -93,6 +94,7 @@ def node_view_model(patch: Patch, node_id: str) -> NodeViewModel:
         tuple(outputs),
         is_value=block_type.is_value,
         slider=_slider(patch, node_id, block_type, into),
+        mode=node.mode,
     )
 
 

@@ -19,6 +19,8 @@ from engine.patch.changes import Sentinel
 #: The distance from a line at which the pointer still hits it.
 REACH = 6.0
 _PATH_WIDTH = 3.0
+#: The radius of a dot.
+DOT = 5.0
 #: Lines that are not emphasised let those below them shine through.
 _OPACITY = 0.85
 #: Below this zoom, lines are painted without smooth edges.
@@ -45,6 +47,7 @@ class Line(Protocol):
     ends: tuple[QPointF, QPointF]
     middle: QPointF
     mark: QPointF
+    dots: tuple[QPointF, ...]
 
     @property
     def kind(self) -> PortKind:
@@ -72,7 +75,7 @@ def paint_connections(painter: QPainter, lines: Iterable[Line], theme: Colours, 
             others.append(line)
         else:
             plain[line.kind].append(line)
-        if shown.sentinel is not None or (shown.size and scale >= NEAR):
+        if shown.sentinel is not None or (line.dots and scale >= NEAR) or (shown.size and scale >= NEAR):
             marked.append(line)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, scale >= _SMOOTH_FROM)
     painter.setOpacity(_OPACITY)
@@ -85,6 +88,11 @@ def paint_connections(painter: QPainter, lines: Iterable[Line], theme: Colours, 
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     for line in marked:
         shown = line.appearance
+        if line.dots and scale >= NEAR:
+            painter.setPen(QPen(qcolor(theme.canvas), 1.5))
+            painter.setBrush(qcolor(theme.accent if line.isSelected() else PORT_STYLES[line.kind].colour(theme)))
+            for dot in line.dots:
+                painter.drawEllipse(dot, DOT, DOT)
         if shown.size and scale >= NEAR and (line.isSelected() or has_room(shown.size, *line.ends, scale)):
             paint_label(painter, shown.size, line.middle, theme.text, theme, scale)
         if shown.sentinel is not None:

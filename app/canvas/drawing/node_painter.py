@@ -24,6 +24,7 @@ from app.theme.fonts import BODY, SMALL, ui_font
 from app.theme.port_style import PORT_STYLES, PortKind
 from app.view_models.node_view_model import NodeViewModel, PortViewModel, SliderViewModel
 from app.view_models.profile.heat import DEGREES
+from engine.patch.changes import Mode
 from engine.protocol.messages import NodeState
 
 _TRACK, _HANDLE = 4.0, 5.0
@@ -45,6 +46,8 @@ _APART = 6.0
 RING = 2.5
 #: How far nodes that don't run fade into the canvas.
 _FADES = {NodeState.IDLE: 0.45, NodeState.INCOMPLETE: 0.25}
+#: How far bypassed and disabled nodes do.
+_OFF = 0.55
 #: The corner radius of value blocks; it makes them recognisable without their colour.
 VALUE_RADIUS = 10.0
 #: The share of the category's colour in the bodies of value blocks.
@@ -89,7 +92,7 @@ class NodePainter:
     def paint(self) -> None:
         """Paint the node."""
         model, layout, appearance, growth = self.model, self.layout, self.appearance, text_growth(self.scale)
-        fade = fade_of(appearance)
+        fade = fade_of(appearance, self.model)
         ink = mix(self.theme.text, self.theme.canvas, fade)
         self._paint_body(fade)
         self._paint_border()
@@ -97,6 +100,8 @@ class NodePainter:
         if appearance.slack:
             area, size = QRectF(2, layout.body.bottom(), layout.width + 12, BELOW), round(SMALL * growth)
             paint_text(self.painter, area, appearance.slack, self.theme.text_dim, size)
+        if model.mode is Mode.BYPASSED and layout.inputs and layout.outputs:
+            self._paint_bypass(layout.inputs[0], layout.outputs[0])
         self._paint_ports()
         self._paint_values(ink if appearance.degree is None else heat_ink(appearance.degree), growth)
         if model.slider is not None and layout.track is not None:
@@ -130,6 +135,11 @@ class NodePainter:
         if self.selected:
             self._outline(selection_pen(self.theme), RING / min(self.scale, 1.0), least_scale=1.0)
 
+    def _paint_bypass(self, source: QPointF, target: QPointF) -> None:
+        """Paint a line through the node, as its data passes."""
+        self.painter.setPen(QPen(qcolor(self.theme.text_dim), 2.0, Qt.PenStyle.DotLine))
+        self.painter.drawLine(source, target)
+
     def _outline(self, pen: QPen, distance: float = 0.0, least_scale: float = 0.0) -> None:
         """Paint an outline around the node; below a zoom, its width does not shrink."""
         self.painter.setPen(on_screen(pen, self.painter) if self.scale < least_scale else pen)
@@ -137,7 +147,7 @@ class NodePainter:
         self.painter.drawRoundedRect(around, radius, radius)
 
     def _paint_header(self, ink: str, growth: float) -> None:
-        layout, badge = self.layout, self.appearance.badge
+        layout, badge = self.layout, str(self.model.mode) or self.appearance.badge
         area = QRectF(PADDING, 0, layout.width - 2 * PADDING, layout.header)
         paint_text(self.painter, area, self.model.title, ink, round(BODY * growth), strong=True)
         if badge:  # above the node, where it takes no room from the title at any zoom
@@ -251,10 +261,10 @@ def _port_brush(colour: str) -> QBrush:
     return QBrush(qcolor(colour))
 
 
-def fade_of(appearance: NodeAppearance) -> float:
+def fade_of(appearance: NodeAppearance, model: NodeViewModel) -> float:
     """Return how far a node fades into the canvas, since it does not run or has no port for a dragged connection."""
     is_out = appearance.fitting is not None and not appearance.fitting
-    return 0.65 if is_out else _FADES.get(appearance.state, 0.0)
+    return 0.65 if is_out else max(_FADES.get(appearance.state, 0.0), _OFF if model.mode else 0.0)
 
 
 def border_pen(model: NodeViewModel, state: NodeState, theme: Colours) -> QPen:
@@ -262,7 +272,7 @@ def border_pen(model: NodeViewModel, state: NodeState, theme: Colours) -> QPen:
     colour = {NodeState.ERROR: theme.error, NodeState.WARNING: theme.warning}.get(state)
     if model.missing:
         return QPen(qcolor(colour or theme.warning), 1.4, Qt.PenStyle.DashLine)
-    if state is NodeState.INCOMPLETE:
+    if state is NodeState.INCOMPLETE or model.mode:
         return QPen(qcolor(theme.text_dim), 1.0, Qt.PenStyle.DashLine)
     return QPen(qcolor(colour or theme.node_border), 1.6 if colour else 1.0)
 

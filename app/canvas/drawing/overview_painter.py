@@ -74,7 +74,7 @@ def _paint_bodies(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, 
     special: list[SeenNode] = []
     for node in nodes:
         model, shown = node.model, node.appearance
-        fill = _fill(model.category, model.missing, shown.degree, fade_of(shown), theme)
+        fill = _fill(model.category, model.missing, shown.degree, fade_of(shown, model), theme)
         (rounded if model.is_value else bodies)[fill].append(node.place)
         if model.missing or shown.state is not NodeState.OK:
             special.append(node)
@@ -121,7 +121,7 @@ def _paint_titles(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, 
     painter.setFont(font)
     for node in nodes:
         place = node.place
-        painter.setPen(qcolor(_ink(node.appearance.degree, fade_of(node.appearance), theme)))
+        painter.setPen(qcolor(_ink(node.appearance.degree, fade_of(node.appearance, node.model), theme)))
         rows = max(int(place.height() // leading), 1)
         lines = _wrapped(node.model.title, place.width() - 2 * _BESIDE / scale, rows, size)
         y = place.center().y() + ascent / 2 - (len(lines) - 1) * leading / 2
@@ -152,7 +152,7 @@ def _paint_icons(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, s
     for node in nodes:
         place = node.place
         height = place.height()
-        ink = _ink(node.appearance.degree, fade_of(node.appearance), theme)
+        ink = _ink(node.appearance.degree, fade_of(node.appearance, node.model), theme)
         drawn, source, side = _icon(node.model.category, node.model.is_value, ink, height, pixels)
         target = QRectF(place.x() + (place.width() - side) / 2, place.y() + (height - side) / 2, side, side)
         painter.drawPixmap(target, drawn, source)

@@ -1,6 +1,8 @@
 """Helpers for all painters of the canvas: QColors, port outlines, text, and the curve of a connection."""
 
+from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF, QStaticText
@@ -21,6 +23,14 @@ def connection_path(source: QPointF, target: QPointF) -> QPainterPath:
     reach = min(max(reach, min(_SHORTEST, (abs(dx) + abs(dy)) / 2)), _LONGEST)
     path = QPainterPath(source)
     path.cubicTo(QPointF(source.x() + reach, source.y()), QPointF(target.x() - reach, target.y()), target)
+    return path
+
+
+def dotted_path(source: QPointF, dots: Sequence[QPointF], target: QPointF) -> QPainterPath:
+    """Return a curve from `source` to `target` through some points."""
+    path = QPainterPath(source)
+    for start, end in pairwise((source, *dots, target)):
+        path.connectPath(connection_path(start, end))
     return path
 
 

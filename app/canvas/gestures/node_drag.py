@@ -3,12 +3,14 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPointF
+from PySide6.QtGui import QPainterPath
 
 from app.canvas.gestures.gesture import Gesture
 from app.canvas.items.region_boxes import scope_at
 from app.canvas.items.scene import GraphScene
-from app.edits.nodes import snapped
+from app.edits.nodes import insertion, snapped
 from app.edits.regions import NodeDrop
+from engine.patch.changes import Connection
 from engine.patch.regions import branch_of, region_of
 
 #: Returns why blocks can't be put into a scope; None when they can.
@@ -102,6 +104,7 @@ class NodeDrag(Gesture):
         self._offset = QPointF()
         self._target = RegionTarget(scene, anchor, held, refusal)
         self._has_moved = False
+        self._onto: Connection | None = None
 
     def move(self, point: QPointF, *, moved: bool) -> None:
         """Move the nodes with the pointer, and show which region a drop would put them into.
@@ -119,18 +122,51 @@ class NodeDrag(Gesture):
             self._scene.move_nodes({node_id: place + offset for node_id, place in self._before.items()})
         reason = self._target.follow(point)
         self._scene.regions.settle()
-        self._explain(reason or "", True)
+        self._aim(self._connection_under(point) if reason is None else None)
+        if self._onto is not None:
+            self._explain(f"Insert into {self._onto}", False)
+        else:
+            self._explain(reason or "", True)
+
+    def _connection_under(self, point: QPointF) -> Connection | None:
+        """Return the connection that a drop of the only dragged node would put it into: the nearest that fits."""
+        if len(self._before) != 1:
+            return None
+        patch, node = self._scene.regions.patch, self._anchor
+        if node not in patch.nodes or patch.connections_of(node):
+            return None
+        path = QPainterPath()
+        path.addRect(self._scene.nodes[node].place)
+        found = [each for each in self._scene.connections_across(path) if insertion(patch, node, each) is not None]
+        return min(found, key=lambda each: _distance(self._scene.connections[each].path(), point), default=None)
+
+    def _aim(self, onto: Connection | None) -> None:
+        """Mark the connection that a drop would go into."""
+        if onto != self._onto:
+            for connection, is_aim in ((self._onto, False), (onto, True)):
+                if connection in self._scene.connections:
+                    self._scene.connections[connection].show_appearance(hovered=is_aim)
+            self._onto = onto
 
     def release(self, point: QPointF, *, moved: bool) -> None:
         """Drop the nodes that moved."""
         self._target.end()
+        onto = self._onto
+        self._aim(None)
         places = {node_id: self._scene.nodes[node_id].pos() for node_id in self._before}
         positions = {node_id: (p.x(), p.y()) for node_id, p in places.items() if p != self._before[node_id]}
         if positions:
-            self._drop(NodeDrop(positions, self._target.nodes, self._target.scope))
+            self._explain("", True)
+            self._drop(NodeDrop(positions, self._target.nodes, self._target.scope, onto))
 
     def cancel(self) -> None:
         """Move the nodes back to their places."""
         self._target.end()
+        self._aim(None)
         self._scene.move_nodes(self._before)
         self._explain("", True)
+
+
+def _distance(path: QPainterPath, point: QPointF) -> float:
+    """Return roughly how far a line is from a point."""
+    return min((path.pointAtPercent(step / 16) - point).manhattanLength() for step in range(17))

@@ -109,14 +109,15 @@ class GraphScene(QGraphicsScene):
         views = [self.nodes[node_id] for node_id in node_ids if node_id in self.nodes]
         return {line.connection for view in views for port in view.ports.values() for line in port.connections}
 
-    def show_connection(self, connection: Connection, sentinel: Sentinel | None) -> None:
-        """Show a connection whose two ports exist, and its check."""
+    def show_connection(self, connection: Connection, sentinel: Sentinel | None, dots: Iterable[Position] = ()) -> None:
+        """Show a connection whose two ports exist, its check and its dots."""
         view = self.connections.get(connection)
         if view is None:
             source = self.nodes[connection.source.node].ports[connection.source.port, False]
             target = self.nodes[connection.target.node].ports[connection.target.port, True]
             view = self.connections[connection] = ConnectionView(self._connection_layer, connection, source, target)
             self._repaint_ends(connection)
+        view.show_dots(tuple(QPointF(*dot) for dot in dots))
         view.show_appearance(sentinel=sentinel)
 
     def remove_connection(self, connection: Connection) -> None:
@@ -236,6 +237,17 @@ class GraphScene(QGraphicsScene):
             return None
         lines: list[ConnectionView] = self._connection_layer.places.within(_around(point, 0.0))
         return next((line for line in reversed(lines) if line.isVisible() and line.shape().contains(point)), None)
+
+    def dot_at(self, point: QPointF, reach: float) -> tuple[Connection, int] | None:
+        """Return the dot within `reach` of a point: its connection, and its number along that."""
+        lines: list[ConnectionView] = self._connection_layer.places.within(_around(point, reach))
+        found = [
+            ((dot - point).manhattanLength(), line.connection, number)
+            for line in lines
+            for number, dot in enumerate(line.dots)
+        ]
+        nearest = min(found, key=lambda each: each[0], default=None)
+        return nearest[1:] if nearest is not None and nearest[0] <= reach else None
 
     def connections_across(self, path: QPainterPath) -> list[Connection]:
         """Return the connections whose line a path crosses."""

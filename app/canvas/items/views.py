@@ -15,7 +15,7 @@ from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, 
 from app.canvas.drawing.overview_painter import paint_overview
 from app.canvas.drawing.routes import Way, way_path
 from app.canvas.drawing.sentinel_mark import AWAY, mark_area
-from app.canvas.drawing.shapes import connection_path
+from app.canvas.drawing.shapes import connection_path, dotted_path
 from app.canvas.drawing.size_label import label_area
 from app.canvas.items.layer import Layer, View
 from app.theme import colours
@@ -188,6 +188,9 @@ class ConnectionView(View):
         self.appearance = ConnectionAppearance()
         self._path, self._is_led = QPainterPath(), False
         self._shape: QPainterPath | None = None
+        #: The points that it passes through, and those that it was last drawn through.
+        self.dots: tuple[QPointF, ...] = ()
+        self._drawn: tuple[QPointF, ...] = ()
         #: The places of its two ports, the middle, and the sentinel's mark.
         self.ends, self.middle, self.mark = (QPointF(), QPointF()), QPointF(), QPointF()
         for port in (source, target):
@@ -207,21 +210,28 @@ class ConnectionView(View):
     def follow(self) -> None:
         """Draw the line between the present places of the ports."""
         source, target = self.output_port.scenePos(), self.input_port.scenePos()
-        if (source, target) == self.ends:
+        dots = self.dots
+        if (source, target) == self.ends and dots == self._drawn:
             self.update()  # in the colour for its present data
             return
         offset, is_same = source - self.ends[0], target - source == self.ends[1] - self.ends[0]
         self.ends = source, target
-        if is_same:
+        if dots:
+            self._drawn, self._is_led = dots, False
+            path = dotted_path(source, dots, target)
+            self._redraw(path, path.pointAtPercent(0.5))
+        elif is_same and not self._drawn:
             self._path.translate(offset)
             self._redraw(self._path, self.middle + offset)
         else:
-            self._is_led = False
+            self._drawn, self._is_led = (), False
             self._redraw(connection_path(source, target), (source + target) / 2)
             self._lines.loosen([self])
 
     def take_way(self, way: Way | None) -> None:
-        """Draw the line along a way; None is a curve."""
+        """Draw the line along a way; None is a curve. A line with dots stays."""
+        if self.dots:
+            return
         if way is not None:
             path = way_path(way)
             if path != self._path:
@@ -233,6 +243,12 @@ class ConnectionView(View):
     def _redraw(self, path: QPainterPath, middle: QPointF) -> None:
         self._path, self._shape, self.middle = path, None, middle
         self._lie()
+
+    def show_dots(self, dots: tuple[QPointF, ...]) -> None:
+        """Draw the line through these points."""
+        if dots != self.dots:
+            self.dots = dots
+            self.follow()
 
     def leave(self) -> None:
         """Leave the scene and both ports."""

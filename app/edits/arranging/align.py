@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from itertools import accumulate
 from statistics import fmean
 
-from app.edits.arranging.arrange import Rect
 from app.edits.nodes import snapped
+from app.edits.rects import Rect
 from engine.figures import plural
 from engine.patch.changes import Position
 from engine.patch.document import Patch

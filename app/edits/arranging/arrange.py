@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from app.edits.arranging.layered import GAP_X, GAP_Y, Edge, Place, Size, layered
 from app.edits.nodes import snapped
+from app.edits.rects import Rect
 from engine.figures import plural
 from engine.patch.changes import NodeMoved, PortRef
 from engine.patch.document import Patch
@@ -19,38 +19,6 @@ from engine.patch.regions import branch_of, region_of, scope_text
 
 #: The space of a frame around its blocks: at the sides and below, and above for its title.
 FRAME_MARGIN, FRAME_TOP = 24.0, 48.0
-
-
-class Rect(NamedTuple):
-    """A rectangle: the top left corner, and the size."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    @property
-    def right(self) -> float:
-        """The right edge."""
-        return self.x + self.width
-
-    @property
-    def bottom(self) -> float:
-        """The lower edge."""
-        return self.y + self.height
-
-    def united(self, other: Rect) -> Rect:
-        """Return the rectangle around both."""
-        x, y = min(self.x, other.x), min(self.y, other.y)
-        return Rect(x, y, max(self.right, other.right) - x, max(self.bottom, other.bottom) - y)
-
-    def overlaps(self, other: Rect) -> bool:
-        """True when the insides share points."""
-        return self.x < other.right and other.x < self.right and self.y < other.bottom and other.y < self.bottom
-
-    def moved(self, dx: float, dy: float) -> Rect:
-        """Return it at another place."""
-        return Rect(self.x + dx, self.y + dy, self.width, self.height)
 
 
 @dataclass(frozen=True)
@@ -86,7 +54,9 @@ def arrange(patch: Patch, nodes: Collection[str], measures: Measures) -> None:
     sizes = {node: measures.size(node) for node in chosen}
     before = _around(Rect(*patch.nodes[node].position, *sizes[node]) for node in chosen)
     after = _around(Rect(*made.nodes[node], *sizes[node]) for node in chosen)
-    others = [Rect(*n.position, *measures.size(n.id)) for n in patch.nodes.values() if n.id not in chosen]
+    level = patch.group_of(next(iter(chosen)))
+    shown = (node for node in patch.nodes.values() if node.id not in chosen and patch.group_of(node.id) == level)
+    others = [Rect(*node.position, *measures.size(node.id)) for node in shown]
     dx, dy = snapped(before.x - after.x, before.y - after.y)
     while blocked := [other for other in others if after.moved(dx, dy).overlaps(other)]:
         dy += snapped(0, max(other.bottom for other in blocked) - (after.y + dy) + GAP_Y)[1]
@@ -109,11 +79,16 @@ def spread_pile(patch: Patch, measures: Measures) -> None:
 
     This is no undo step, and the patch counts as unchanged.
     """
-    piled = [node.id for node in patch.nodes.values() if node.position == (0.0, 0.0)]
-    if len(piled) < 2 or isinstance(patch, InnerPatch):
+    piles: dict[str, list[str]] = {}
+    for node in patch.nodes.values() if not isinstance(patch, InnerPatch) else ():
+        if node.position == (0.0, 0.0):
+            piles.setdefault(patch.group_of(node.id), []).append(node.id)
+    piles = {group: piled for group, piled in piles.items() if len(piled) > 1}
+    if not piles:
         return
     trial = patch.excerpt(patch.nodes)
-    arrange(trial, piled, measures)
+    for piled in piles.values():
+        arrange(trial, piled, measures)
     moved = [(node.id, trial.nodes[node.id].position, node.position) for node in patch.nodes.values()]
     patch.restore([NodeMoved(node, now, before) for node, now, before in moved if now != before])
 

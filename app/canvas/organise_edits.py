@@ -1,0 +1,116 @@
+"""The commands that keep a patch in order, applied to the selection of the canvas."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QRectF, Signal
+
+from app.canvas.drawing.measures import measures
+from app.canvas.drawing.node_layout import node_size
+from app.canvas.items.scene import GraphScene
+from app.edits import dots
+from app.edits import nodes as node_edits
+from app.edits.arranging.align import align, distribute
+from app.edits.arranging.arrange import arrange, spread_pile
+from app.edits.rects import Rect, free_shift
+from engine.diagnostics import PatchError
+from engine.patch.changes import Connection, Mode, Position
+from engine.patch.document import Patch
+
+
+class OrganiseEdits(QObject):
+    """Edits of the selection in `scene`, each one undo step of the patch."""
+
+    refused = Signal(str)  # why an edit is refused
+
+    def __init__(self, scene: GraphScene, parent: QObject) -> None:
+        super().__init__(parent)
+        self._scene = scene
+        self.patch = Patch()
+
+    # Places
+
+    def spread(self) -> None:
+        """Lay out blocks of a patch that a script has made without positions."""
+        spread_pile(self.patch, measures(self.patch))
+
+    def lay_out(self) -> None:
+        """Lay out the selected blocks, or all that are shown if fewer than two are selected."""
+        nodes = self._scene.selected_nodes()
+        chosen = nodes if len(nodes) > 1 else list(self._scene.nodes)
+        self._try(lambda: arrange(self.patch, chosen, measures(self.patch)))
+
+    def align(self, way: str) -> None:
+        """Align the selected blocks and regions."""
+        if len(rects := self._rects()) > 1:
+            self._try(lambda: align(self.patch, rects, way))
+
+    def distribute(self, axis: int) -> None:
+        """Make the gaps between the selected blocks and regions equal, along x (axis 0) or y."""
+        if len(rects := self._rects()) > 2:
+            self._try(lambda: distribute(self.patch, rects, axis))
+
+    def free_place(self, node: str) -> Position:
+        """Return the nearest place to a new node's at which it covers no other."""
+        x, y = self.patch.nodes[node].position
+        size = node_size(self.patch, node)
+        others = [_rect(view.place) for name, view in self._scene.nodes.items() if name != node]
+        dx, dy = free_shift([Rect(x, y, *size)], others)
+        return x + dx, y + dy
+
+    def _rects(self) -> dict[str, Rect]:
+        """Return the rectangles of the selected nodes outside selected regions; a region's is that of its box."""
+        nodes = self._scene.selected_nodes()
+        inside = set(self._scene.regions.contents(nodes))
+        return {node: _rect(self._scene.rect_of([node])) for node in nodes if node not in inside}
+
+    # Dots
+
+    def set_dots(self, connection: Connection, points: list[Position], name: str) -> None:
+        """Give a connection these dots."""
+        self._try(lambda: dots.set_dots(self.patch, connection, points, name))
+
+    def add_dot(self) -> None:
+        """Add a dot in the middle of each selected connection."""
+        for connection in self._scene.selected_connections():
+            view = self._scene.connections[connection]
+            ends = view.ends[0].toTuple(), view.ends[1].toTuple()
+            middle = view.path().pointAtPercent(0.5).toTuple()
+            self._try(
+                lambda c=connection, e=ends, m=middle: dots.set_dots(  # type: ignore[misc]
+                    self.patch, c, dots.with_dot(self.patch, c, e, m), "Add dot"
+                )
+            )
+
+    def remove_dot(self, connection: Connection, number: int) -> None:
+        """Remove one dot of a connection."""
+        points = list(self.patch.dots(connection.target))
+        del points[number]
+        dots.set_dots(self.patch, connection, points, "Delete dot")
+
+    def straighten(self) -> None:
+        """Remove the dots of the selected connections."""
+        dots.straighten(self.patch, self._scene.selected_connections())
+
+    # Modes
+
+    def bypass(self) -> None:
+        """Bypass the selected blocks, or use them again if all of them are bypassed."""
+        self._set_mode(Mode.BYPASSED)
+
+    def disable(self) -> None:
+        """Disable the selected blocks, or use them again if all of them are disabled."""
+        self._set_mode(Mode.DISABLED)
+
+    def _set_mode(self, mode: Mode) -> None:
+        if nodes := self._scene.selected_nodes():
+            self._try(lambda: node_edits.set_mode(self.patch, nodes, mode))
+
+    def _try(self, edit: Callable[[], object]) -> None:
+        try:
+            edit()
+        except PatchError as problem:
+            self.refused.emit(str(problem))
+
+
+def _rect(rect: QRectF) -> Rect:
+    return Rect(rect.x(), rect.y(), rect.width(), rect.height())

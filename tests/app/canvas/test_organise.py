@@ -1,0 +1,150 @@
+"""A person organises a patch by mouse and keys: dots, bypass, healing, inserting, layout."""
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPointF, Qt
+
+from app.canvas.canvas import Canvas
+from app.canvas.search_popup import SearchPopup
+from app.edits.rects import Rect
+from engine.patch.changes import Mode, PortRef
+from engine.patch.document import Patch
+from engine.patch.files import dump_patch
+from engine.patch.organise.annotations import Dots
+from tests.app.canvas.canvas_support import Hand, place
+
+NONE = Qt.KeyboardModifier.NoModifier
+
+
+def middle(hand: Hand, patch: Patch) -> QPointF:
+    """Return the middle of the patch's first connection."""
+    point: QPointF = hand.scene.connections[patch.connections[0]].path().pointAtPercent(0.5)
+    return point
+
+
+@pytest.fixture
+def chain(canvas: Canvas, patch: Patch) -> Patch:
+    """A chain of three blocks at some distance, and a loose one below."""
+    for node in list(patch.nodes):
+        patch.remove(node)
+    for number, name in enumerate("abc"):
+        patch.add("math.scale_offset", node_id=name, position=(-320 + 280 * number, -100))
+    patch.connect(PortRef("a", "out"), PortRef("b", "x"))
+    patch.connect(PortRef("b", "out"), PortRef("c", "x"))
+    patch.add("math.scale_offset", node_id="loose", position=(0, 100))
+    canvas.fit()
+    return patch
+
+
+def test_a_connection_is_bent_by_dragging_its_middle(hand: Hand, chain: Patch) -> None:
+    """The drag is one undo step; a double click removes the dot, and dots move with both blocks."""
+    before, target = dump_patch(chain), chain.connections[0].target
+    at = middle(hand, chain)
+    hand.drag(at, at + QPointF(0, 80))
+    ((_, y),) = chain.dots(target)
+    assert abs(y - at.y() - 80) <= 8
+    hand.canvas.select(["a", "b"])
+    hand.press(Qt.Key.Key_Down)
+    assert chain.dots(target)[0][1] == y + 8
+    dot = QPointF(*chain.dots(target)[0])
+    hand.drag(dot, dot + QPointF(16, 16))
+    assert chain.dots(target)[0][1] == y + 24
+    hand.double_click(QPointF(*chain.dots(target)[0]))
+    assert chain.annotations_of(Dots) == []
+    for _ in range(4):
+        chain.undo()
+    assert dump_patch(chain) == before
+
+
+def test_a_deleted_block_heals_its_chain(hand: Hand, chain: Patch) -> None:
+    """Delete is one undo step."""
+    before = dump_patch(chain)
+    hand.click(hand.title("b"))
+    hand.canvas.edits.delete()
+    assert [str(c) for c in chain.connections] == ["a.out -> c.x"]
+    chain.undo()
+    assert dump_patch(chain) == before
+
+
+def test_a_block_dropped_on_a_connection_goes_in_and_says_so_before(hand: Hand, chain: Patch) -> None:
+    """While it is held, the text names the connection; the drop is one undo step; a connected block does not go in."""
+    before, at = dump_patch(chain), middle(hand, chain)
+    hand.drag(hand.title("loose"), at + QPointF(0, 8), release=False)
+    assert "Insert into a.out → b.x" in notice(hand).replace("->", "→")
+    hand.release(at + QPointF(0, 8))
+    assert {str(c) for c in chain.connections} == {"a.out -> loose.x", "loose.out -> b.x", "b.out -> c.x"}
+    assert notice(hand) == ""
+    chain.undo()
+    assert dump_patch(chain) == before
+
+
+def notice(hand: Hand) -> str:
+    """Return the text at the pointer; "" while there is none."""
+    shown: Any = hand.canvas._notice
+    return str(shown.text()) if shown.isVisible() else ""
+
+
+def test_bypassed_and_disabled_blocks_are_marked(hand: Hand, chain: Patch) -> None:
+    """The command again uses the block again."""
+    hand.click(hand.title("b"))
+    hand.canvas.organise.bypass()
+    assert hand.scene.nodes["b"].model.mode is Mode.BYPASSED
+    hand.canvas.organise.disable()
+    assert hand.scene.nodes["b"].model.mode is Mode.DISABLED
+    hand.canvas.organise.disable()
+    assert chain.nodes["b"].mode is Mode.ACTIVE
+
+
+def test_a_block_that_cannot_be_bypassed_says_why(hand: Hand, chain: Patch) -> None:
+    """Nothing changes."""
+    array = chain.add("io.array", position=(300, 200))
+    hand.canvas.select([array.id])
+    hand.canvas.organise.bypass()
+    assert "must have an input of the type of its output 'out' to be bypassed" in notice(hand)
+
+
+def test_tab_offers_what_fits_the_selected_block_and_connects_it(hand: Hand, chain: Patch) -> None:
+    """The new block is right of it, connected, and covers no other block."""
+    hand.canvas.select(["c"])
+    hand.canvas.open_search()
+    popup = hand.canvas.findChild(SearchPopup)
+    assert popup is not None and popup.isVisible()
+    popup.field.setText("scale")
+    first = popup.rows()[0].data(0, Qt.ItemDataRole.UserRole)
+    assert first.id == "math.scale_offset"
+    popup.chosen.emit(first)
+    (new,) = chain.nodes.keys() - {"a", "b", "c", "loose"}
+    assert chain.source_of(PortRef(new, "x")) == PortRef("c", "out")
+    assert place(hand, new).left() > place(hand, "c").right()
+
+
+def test_a_new_block_never_covers_another(hand: Hand, chain: Patch) -> None:
+    """Blocks placed or pasted at a block go beside it."""
+    search = hand.canvas.search
+    for _ in range(3):
+        search.open(chain, hand.view.mapFromScene(place(hand, "b").center()), place(hand, "b").center(), None)
+        search.popup.chosen.emit(chain.block_type("b"))
+    hand.canvas.select(["a", "b", "c"])
+    hand.canvas.edits.duplicate()
+    found = [Rect(*view.place.getRect()) for view in hand.scene.nodes.values()]
+    assert not any(one.overlaps(other) for i, one in enumerate(found) for other in found[:i])
+
+
+def test_used_blocks_come_first(hand: Hand, chain: Patch) -> None:
+    """Of the blocks that fit equally well, those that the patch has come before the rest."""
+    hand.canvas.search_for(PortRef("c", "out"))
+    popup = hand.canvas.findChild(SearchPopup)
+    assert popup is not None
+    assert popup.rows()[0].data(0, Qt.ItemDataRole.UserRole).id == "math.scale_offset"
+
+
+def test_a_selection_is_laid_out(hand: Hand, chain: Patch) -> None:
+    """Blocks stand in a row, in one undo step."""
+    for node in "abc":
+        chain.move(node, (0.0, 0.0))
+    names = len(chain.history.names)
+    hand.canvas.select("abc")
+    hand.canvas.organise.lay_out()
+    assert len(chain.history.names) == names + 1
+    assert place(hand, "a").right() < place(hand, "b").left() < place(hand, "b").right() < place(hand, "c").left()
