@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QMargins, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QFormLayout,
     QLabel,
@@ -26,7 +27,7 @@ from app.inspector.code_editor import CodeEditor, Draft
 from app.inspector.group_ports import GroupPorts
 from app.inspector.node_info import NodeHeader, NodeStatus, SectionHeading
 from app.inspector.parameter_drives import ParameterDrives
-from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
+from app.inspector.parameter_editors import NumberEditor, ParameterEditor, align_numbers, make_editor
 from app.inspector.parameter_row import ParameterRow
 from app.qt.beside import Run, at_once
 from app.theme.icons import icon
@@ -40,6 +41,8 @@ from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport, SaveOutputs
 
 _HINT = "Select a block to edit its parameters"
+#: Below this width in pixels, names are above their editors.
+_NARROW = 300
 _IDLE_MS = 600  # milliseconds; closer steps of a wheel or a held key are one gesture
 
 
@@ -83,6 +86,7 @@ class Inspector(EmptyState, Dock):
         self._patch = Patch()
         #: Ids of the nodes that are being edited.
         self.nodes: list[str] = []
+        self._form: QFormLayout | None = None
         self._known: frozenset[str] = frozenset()
         self._forget_stale()
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -161,7 +165,7 @@ class Inspector(EmptyState, Dock):
         self.nodes = [node for node in nodes if node in self._patch.nodes]
         self._known = frozenset(self.nodes)
         self._forget_stale()
-        self.rows, self.header, self.status, self._told = {}, None, None, None
+        self.rows, self.header, self.status, self._told, self._form = {}, None, None, None, None
         self._drives.show_rows(self._patch, self.nodes, self.rows)
         if before is not None:
             before.deleteLater()  # its widgets and their slots refer to each other, so Python would never free them
@@ -220,7 +224,7 @@ class Inspector(EmptyState, Dock):
         if block_type is not None and block_type.parameters:
             form = QFormLayout(horizontalSpacing=8, verticalSpacing=2)
             form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-            form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
+            self._form = form
             for row in [self._make_row(spec) for spec in specs if spec.language]:
                 form.addRow(row.label)
                 form.addRow(row)
@@ -244,6 +248,7 @@ class Inspector(EmptyState, Dock):
                     self.rows[row.editor.spec.name] = row
             align_numbers(row.editor for row in self.rows.values())
             column.addLayout(form)
+            self._wrap_rows()
         elif block_type is not None:
             none = QLabel("This block has no parameters", objectName="faint")
             column.addWidget(none)
@@ -261,6 +266,20 @@ class Inspector(EmptyState, Dock):
         column.addWidget(self.status)
         column.addStretch(1)
         return page
+
+    def _wrap_rows(self) -> None:
+        """In a narrow dock, put names above their editors, without sliders."""
+        policy, is_narrow = QFormLayout.RowWrapPolicy, self.width() < _NARROW
+        if self._form is not None:
+            self._form.setRowWrapPolicy(policy.WrapAllRows if is_narrow else policy.DontWrapRows)
+        for row in self.rows.values():
+            if isinstance(row.editor, NumberEditor) and row.editor.slider is not None:
+                row.editor.slider.setHidden(is_narrow)  # too short to be of use
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Wrap the rows for the new width."""
+        super().resizeEvent(event)
+        self._wrap_rows()
 
     def _fold(self, form: QFormLayout, rows: Sequence[ParameterRow], title: str, folded: bool) -> None:
         (self.folded.add if folded else self.folded.discard)(title)

@@ -96,6 +96,7 @@ class ViewerPanel(QWidget):
         self.status_label = QLabel(objectName="figures")
         self.status_label.setToolTip("Size of the picture, zoom, and pictures per second while the picture changes")
         self.status_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.status_label.setMinimumWidth(1)  # so that a narrow dock does not push the canvas aside
         self._footer = self._make_footer()
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
         column.addWidget(self.page, 1)
@@ -202,4 +203,8 @@ class ViewerPanel(QWidget):
         parts = [f"{size[0]} × {size[1]}", f"{self.picture.scale:.0%}"]
         if rate is not None:
             parts.append(format_rate(rate))
+        tools = sum(button.sizeHint().width() + _SPACING for button in self._footer.findChildren(QToolButton))
+        room, metrics = self._footer.width() - tools - _MARGIN, self.status_label.fontMetrics()
+        while len(parts) > 1 and metrics.horizontalAdvance(" · ".join(parts)) > room:
+            del parts[0]  # a narrow dock shows the rest; the tooltip of the connection has the size
         self.status_label.setText(" · ".join(parts))

@@ -22,8 +22,10 @@ DOCKS: tuple[type[Dock], ...] = (Inspector, Help, Problems, Updates, Log, Code, 
 LISTS = tuple(dock.name for dock in DOCKS if dock.area is Qt.DockWidgetArea.BottomDockWidgetArea)
 #: The share of the window's height that the lists take when they open, and the most pixels.
 _LISTS_SHARE, _LISTS_MOST = 0.3, 200
-#: Least heights in pixels, since contents ask for more than they need: a list with one row, and another dock.
+#: Least sizes in pixels, since contents ask for more than they need: the heights of a list with one row and of another
+#: dock, and the width of any.
 _LEAST_LIST, _LEAST = 88, 64
+_LEAST_WIDTH = 160
 
 
 class Docks:
@@ -65,7 +67,7 @@ class Docks:
         dock.setWidget(widget)
         dock.visibilityChanged.connect(widget.set_seen)
         widget.windowTitleChanged.connect(dock.setWindowTitle)
-        widget.setMinimumHeight(_LEAST_LIST if widget.name in LISTS else _LEAST)
+        widget.setMinimumSize(_LEAST_WIDTH, _LEAST_LIST if widget.name in LISTS else _LEAST)
         self._window.addDockWidget(widget.area, dock)
         return dock
 

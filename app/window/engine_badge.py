@@ -6,8 +6,9 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QMargins, QPointF, Qt, QTimer
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
+from app.docks.elided_label import ElidedLabel
 from app.documents.bridge import Bridge
 from app.documents.session import Session
 from app.theme import colours
@@ -18,6 +19,7 @@ from engine.figures import format_rate, format_time
 from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport, UpdateRecord
 
+_WIDEST = "cuda:0 · 8,888 fps · 88.88 ms · overlapping"
 _SILENCE_S = 2.0  # seconds without a report, after which the badge shows the silence
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 _STILL_S = 1.0  # seconds without a launch, after which the patch counts as still
@@ -60,8 +62,10 @@ class EngineBadge(QWidget):
         self.profile: Callable[[], Profile | None] = lambda: None
         self._report: FrameReport | None = None
         self._update: UpdateRecord | None = None
-        self.label = QLabel(objectName="figures", alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        layout = QHBoxLayout(self, contentsMargins=QMargins(24, 0, 12, 0))
+        self.label = ElidedLabel("figures")
+        self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.label.setFixedWidth(self.fontMetrics().horizontalAdvance(_WIDEST))
+        layout = QHBoxLayout(self, contentsMargins=QMargins(24, 4, 12, 2))
         layout.addWidget(self.label)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._rate = FrameRate()
@@ -88,7 +92,6 @@ class EngineBadge(QWidget):
         self._rate.clear()
         self._launches, self._time_ns = -1, None
         self._drawn_s = 0.0
-        self.label.setMinimumWidth(0)
         self._silence.stop()
         self._report = self._update = None
         self._waits_for = ""
@@ -116,7 +119,6 @@ class EngineBadge(QWidget):
     def show_waiting(self, text: str) -> None:
         """Show what the engine waits for, such as another machine; "" when it no longer does."""
         self._waits_for = text
-        self.label.setMinimumWidth(0)
         self._show(self._report, None)
 
     def event(self, event: QEvent) -> bool:
@@ -139,7 +141,9 @@ class EngineBadge(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QColor(0, 0, 0, 0))
         painter.setBrush(QColor(colours.current().running if self._is_running else colours.current().text_faint))
-        text = self.label.geometry().right() - self.label.fontMetrics().horizontalAdvance(self.label.text())
+        text = self.label.geometry().right() - min(
+            self.label.fontMetrics().horizontalAdvance(self.label.text()), self.label.width()
+        )
         painter.drawEllipse(QPointF(text - 12, self.height() / 2), 4, 4)
         painter.end()
 
@@ -153,7 +157,5 @@ class EngineBadge(QWidget):
     def _show(self, report: FrameReport | None, per_second: float | None) -> None:
         self._is_running = report is not None and report.running
         self.label.setText(self._waits_for or badge_text(report, per_second, self._time_ns))
-        # The label never gets narrower, since the toolbar would make room for the next longer line too late.
-        self.label.setMinimumWidth(max(self.label.minimumWidth(), self.label.sizeHint().width()))
         self.setAccessibleName(f"Engine: {self.label.text()}")
         self.update()

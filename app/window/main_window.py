@@ -167,9 +167,11 @@ class MainWindow(QMainWindow):
         self.transport = TransportBar(self, self.session, self.bridge, self.actions_by_id)
         self.badge = EngineBadge()
         self.badge.follow(self.session, self.bridge)
+        # Beside the menus there is room in any window; in the toolbar, a narrow window would hide it.
+        self.menuBar().setCornerWidget(self.badge)
         toolbar, spacer = self.actions_by_id.make_toolbar(TOOLBAR), QWidget()
         spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        for part in (self.transport, spacer, self.badge):
+        for part in (self.transport, spacer):
             toolbar.addWidget(part)
         self.addToolBar(toolbar)
         self.menu("view").addAction(toolbar.toggleViewAction())

@@ -2,8 +2,8 @@
 
 import time
 
-from PySide6.QtCore import QMargins, Qt
-from PySide6.QtGui import QFontMetrics, QKeySequence
+from PySide6.QtCore import QEvent, QMargins, QObject, Qt
+from PySide6.QtGui import QFontMetrics, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from app.commands.actions import Actions
@@ -16,6 +16,8 @@ from engine.protocol.pacing import Pacing, PacingMode
 
 _REFRESH_S = 0.1  # a person can't read hundredths of a second
 _BUTTON_MARGINS = 32
+#: A window that is narrower, in pixels, has no room for time and frame.
+_NARROW = 760
 _WIDEST = "88:88:88.88   frame 88,888,888"
 
 
@@ -63,6 +65,7 @@ class TransportBar(QWidget):
         layout.addWidget(self.pacing)
         layout.addWidget(self.place)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        window.installEventFilter(self)
         self._shown: tuple[bool, int] = (False, -1)
         self._drawn_s = 0.0
         self._play = actions["play"]
@@ -78,6 +81,12 @@ class TransportBar(QWidget):
         self.display_rate = DisplayRate(window)
         self.display_rate.changed.connect(session.set_display_rate)
         session.set_display_rate(self.display_rate.rate)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Hide time and frame in a narrow window, where the toolbar would hide buttons."""
+        if isinstance(event, QResizeEvent):
+            self.place.setVisible(event.size().width() >= _NARROW)
+        return False
 
     def show_pacing(self, pacing: Pacing) -> None:
         """Show another choice."""

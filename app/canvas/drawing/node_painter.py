@@ -177,6 +177,8 @@ class NodePainter:
         if size > SMALL and port.live is None:
             room = most - PORT_TEXT - _APART
             most = room - min(text_width(self._opposite(port, centre), size, False), room / 2)
+            while size > SMALL and text_width(port.name, size, False) > most:
+                size -= 1  # rather than cut off the name
         colour = port_ink(port, self.appearance.degree, self.theme)
         area = QRectF(centre.x() + PORT_TEXT, centre.y() - ROW / 2, most, ROW)
         if port.is_input:

@@ -158,11 +158,10 @@ def test_the_badge_shows_what_is_waited_for(qtbot: QtBot) -> None:
     qtbot.addWidget(badge)
     badge.show_waiting("waiting for `ssh gpu-box warploom engine`, 3 of 30 s")
     assert badge.label.text() == "waiting for `ssh gpu-box warploom engine`, 3 of 30 s"
-    wide = badge.label.minimumWidth()
     badge.show_report(make_report())
     assert badge.label.text().startswith("waiting")
     badge.show_waiting("")
-    assert badge.label.text() == "host · 420 µs" and badge.label.minimumWidth() < wide
+    assert badge.label.text() == "host · 420 µs"
     badge.show_waiting("sending files, 1.0 of 2.0 MB")
     badge.clear()
     assert badge.label.text() == "No engine"
