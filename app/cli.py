@@ -220,7 +220,12 @@ def edit(**options: Any) -> int:
     help="On the CPU, stop a kernel or a loop that runs for longer; without it, there is no limit.",
 )
 @_fuse
-@click.option("--check", "checks", is_flag=True, help="Stop at the first frame with NaN or infinity in a connection.")
+@click.option(
+    "--check",
+    "checks",
+    is_flag=True,
+    help="Check the patch's pins, and stop at the first frame with NaN or infinity in a connection.",
+)
 @click.option(
     "--plain-edges",
     is_flag=True,

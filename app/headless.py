@@ -21,6 +21,7 @@ from engine.blocktypes.parameters import parse_text
 from engine.compiler.inspection import memory_svg, plan_dot, plan_svg, plan_text
 from engine.compiler.plan import Plan
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, printable
+from engine.figures import plural
 from engine.patch.files import write_atomically
 from engine.patch.trust import asks_for_trust
 from engine.profiling.exports import profile_csv, profile_json
@@ -31,6 +32,7 @@ from engine.protocol.flight_record import record_csv, record_json
 from engine.protocol.messages import FrameReport, Frozen, SetFrameBudget, SetKernelTimeLimit
 from engine.protocol.pacing import Pacer, Pacing
 from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
+from engine.runtime.check.pins import PinChecks
 from engine.runtime.engine import open_engine
 from engine.runtime.frame.clock import Clock
 
@@ -80,6 +82,7 @@ def run_headless(
         raise click.BadParameter("--profile-out needs a level that measures, got none; leave out --profile")
     opened = open_patch(patch, trust=trust)
     _apply_settings(opened, settings)
+    pins = PinChecks(opened) if checks else PinChecks(opened, ())
     if checks:
         _check_values(opened)
     if out is not None:
@@ -92,7 +95,8 @@ def run_headless(
         client.post(SetFrameBudget(round(budget_ms * 1e6)))
         client.post(SetKernelTimeLimit(kernel_time_limit))
         try:
-            last = _run(client, frames, pacer, real_time, out, result, profiles=bool(level), show_progress=not as_json)
+            options_of_run: dict[str, Any] = {"profiles": bool(level), "show_progress": not as_json}
+            last = _run(client, max(frames, pins.frames), pacer, real_time, out, result, pins, **options_of_run)
         except DeviceError:
             report = client.take_report()
             if report is not None and report.failed:  # this report names the node that failed
@@ -112,7 +116,12 @@ def run_headless(
             click.echo(f"wrote {profile_out}")
     if result.frozen_frame is not None:
         click.echo(f"frame {result.frozen_frame} is frozen, the last of {result.frames}", err=True)
-    return 1 if has_errors(last.diagnostics) or result.frozen_frame is not None else 0
+    failed = [pin for pin in result.pins if not pin.passed]
+    for pin in failed:
+        click.echo(printable(str(pin)), err=True)
+    if result.pins and not failed and not as_json:
+        click.echo(f"{plural(len(result.pins), 'pin')} passed")
+    return 1 if has_errors(last.diagnostics) or result.frozen_frame is not None or failed else 0
 
 
 @contextmanager
@@ -141,6 +150,7 @@ def _run(
     real_time: bool,
     out: Path | None,
     result: RunResult,
+    pins: PinChecks,
     *,
     profiles: bool,
     show_progress: bool,
@@ -159,7 +169,9 @@ def _run(
                 pacer.restart()  # the first frame compiles, so the grid starts after it
             report = client.step(real_time=real_time)
             result.add(report)
+            pins.follow(client, number, report.frame_time_ns)
             if has_errors(report.diagnostics):
+                result.pins = pins.results("the patch has errors")
                 return report
             if number == 0 and out is None:  # before the other frames run, since they may take long
                 _require_trust([*filter(asks_for_trust, report.diagnostics), *client.refused_outputs()])
@@ -173,6 +185,7 @@ def _run(
                 pacer.wait(never)
         result.profile = client.profile() if profiles else None
         result.outputs = client.save_outputs(out)
+    result.pins = pins.results("" if result.frozen_frame is None else f"frame {result.frozen_frame} is frozen")
     return report
 
 

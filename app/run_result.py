@@ -14,6 +14,7 @@ from engine.profiling.exports import profile_object
 if TYPE_CHECKING:
     from engine.profiling.profile import Profile
     from engine.protocol.messages import FrameReport, Saved
+    from engine.runtime.check.pins import PinResult
 
 
 class RunResult:
@@ -26,6 +27,8 @@ class RunResult:
         self.outputs: list[Saved] = []
         #: The frame that a sentinel froze; it is then the last one.
         self.frozen_frame: int | None = None
+        #: The results of the patch's pins, with `--check`.
+        self.pins: list[PinResult] = []
         self._times_ns = array("q")  # a run may have millions of frames
         self._levels: Counter[str] = Counter()
 
@@ -69,6 +72,7 @@ class RunResult:
                 {"node": o.node, "port": o.port, "dtype": o.dtype, "shape": list(o.shape), "path": o.path}
                 for o in self.outputs
             ],
+            "pins": msgspec.to_builtins(self.pins),
             "diagnostics": msgspec.to_builtins(self.last.diagnostics) if self.last else [],
         }
 

@@ -17,6 +17,7 @@ import msgspec
 from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.patch.organise.annotations import Annotation, Dots
+from engine.patch.organise.pins import Pin
 
 Position = tuple[float, float]
 
@@ -245,7 +246,7 @@ class NodeModeChanged(msgspec.Struct, frozen=True, tag=True):
 
 
 class AnnotationChanged(msgspec.Struct, frozen=True, tag=True):
-    """A frame, the dots of a connection, a bookmark or a preset changed; None stands for none of this key."""
+    """A frame, the dots of a connection, a bookmark, a preset or a pin changed; None stands for none of this key."""
 
     key: str
     value: Annotation | None
@@ -306,7 +307,7 @@ def nodes_of(change: Change) -> tuple[str, ...]:
             return (port.node,)
         case AnnotationChanged(_, value, previous):
             known = value or previous
-            return (known.node,) if isinstance(known, Dots) else ()
+            return (known.node,) if isinstance(known, Dots | Pin) else ()
         case BlockTypesChanged():
             return ()
     return (change.node,)

@@ -90,7 +90,7 @@ class PatchContents:
         self.nodes: dict[str, Node] = {}
         #: The sentinels, by output.
         self.sentinels: dict[PortRef, Sentinel] = {}
-        #: Frames, dots, bookmarks and presets, by their keys.
+        #: Frames, dots, bookmarks, presets and pins, by their keys.
         self.annotations: dict[str, Annotation] = {}
         #: The nodes that are bypassed or disabled.
         self.off: set[str] = set()
@@ -214,9 +214,9 @@ class PatchContents:
         ]
 
     def annotations_of(self, kind: type[AnnotationType]) -> list[AnnotationType]:
-        """Return the frames, dots, bookmarks or presets, in the order of their keys."""
+        """Return the frames, dots, bookmarks, presets or pins, in the order of their keys."""
         if not any(kind is known for known in KINDS):
-            raise PatchError(f"kind of annotations must be Frame, Dots, Bookmark or Preset, got {shown(kind)}")
+            raise PatchError(f"kind of annotations must be Frame, Dots, Bookmark, Preset or Pin, got {shown(kind)}")
         return [made for _, made in sorted(self.annotations.items()) if isinstance(made, kind)]
 
     def dots(self, target: PortRef) -> tuple[Position, ...]:
@@ -270,6 +270,15 @@ class PatchContents:
             raise PatchError(f"sentinel must be of an output with a connection, got {found}, which feeds nothing")
         if spec.dtype.kind != "any" and number_of(spec.dtype) is None:
             raise PatchError(f"elements of {found} must be numbers to be checked, got {spec.dtype}")
+        return found
+
+    def check_pin(self, port: PortRef) -> PortRef:
+        """Return the output for a pin to test. Raise a PatchError with the reason if it can't be tested."""
+        found = self._present(self.own(port))
+        if not self.takes_sentinels:
+            raise PatchError(f"pin must be of an output of the patch, got {found}, which is inside a block")
+        if rules.is_target(rules.require_end(found.node, self._known_type(found.node), found.port)):
+            raise PatchError(f"pin must be of an output, got the input {found}")
         return found
 
     def find_end(self, ref: PortRef) -> rules.End | None:

@@ -35,6 +35,7 @@ from engine.patch.groups.flat import INPUTS, OUTPUTS
 from engine.patch.groups.types import NEW
 from engine.patch.organise.annotations import Annotation, Dots, Frame, checked_annotation, is_same, moved
 from engine.patch.organise.bypass import check_bypass, healed
+from engine.patch.organise.pins import Pin
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
 from engine.types.bits import same_value
 
@@ -55,7 +56,7 @@ class Patch(EditablePatch):
     def excerpt(self, node_ids: Collection[str], frames: Collection[str] = ()) -> Patch:
         """Return some nodes, with the connections between them and their sentinels, as a patch without undo steps.
 
-        It also has the dots of these connections, and the frames with the ids `frames`.
+        It also has the dots of these connections, the pins of these nodes, and the frames with the ids `frames`.
         If a node's region is not among them, the node moves to the innermost region around it that is.
         """
         each = [node.id for node in self._each(node_ids)]
@@ -75,8 +76,9 @@ class Patch(EditablePatch):
         except TypeError:
             raise PatchError(f"frames must be a list of ids, got {shown(frames)}") from None
         for key, note in self.annotations.items():
-            is_frame = isinstance(note, Frame) and note.id in frames
-            if is_frame or (isinstance(note, Dots) and any(c.target == PortRef(note.node, note.port) for c in inside)):
+            is_whole = isinstance(note, Frame) and note.id in frames
+            is_whole = is_whole or (isinstance(note, Pin) and note.node in chosen)
+            if is_whole or (isinstance(note, Dots) and any(c.target == PortRef(note.node, note.port) for c in inside)):
                 made.append(changes.AnnotationChanged(key, note, None))
         part = Patch(self.catalogue)
         part.restore(made)
@@ -126,7 +128,7 @@ class Patch(EditablePatch):
         name: str = "Insert",
         region: NodeRef | str = TOP,
     ) -> dict[str, str]:
-        """Add another patch's nodes, connections, sentinels, frames and dots. Return each node's new id by its old one.
+        """Add another patch's contents, except bookmarks and presets. Return each node's new id by its old one.
 
         Nodes keep their ids if these are free. They stay in their regions if these are pasted too, and otherwise go to
         `region`. Placeholders and their connections are added unchecked.
@@ -144,6 +146,10 @@ class Patch(EditablePatch):
         for dots in other.annotations_of(Dots):
             moved_dots = replace(moved(dots, offset), node=ids[dots.node])
             made.append(changes.AnnotationChanged(moved_dots.key, moved_dots, None))
+        for pin in other.annotations_of(Pin) if self.takes_sentinels else ():
+            if pin.node in ids:
+                copied = replace(pin, node=ids[pin.node])
+                made.append(changes.AnnotationChanged(copied.key, copied, None))
         self._do(name, *made)
         return ids
 
@@ -367,13 +373,15 @@ class Patch(EditablePatch):
         self._do(f"{verb} {what}", *made)
 
     def annotate(self, note: Annotation, name: str | None = None, *, gesture: object = None) -> None:
-        """Add a frame, the dots of a connection, a bookmark or a preset, or replace that with the same key.
+        """Add a frame, the dots of a connection, a bookmark, a preset or a pin, or replace that with the same key.
 
         `name` is the name of the undo step. A PatchError names a wrong field.
         """
         note = checked_annotation(note)
         if isinstance(note, Dots) and PortRef(note.node, note.port) not in self._by_target:
             raise PatchError(f"dots must be of a connection, got {note.node}.{note.port}, which nothing feeds")
+        if isinstance(note, Pin):
+            self.check_pin(PortRef(note.node, note.port))
         before = self.annotations.get(note.key)
         if not is_same(before, note):
             usual = f"{'Change' if before else 'Add'} {note.kind}"
@@ -382,7 +390,7 @@ class Patch(EditablePatch):
             )
 
     def remove_annotation(self, key: str, name: str | None = None) -> None:
-        """Remove a frame, the dots of a connection, a bookmark or a preset by its key."""
+        """Remove a frame, the dots of a connection, a bookmark, a preset or a pin by its key."""
         before = self.annotations.get(key) if isinstance(key, str) else None
         if before is None:
             raise PatchError(f"annotation to remove must be in the patch, got {shown(key)}")

@@ -15,6 +15,7 @@ from engine.patch.changes import Change, inverse
 from engine.patch.groups.contents import GroupedContents
 from engine.patch.history import Edit, History
 from engine.patch.organise.annotations import Dots
+from engine.patch.organise.pins import Pin
 
 
 class EditablePatch(GroupedContents):
@@ -49,9 +50,10 @@ class EditablePatch(GroupedContents):
             if outer is None:  # a connection may come and go within an edit
                 for port in [port for port in self.sentinels if not self.feeds(port)]:
                     self._apply(changes.SentinelChanged(port, None, self.sentinels[port]), edit)
-                for key, dots in [*self.annotations.items()]:
-                    if isinstance(dots, Dots) and changes.PortRef(dots.node, dots.port) not in self._by_target:
-                        self._apply(changes.AnnotationChanged(key, None, dots), edit)
+                for key, note in [*self.annotations.items()]:
+                    is_loose = isinstance(note, Dots) and changes.PortRef(note.node, note.port) not in self._by_target
+                    if is_loose or (isinstance(note, Pin) and note.node not in self.nodes):
+                        self._apply(changes.AnnotationChanged(key, None, note), edit)
         except BaseException:
             while len(edit.changes) > start:
                 self._apply(inverse(edit.changes.pop()))

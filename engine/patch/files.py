@@ -8,8 +8,8 @@
      "sentinels": [{"port": "load.image", "nan": true, "infinity": true, "maximum": 1.0, "action": "freeze"}]}
 
 A node in a region has a "region": a region block's id, or "id.else" for its other branch. A "mode" is "bypassed" or
-"disabled". "sentinels" may be missing, and so may frames, dots, bookmarks and presets (`organise.annotation_files`).
-Unknown block types and unknown fields are kept as they are. A file is written completely and then moved into place.
+"disabled". "sentinels" may be missing, and so may annotations (`organise.annotation_files`). Unknown block types and
+unknown fields are kept as they are. A file is written completely and then moved into place.
 """
 
 from __future__ import annotations

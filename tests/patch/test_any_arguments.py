@@ -18,6 +18,7 @@ from engine.patch.changes import Connection, PortRef, SentinelAction
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
 from engine.patch.organise.annotations import Bookmark, Dots, Frame, Preset
+from engine.patch.organise.pins import Pin
 from engine.types.bits import same
 from tests.fuzzing import many, seeds
 
@@ -217,6 +218,7 @@ def argument(draw: random.Random, patch: Patch, name: str) -> Any:
             *(Dots(node=c.target.node, port=c.target.port, points=((1, 2.5),)) for c in patch.connections),
             Dots(node=draw.choice(ODD), port="x", points=draw.choice(ODD)),
             Bookmark(number=draw.choice([1, 2, *ODD]), zoom=draw.choice([1, 0.5, *ODD])),
+            Pin(node=node, port=draw.choice(["out", "x"]), dtype="<f4", shape=(1,), values=(draw.choice([1.5, *ODD]),)),
             Preset(type="math.saxpy", name="soft", parameters={"a": draw.choice(ODD), "b": np.arange(3)}),
         ],
     }

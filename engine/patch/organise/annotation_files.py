@@ -5,7 +5,9 @@
     "frames": [{"id": "frame", "title": "Physics", "colour": "blue", "position": [0, 0], "size": [320, 200]}],
     "dots": [{"target": "blur.image", "points": [[80, 16]]}],
     "bookmarks": [{"number": 1, "title": "", "centre": [0, 0], "zoom": 1}],
-    "presets": [{"type": "image.gaussian_blur", "name": "soft", "parameters": {"sigma": 8.0}}]
+    "presets": [{"type": "image.gaussian_blur", "name": "soft", "parameters": {"sigma": 8.0}}],
+    "pins": [{"node": "sum", "port": "out", "dtype": "<f4", "shape": [2], "values": [1.5, 2], "frame": 0,
+              "tolerance": 0.001}]
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -23,11 +25,18 @@ from engine.patch.organise.annotations import (
     Preset,
     checked_annotation,
 )
+from engine.patch.organise.pins import Pin
 
 #: The list of each kind in a file.
-LISTS: dict[str, type[Annotation]] = {"frames": Frame, "dots": Dots, "bookmarks": Bookmark, "presets": Preset}
+LISTS: dict[str, type[Annotation]] = {
+    "frames": Frame,
+    "dots": Dots,
+    "bookmarks": Bookmark,
+    "presets": Preset,
+    "pins": Pin,
+}
 #: Fields that a file leaves out when they are empty.
-_OPTIONAL = ("title", "comment")
+_OPTIONAL = ("title", "comment", "file", "values", "relative", "budget_ms")
 
 
 def dump_annotations(

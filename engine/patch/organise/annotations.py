@@ -1,4 +1,4 @@
-"""What a person adds to a patch for people only: frames, dots of connections, bookmarks and presets.
+"""What a patch has for people and tests only: frames, dots of connections, bookmarks, presets and pins.
 
 The engine ignores all of them. Each annotation has a key, which is unique in its patch.
 """
@@ -16,6 +16,7 @@ import numpy as np
 from engine.blocktypes.parameters import MOST_DEPTH, check_depth
 from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
+from engine.patch.organise.pins import Pin, checked_pin
 from engine.types.bits import same
 
 Pair = tuple[float, float]
@@ -104,10 +105,10 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=Tr
         return f"preset {self.type} {self.name}"
 
 
-Annotation = Frame | Dots | Bookmark | Preset
-KINDS: tuple[type[Annotation], ...] = (Frame, Dots, Bookmark, Preset)
+Annotation = Frame | Dots | Bookmark | Preset | Pin
+KINDS: tuple[type[Annotation], ...] = (Frame, Dots, Bookmark, Preset, Pin)
 Moved = TypeVar("Moved", Frame, Dots)
-AnnotationType = TypeVar("AnnotationType", Frame, Dots, Bookmark, Preset)
+AnnotationType = TypeVar("AnnotationType", Frame, Dots, Bookmark, Preset, Pin)
 
 
 def is_same(one: Annotation | None, other: Annotation | None) -> bool:
@@ -163,7 +164,9 @@ def checked_annotation(annotation: Annotation) -> Annotation:
             _name("type of a preset", annotation.type)
             _name("name of a preset", annotation.name)
             return msgspec.structs.replace(annotation, parameters=_values(annotation.parameters))
-    raise PatchError(f"annotation must be a Frame, Dots, a Bookmark or a Preset, got {shown(annotation)}")
+        case Pin():
+            return checked_pin(annotation)
+    raise PatchError(f"annotation must be a Frame, Dots, a Bookmark, a Preset or a Pin, got {shown(annotation)}")
 
 
 def _values(values: object) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from tests.app.cli.cli_support import Warploom, edited
 
 RUN_KEYS = {
-    "device", "frames", "frame_time_ms", "first_frame_ms", "update_levels", "nodes", "profile", "outputs",
+    "device", "frames", "frame_time_ms", "first_frame_ms", "update_levels", "nodes", "profile", "outputs", "pins",
     "diagnostics", "frozen_frame",
 }  # fmt: skip
 
