@@ -91,6 +91,7 @@ class EngineBadge(QWidget):
         """Show that no engine runs."""
         self._rate.clear()
         self._launches, self._time_ns = -1, None
+        self._is_still, self._is_new = False, False
         self._drawn_s = 0.0
         self._silence.stop()
         self._report = self._update = None
@@ -101,20 +102,30 @@ class EngineBadge(QWidget):
         """Take a report. The figures are drawn four times a second, but a change of state at once."""
         now_s = time.monotonic()
         self._reported_s, self._report = now_s, report
-        self._rate.add(report.launches, now_s)
-        if report.launches != self._launches or report.preparing or not report.running:
-            self._launched_s = now_s
-        if report.launches != self._launches:
-            self._launches, self._time_ns = report.launches, report.frame_time_ns
-        is_still = now_s - self._launched_s > _STILL_S
-        if is_still:
-            self._rate.clear()  # the time until the next launch does not belong to a frame
+        self._note_launches(report, now_s)
         if report.running and not self._silence.isActive():
             self._silence.start()
         if report.running == self._is_running and now_s - self._drawn_s < _REFRESH_S:
             return
         self._drawn_s = now_s
-        self._show(report, 0.0 if is_still else self._rate.per_second(now_s))
+        self._show(report, 0.0 if self._is_still else self._rate.per_second(now_s))
+
+    def _note_launches(self, report: FrameReport, now_s: float) -> None:
+        """Note whether frames are launched; a single launch, such as for an edit, leaves a still patch still."""
+        is_new, was_new = report.launches != self._launches, self._is_new
+        self._is_new = is_new
+        since_s = now_s - self._launched_s
+        if report.preparing or not report.running or (is_new and (was_new or since_s <= _STILL_S)):
+            self._is_still = False
+        elif since_s > _STILL_S and self._launches >= 0:
+            self._is_still = True
+        if self._is_still:
+            self._rate.clear()  # the time until the next launch does not belong to a frame
+        self._rate.add(report.launches, now_s)
+        if is_new or report.preparing or not report.running:
+            self._launched_s = now_s
+        if is_new:
+            self._launches, self._time_ns = report.launches, report.frame_time_ns
 
     def show_waiting(self, text: str) -> None:
         """Show what the engine waits for, such as another machine; "" when it no longer does."""

@@ -165,3 +165,19 @@ def test_the_badge_shows_what_is_waited_for(qtbot: QtBot) -> None:
     badge.show_waiting("sending files, 1.0 of 2.0 MB")
     badge.clear()
     assert badge.label.text() == "No engine"
+
+
+def test_a_still_patch_does_not_flicker(qtbot: QtBot, clock: list[float]) -> None:
+    """A patch that launches a frame now and then, such as for a preview, stays still; one that plays again does not."""
+    badge = EngineBadge()
+    qtbot.addWidget(badge)
+    shown = []
+    for turn in range(400):
+        clock[0] += 0.1
+        badge.show_report(make_report(launches=1 + turn // 37))
+        shown.append(badge.label.text())
+    assert set(shown[20:]) == {"host · still"}
+    for turn in range(60):
+        clock[0] += 1 / 60
+        badge.show_report(make_report(launches=50 + turn))
+    assert badge.label.text().startswith("host · 60 fps")
