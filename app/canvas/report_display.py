@@ -26,7 +26,7 @@ class ReportDisplay(QObject):
         self._scene = scene
         self._view = view
         self._legend = legend
-        self._shows_heat = False
+        self._shows_heat = self._has_found = False
         self.report: FrameReport | None = None
         self._badges = Throttle(self._show_measured, _BADGE_INTERVAL_MS, self)
         self._values = Throttle(self._show_values, _VALUE_INTERVAL_MS, self)
@@ -53,31 +53,40 @@ class ReportDisplay(QObject):
         self._show_measured()
 
     def _show_states(self, report: FrameReport) -> None:
+        get = report.nodes.get
         for node_id, view in self._scene.nodes.items():
-            found = report.nodes.get(node_id)
-            view.show_appearance(state=found.state if found else NodeState.OK)
+            found = get(node_id)
+            state = found.state if found is not None else NodeState.OK
+            if view.appearance.state is not state:
+                view.show_appearance(state=state)
         found_at = {(item.node, item.port) for item in report.diagnostics if item.source is Source.SENTINEL}
-        for connection, line in self._scene.connections.items():
-            line.show_appearance(has_found=(connection.source.node, connection.source.port) in found_at)
+        if found_at or self._has_found:
+            self._has_found = bool(found_at)
+            for connection, line in self._scene.connections.items():
+                line.show_appearance(has_found=(connection.source.node, connection.source.port) in found_at)
 
     def _show_measured(self) -> None:
         """Show times, heat and sizes where they changed."""
-        report = self.report
-        self._legend.show_text(legend_text(report) if self._shows_heat else "")
+        report, shows_heat = self.report, self._shows_heat
+        self._legend.show_text(legend_text(report) if shows_heat else "")
         if report is None:
             return
         seen = self._view.zoom >= NEAR
         for node_id, view in self._scene.nodes.items():
             found = report.nodes.get(node_id)
-            badge = time_text(found.time_ns, found.share) if found and found.time_ns is not None else ""
-            degree = degree_of(found, report.statistics) if self._shows_heat else None
             shown = view.appearance
+            if found is view.measured and not shows_heat and shown.degree is None:
+                continue  # the engine makes another report of a node when it changes
+            view.measured = found
+            badge = time_text(found.time_ns, found.share) if found and found.time_ns is not None else ""
+            degree = degree_of(found, report.statistics) if shows_heat else None
             if badge != shown.badge or degree != shown.degree:
                 view.show_measured(badge, degree, seen=seen)
-        for connection, line in self._scene.connections.items():
-            key = str(connection.source)
-            buffer = report.buffers.get(key)
-            line.show_appearance(size=size_text(buffer, report.counts.get(key)) if buffer is not None else "")
+        for line in self._scene.connections.values():
+            buffer, count = report.buffers.get(line.source), report.counts.get(line.source)
+            if (buffer, count) != line.measured:
+                line.measured = buffer, count
+                line.show_appearance(size=size_text(buffer, count) if buffer is not None else "")
 
     def _show_values(self) -> None:
         """Repaint the numbers that changed and can be seen; others are painted when they come into view."""

@@ -29,7 +29,7 @@ class Places(Generic[_View]):
             self._views.append(view)
             if slot == self._edges.shape[1]:
                 self._edges = np.hstack((self._edges, np.full_like(self._edges, np.nan)))
-        self._edges[:, slot] = area.left(), area.top(), area.right(), area.bottom()
+        self._edges[:, slot] = area.getCoords()
 
     def take(self, view: _View) -> None:
         """Remove a view."""

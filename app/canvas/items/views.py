@@ -22,6 +22,7 @@ from app.theme import colours
 from app.theme.port_style import PortKind
 from app.view_models.node_view_model import NodeViewModel, PortViewModel
 from engine.patch.changes import Connection, PortRef
+from engine.protocol.messages import BufferReport, NodeReport
 
 #: What is repainted left and right of a node: ports, and the ring that marks a selection when zoomed out.
 SIDE = 14.0
@@ -64,6 +65,8 @@ class NodeView(View):
         self.id = node_id
         self.ports: dict[tuple[str, bool], PortView] = {}
         self.appearance = NodeAppearance()
+        #: The report that its time was taken from.
+        self.measured: NodeReport | None = None
         #: The last reported values of value blocks' outputs, by "node.port". All nodes share the scene's dict.
         self.values: Mapping[str, float] = {}
         #: True when the node shows numbers from the engine.
@@ -186,6 +189,9 @@ class ConnectionView(View):
         self.connection = connection
         self.output_port, self.input_port = source, target
         self.appearance = ConnectionAppearance()
+        #: Its output as "node.port"; below, the buffer and the count that its size was taken from.
+        self.source = str(connection.source)
+        self.measured: tuple[BufferReport | None, int | None] = (None, None)
         self._path, self._is_led = QPainterPath(), False
         self._shape: QPainterPath | None = None
         #: The points that it passes through, and those that it was last drawn through.
