@@ -110,12 +110,10 @@ def _check_values(pin: Pin) -> None:
     kind = np.dtype(pin.dtype).kind
     for value in pin.values:
         fits = {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float)}[kind]
-        if not (type(value) in fits and value not in (math.inf, -math.inf) and value == value) and not (
-            kind == "f" and value in _NOT_FINITE
-        ):
-            raise PatchError(
-                f"values of a pin must be {pin.dtype}, or one of {', '.join(_NOT_FINITE)}, got {shown(value)}"
-            )
+        is_number = type(value) in fits and value not in (math.inf, -math.inf) and value == value
+        if not is_number and not (kind == "f" and isinstance(value, str) and value in _NOT_FINITE):
+            others = f", or one of {', '.join(_NOT_FINITE)}" if kind == "f" else ""
+            raise PatchError(f"values of a pin must be {pin.dtype}{others}, got {shown(value)}")
     try:
         pin.inline()
     except (OverflowError, ValueError) as problem:
