@@ -319,6 +319,14 @@ def _help_menu(window: CommandWindow, needs: Needs) -> Menu:
     items: list[Command | Menu | None] = [
         Command("block_help", "&Help on the block", lambda: window.reveal(Help), "help", ("F1",), needs=needs.patch),
         Command(
+            "block_example",
+            "&Example of the block",
+            window.show_block_example,
+            keys=("Shift+F1",),
+            help="Open a patch in which the selected block runs",
+            needs=needs.node,
+        ),
+        Command(
             "palette",
             "&Command palette …",
             window.show_palette,

@@ -1,7 +1,7 @@
 """The help dock: the purpose, ports and parameters of the selected block."""
 
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QTextBrowser
+from PySide6.QtCore import QEvent, QMargins, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QTextBrowser, QVBoxLayout, QWidget
 
 from app.docks.dock import Dock, Editor
 from app.theme import colours
@@ -14,11 +14,24 @@ from engine.blocktypes.block import Block
 class Help(EmptyState, Dock):
     """Shows the help of the type of the first selected block."""
 
+    #: The person wants a patch with a block of this type.
+    example_requested = Signal(type)
+
     name, title, area = "help", "Help", Qt.DockWidgetArea.LeftDockWidgetArea
 
     def __init__(self) -> None:
         self.page = QTextBrowser(objectName="helpPage")
-        super().__init__(self.page, "Select a block to read its help")
+        example = QPushButton("Open an example", toolTip="Open a patch in which this block runs")
+        example.clicked.connect(self._ask_for_example)
+        content = QWidget()
+        column = QVBoxLayout(content, contentsMargins=QMargins(), spacing=0)
+        column.addWidget(self.page, 1)
+        row = QHBoxLayout(contentsMargins=QMargins(12, 8, 12, 8))
+        row.addWidget(example)
+        row.addStretch(1)
+        column.addLayout(row)
+        self.example = example
+        super().__init__(content, "Select a block to read its help")
         self.page.document().setDocumentMargin(12)
         self._block_type: type[Block] | None = None
 
@@ -40,6 +53,10 @@ class Help(EmptyState, Dock):
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
             self._write()
+
+    def _ask_for_example(self) -> None:
+        if self._block_type is not None:
+            self.example_requested.emit(self._block_type)
 
     def _write(self) -> None:
         self.set_filled(self._block_type is not None)

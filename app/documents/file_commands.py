@@ -89,9 +89,13 @@ class FileCommands(QObject):
     def new(self) -> None:
         """Start an empty patch."""
         if self.may_close():
-            self._session.replace(Patch())
-            self._recovery.clear()
-            self._is_copy = False
+            self.show_made(Patch())
+
+    def show_made(self, patch: Patch) -> None:
+        """Show a patch that was made for the person, and has no file."""
+        self._session.replace(patch)
+        self._recovery.clear()
+        self._is_copy = False
 
     def open(self) -> None:
         """Ask for a file and open it."""

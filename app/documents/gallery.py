@@ -35,6 +35,15 @@ def find_examples(folder: Path = EXAMPLES_FOLDER) -> list[Example]:
     return [example for example in found if example is not None]
 
 
+def example_with(type_id: str, folder: Path = EXAMPLES_FOLDER) -> tuple[Path, str] | None:
+    """Return the smallest example that has a block of a type, with the block's id; None if there is none."""
+    found = []
+    for example in find_examples(folder):
+        nodes = json.loads(example.path.read_bytes()).get("nodes", [])
+        found += [(len(nodes), example.path, node["id"]) for node in nodes if node.get("type") == type_id]
+    return min(found)[1:] if found else None
+
+
 def find_patch(path: Path) -> Path:
     """Return the file at `path` or, if there is none, the example of that name."""
     example = EXAMPLES_FOLDER / f"{path}{SUFFIX}"

@@ -27,12 +27,13 @@ from app.commands.palette import palette_choices
 from app.commands.shortcut_dialog import ShortcutDialog
 from app.docks.code.code import Code
 from app.docks.dock import D
+from app.docks.help import Help
 from app.docks.log import Log
 from app.docks.problems import Problems
 from app.documents.bridge import Bridge
 from app.documents.editor_state import load_state, save_state
 from app.documents.file_commands import FileCommands
-from app.documents.gallery import find_examples
+from app.documents.gallery import example_with, find_examples
 from app.documents.outside_changes import OutsideChanges
 from app.documents.overwriting import OverwriteQuestion
 from app.documents.own_code import OwnCode
@@ -40,6 +41,7 @@ from app.documents.recovery import RecoverySlot, find_left_behind
 from app.documents.restarts import MakeSearch, Restarts
 from app.documents.session import MakeEngine, Session
 from app.documents.trust import TrustedPaths
+from app.edits.example_patch import example_patch
 from app.edits.remedies import Remedy
 from app.inspector.inspector import Inspector
 from app.qt.beside import Beside
@@ -60,9 +62,13 @@ from app.window.list_buttons import ListButtons
 from app.window.problem_count import ProblemCount
 from app.window.transport import TransportBar
 from app.window.window_style import window_stylesheet
+from engine.blocktypes.block import Block
+from engine.catalogue.catalogue import default_catalogue
 from engine.diagnostics import PatchError
 from engine.patch.document import Patch
+from engine.patch.files import dump_patch, parse_patch
 from engine.protocol.client import Client
+from engine.runtime.check.check_patch import check_patch
 
 _SHOWN_MS = 8000  # milliseconds that the status bar shows a message
 #: How soon a thread that reads reports or writes a recovery copy gives the interpreter back. With Python's 5 ms, the
@@ -116,6 +122,7 @@ class MainWindow(QMainWindow):
         self.inspector, self.log = self.docks.widget(Inspector), self.docks.widget(Log)
         self._make_bars()
         self.docks.follow(self)
+        self.docks.widget(Help).example_requested.connect(self.show_block_example)
         self.viewers.follow(self)
         self.viewers.failed.connect(self.log.add_error)
         self.session.changed.connect(self._show_title)
@@ -286,6 +293,30 @@ class MainWindow(QMainWindow):
         dialog = ShortcutDialog(self.keys, self)
         dialog.finished.connect(self._save_state)
         dialog.open()
+
+    def show_block_example(self, block_type: type[Block] | None = None) -> None:
+        """Open an example with a block of a type, or of the selected block's: a shipped one, or a patch made for it."""
+        selected = self.canvas.selected()
+        block_type = block_type or (self.canvas.patch.block_type(selected[0]) if selected else None)
+        if block_type is None:
+            return
+        shipped = example_with(block_type.id)
+        if shipped is not None:
+            if self.files.open_example(shipped[0]):
+                self.canvas.select([shipped[1]])
+        elif self.files.may_close():
+            wanted, made = block_type, list[tuple[Patch, str]]()
+
+            def make() -> None:
+                patch, node = example_patch(wanted, default_catalogue(), check_patch)
+                made.append((parse_patch(dump_patch(patch)), node))  # without the steps of making it
+
+            def show() -> None:
+                for patch, node in made:
+                    self.files.show_made(patch)
+                    self.canvas.select([node])
+
+            self.beside.run(f"Making an example of {wanted.title} …", make, show)
 
     def show_palette(self) -> None:
         """Search the entries of all menus."""

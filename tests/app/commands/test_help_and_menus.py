@@ -100,3 +100,22 @@ def test_the_viewer_has_the_largest_share_of_the_docks(opened: MainWindow, qtbot
     assert viewer.height() > 0.35 * opened.height()
     assert opened.docks["inspector"].height() > 0.3 * opened.height()
     assert opened.docks["problems"].isHidden()
+
+
+def test_help_opens_a_runnable_example(opened: MainWindow, qtbot: QtBot) -> None:
+    """The help of a block opens a shipped example with the block selected, or a patch that is made for the block."""
+    patch = opened.session.patch
+    patch.add("particles.forces", node_id="forces")
+    patch.add("image.glow", node_id="glow")
+    for node, name in (("forces", "particles.forces"), ("glow", "image.glow")):
+        opened.session.replace(patch)
+        opened.canvas.select([node])
+        opened.actions_by_id["block_help"].trigger()
+        qtbot.mouseClick(opened.docks.widget(Help).example, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: opened.session.patch is not patch)
+        shown = opened.session.patch
+        qtbot.waitUntil(
+            lambda shown=shown, name=name: [shown.nodes[n].type for n in opened.canvas.selected()] == [name]
+        )
+        assert any(found.type == "io.viewer" for found in shown.nodes.values())
+    assert not opened.session.is_modified

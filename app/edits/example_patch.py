@@ -1,0 +1,134 @@
+"""A small patch around a block type: something fits each input that must be connected, and its outputs are shown."""
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+from app.edits.compatible import best_end
+from engine.blocktypes.block import Block
+from engine.catalogue.catalogue import Catalogue
+from engine.descriptions.ports import PortSpec
+from engine.diagnostics import Diagnostic, PatchError
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from engine.patch.rules import is_drivable
+
+#: Blocks that may feed an input, with their parameters: images first, then matrices, vectors and others.
+_FEEDS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("image.noise", {}),
+    ("random.uniform", {"shape": "64, 64"}),
+    ("random.uniform", {"shape": "256"}),
+    ("random.uniform", {"shape": "1, 3, 3"}),
+    ("random.uniform", {"shape": "4, 3, 16, 16"}),
+    ("random.uniform", {"shape": "3"}),
+    ("random.uniform", {"shape": "5, 5"}),
+    ("random.integers", {"shape": "256"}),
+    ("buffer.constant", {"dtype": "u32", "value": 1.0}),
+    ("signal.real_fft", {}),
+    ("particles.emitter", {}),
+)
+#: Chains of blocks that may show an output.
+_SHOWS: tuple[tuple[str, ...], ...] = (("io.viewer",), ("image.color_ramp", "io.viewer"), ("image.plot", "io.viewer"))
+#: The most combinations of feeds that are tried, since each is checked like a patch.
+_MOST = 120
+_ACROSS, _DOWN = 220.0, 140.0
+#: What a block that outputs numbers drives.
+_DRIVEN = "image.noise"
+
+#: Returns what keeps a patch from running.
+Check = Callable[[Patch], list[Diagnostic]]
+
+
+def example_patch(block_type: type[Block], catalogue: Catalogue, check: Check) -> tuple[Patch, str]:
+    """Return a patch that runs, with the id of the block; if none is found, a patch with the block alone."""
+    if block_type.is_value:
+        return _driving(block_type, catalogue)
+    needed = [spec for spec in block_type.inputs() if not spec.optional]
+    options = [list(_fitting(spec, catalogue)) for spec in needed]
+    for count, chosen in enumerate(_combinations(options)):
+        if count == _MOST:
+            break
+        patch, node = _fed(block_type, catalogue, needed, chosen)
+        if patch is not None and not check(patch):
+            _show_outputs(patch, node, block_type, check)
+            return patch, node
+    patch = Patch(catalogue)
+    return patch, patch.add(block_type.id, position=(_ACROSS, 0)).id
+
+
+def _fitting(spec: PortSpec, catalogue: Catalogue) -> Iterator[int]:
+    for at, (name, _) in enumerate(_FEEDS):
+        feed = catalogue.get(name)
+        if feed is not None and best_end(feed, spec) is not None:
+            yield at
+
+
+def _combinations(options: list[list[int]]) -> Iterator[tuple[int, ...]]:
+    """Return feeds for all inputs: first the same for all of them, then another one for the first input."""
+    alike = [at for at in range(len(_FEEDS)) if all(at in some for some in options)]
+    yield from ((at,) * len(options) for at in alike)
+    if len(options) > 1:
+        others = [at for at in range(len(_FEEDS)) if all(at in some for some in options[1:])]
+        yield from ((at, *(other,) * (len(options) - 1)) for at, other in product(options[0], others) if at != other)
+
+
+def _fed(
+    block_type: type[Block], catalogue: Catalogue, needed: list[PortSpec], chosen: tuple[int, ...]
+) -> tuple[Patch | None, str]:
+    patch = Patch(catalogue)
+    try:
+        node = patch.add(block_type.id, position=(2 * _ACROSS, 0)).id
+        for row, (spec, at) in enumerate(zip(needed, chosen, strict=True)):
+            _feed(patch, PortRef(node, spec.name), spec, at, (_ACROSS, row * _DOWN))
+    except PatchError:
+        return None, ""
+    return patch, node
+
+
+def _feed(patch: Patch, port: PortRef, spec: PortSpec, at: int, place: tuple[float, float]) -> None:
+    name, values = _FEEDS[at]
+    feed = patch.catalogue.require(name)
+    end = best_end(feed, spec)
+    assert end is not None, "only feeds that fit are chosen"
+    source = patch.add(name, position=place, **values).id
+    for inner in (inner for inner in feed.inputs() if not inner.optional):
+        _feed(patch, PortRef(source, inner.name), inner, 1, (place[0] - _ACROSS, place[1]))
+    patch.connect(PortRef(source, end.name), port)
+
+
+def _show_outputs(patch: Patch, node: str, block_type: type[Block], check: Check) -> None:
+    """Show each output in the first way that runs."""
+    row = 0
+    for spec in block_type.outputs():
+        for chain in _SHOWS:
+            added: list[str] = []
+            try:
+                source = PortRef(node, spec.name)
+                for step, name in enumerate(chain):
+                    target = patch.catalogue.require(name)
+                    added.append(patch.add(name, position=((3 + step) * _ACROSS, row * _DOWN)).id)
+                    patch.connect(source, PortRef(added[-1], target.inputs()[0].name))
+                    if target.outputs():
+                        source = PortRef(added[-1], target.outputs()[0].name)
+                if not check(patch):
+                    row += 1
+                    break
+            except PatchError:
+                pass
+            for name in added:
+                patch.remove(name)
+
+
+def _driving(block_type: type[Block], catalogue: Catalogue) -> tuple[Patch, str]:
+    """Return a patch in which a value block drives a parameter of a picture."""
+    patch = Patch(catalogue)
+    node = patch.add(block_type.id, position=(_ACROSS, 0)).id
+    picture = patch.add(_DRIVEN, position=(2 * _ACROSS, 0)).id
+    viewer = patch.add("io.viewer", position=(3 * _ACROSS, 0)).id
+    patch.connect(PortRef(picture, catalogue.require(_DRIVEN).outputs()[0].name), PortRef(viewer, "image"))
+    for name, spec in catalogue.require(_DRIVEN).parameters.items():
+        end = best_end(block_type, spec) if is_drivable(spec) and not spec.structural else None
+        if end is not None:
+            patch.connect(PortRef(node, end.name), PortRef(picture, name))
+            break
+    return patch, node

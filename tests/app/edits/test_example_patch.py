@@ -1,0 +1,21 @@
+"""Patches made around a block type."""
+
+from app.edits.example_patch import example_patch
+from engine.catalogue.catalogue import default_catalogue
+from engine.runtime.check.check_patch import check_patch
+from tests.fuzzing import many
+
+#: What can't run without a choice of the person.
+_OPEN = {"io.external", "kernel.file", "kernel.chain", "control.if_else"}
+_SOME = ("image.glow", "linalg.lu", "filter.weighted", "signal.inverse_real_fft", "reduce.sum", "value.ramp")
+
+
+def test_a_made_example_runs_and_shows_the_block() -> None:
+    """The patch compiles, and has the block with all required inputs connected; nearly all blocks have one."""
+    catalogue = default_catalogue()
+    names = _SOME if many(1) == 1 else tuple(found.id for found in catalogue.search(""))
+    for name in names:
+        patch, node = example_patch(catalogue.require(name), catalogue, check_patch)
+        assert patch.nodes[node].type == name
+        assert name in _OPEN or not check_patch(patch), name
+        assert len({found.position for found in patch.nodes.values()}) == len(patch.nodes), name
