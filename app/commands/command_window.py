@@ -5,6 +5,7 @@ from typing import Protocol
 from app.docks.code.code import Code
 from app.docks.dock import Editor
 from app.documents.restarts import Restarts
+from app.viewers.ports.port_docks import PortDocks
 from app.viewers.viewer_docks import ViewerDocks
 
 
@@ -12,6 +13,7 @@ class CommandWindow(Editor, Protocol):
     """The part of the window that commands use, besides `Editor`."""
 
     viewers: ViewerDocks
+    looking: PortDocks
     restarts: Restarts
 
     @property

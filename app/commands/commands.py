@@ -29,12 +29,15 @@ WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&Wh
 #: Context menus for items of the canvas: commands, and menus of the menu bar by their ids.
 CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
-        *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", None),
+        *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", "look", None),
         *("group", "ungroup", "wrap_in", "move_into", "take_out", None),
         *("bypass", "disable", "align", None),
         *("open_graph", "block_help", "open_code", "edit_copy"),
     ),
-    "connection": ("insert_block", "disconnect", None, "add_dot", "straighten", None, "check_values", "remove_check"),
+    "connection": (
+        *("look", None, "insert_block", "disconnect", None),
+        *("add_dot", "straighten", None, "check_values", "remove_check"),
+    ),
     "canvas": ("add_block", "new_block", "paste", None, "select_all", "fit", "lay_out"),
 }
 
@@ -298,6 +301,24 @@ def _view_menu(window: CommandWindow, needs: Needs) -> Menu:
             checked=state.shows_path,
         ),
         None,
+        Command(
+            "look",
+            "&Look at the selection",
+            window.looking.look,
+            keys=("V",),
+            help="Show what the selected block or connection holds, without a viewer block",
+            needs=needs.selection,
+            canvas_only=True,
+        ),
+        Command(
+            "pin_look",
+            "&Pin what is shown",
+            window.looking.pin_shown,
+            keys=("Shift+V",),
+            help="Keep showing this port in a viewer of its own",
+            needs=needs.selection,
+            canvas_only=True,
+        ),
         Menu("theme", "&Theme", [_theme(window, name) for name in ("dark", "light")]),
         Menu("scale", "&Size of the editor", [_scale(window, percent) for percent in SCALES]),
         None,

@@ -13,6 +13,7 @@ from engine.diagnostics import Diagnostic
 from engine.profiling.profile import Profile
 from engine.protocol.liveness import SILENT_S
 from engine.protocol.messages import FrameReport, Frozen, Observe, ObserveProfile, Preview, Saved, UpdateRecord, Viewing
+from engine.protocol.sampling import ObservePorts, Sample, Sampling
 
 if TYPE_CHECKING:
     from engine.protocol.client import Client
@@ -32,6 +33,8 @@ class Bridge(QObject):
     #: What the engine waits for before it can run the patch, or "".
     waiting = Signal(str)
     preview = Signal(Preview)
+    #: What is looked at in a port; its name is "OWNER/NAME", see `observe_ports`.
+    sampled = Signal(Sample)
     #: The profile of the newest measured frames; emitted only while there is a watcher.
     profiled = Signal(Profile)
     updated = Signal(UpdateRecord)
@@ -45,7 +48,10 @@ class Bridge(QObject):
         super().__init__(parent)
         self._engine: Client | None = None
         self._observed: dict[str, Viewing] = {}
+        self._samplings: dict[str, Sampling] = {}
         self._is_told = True  # whether the engine has the newest `_observed`
+        self._is_told_ports = True  # and the newest `_samplings`
+        self._has_asked = False  # whether the engine takes samples
         #: The newest profile of this engine; None without a watcher, and before the first one arrives.
         self.profile: Profile | None = None
         self._profile_watchers: set[object] = set()
@@ -71,8 +77,9 @@ class Bridge(QObject):
     def set_engine(self, engine: Client | None) -> None:
         """Follow another engine, or none."""
         self._engine, self.has_stopped, self.is_silent, self._waits_for = engine, False, False, ""
-        self.profile, self._asks_profiles = None, False
+        self.profile, self._asks_profiles, self._has_asked = None, False, False
         self._post_observed()
+        self._post_samplings()
         self._ask_profiles()
         self._update_timer()
 
@@ -82,6 +89,13 @@ class Bridge(QObject):
         self._observed, self._is_told = viewers, False
         if others:
             self._post_observed()
+
+    def observe_ports(self, owner: str, samplings: dict[str, Sampling]) -> None:
+        """Request exactly these samples for an owner, by names of its own; they are requested in the next poll."""
+        others = {name: each for name, each in self._samplings.items() if name.partition("/")[0] != owner}
+        wanted = others | {f"{owner}/{name}": each for name, each in samplings.items()}
+        if wanted != self._samplings:
+            self._samplings, self._is_told_ports = wanted, False
 
     def watch_profile(self, watcher: object, watches: bool) -> None:
         """Start or stop watching profiles. The engine reports them while there is a watcher."""
@@ -96,6 +110,7 @@ class Bridge(QObject):
         if active != self._active:
             self._active = active
             self._post_observed()
+            self._post_samplings()
             self._ask_profiles()
             self._update_timer()
 
@@ -106,6 +121,8 @@ class Bridge(QObject):
             return
         if not self._is_told:  # sizes and pointers change more often than pictures
             self._post_observed()
+        if not self._is_told_ports:
+            self._post_samplings()
         report = engine.take_report()
         if report is not None:
             self.report.emit(report)
@@ -120,6 +137,10 @@ class Bridge(QObject):
             preview = engine.take_preview(node)
             if preview is not None:
                 self.preview.emit(preview)
+        for name in tuple(self._samplings):
+            sample = engine.take_sample(name)
+            if sample is not None:
+                self.sampled.emit(sample)
         if self._asks_profiles:
             profile = engine.take_profile()
             if profile is not None:
@@ -146,6 +167,13 @@ class Bridge(QObject):
         if self._engine is not None:
             viewers = self._observed if self._active else {}
             self._engine.post(Observe({node: replace(viewing, rate=self._pace) for node, viewing in viewers.items()}))
+
+    def _post_samplings(self) -> None:
+        self._is_told_ports = True
+        wanted = self._samplings if self._active else {}
+        if self._engine is not None and (wanted or self._has_asked):
+            self._engine.post(ObservePorts(wanted))
+            self._has_asked = bool(wanted)
 
     def _ask_profiles(self) -> None:
         asks = self._engine is not None and self._active and bool(self._profile_watchers)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
@@ -11,6 +11,7 @@ from app.theme import colours
 
 MAX_SCALE = 64.0
 MIN_SCALE = 1 / 64
+_REACH = 6  # of the line of a comparison, in pixels
 
 
 class PictureView(QWidget):
@@ -32,6 +33,12 @@ class PictureView(QWidget):
         self.pixels: np.ndarray[Any, Any] | None = None  # the QImage refers to its memory
         self._image = QImage()
         self._size = (0, 0)  # of the whole picture
+        self._part = QRectF()  # what the image shows of it
+        #: Another picture of the same part, which is shown to the right of a line, and the line's place from 0 to 1.
+        self._other: QImage | None = None
+        self._other_pixels: np.ndarray[Any, Any] | None = None
+        self.wipe = 0.5
+        self._is_wiping = False
         #: True while the whole picture is kept in view.
         self.is_fitted = True
         self._scale = 1.0
@@ -50,8 +57,10 @@ class PictureView(QWidget):
 
     @property
     def is_whole(self) -> bool:
-        """True when the shown picture has every pixel."""
-        return self.pixels is not None and (self._image.width(), self._image.height()) == self._size
+        """True when the shown picture has every pixel of its part."""
+        if self.pixels is None:
+            return False
+        return (self._image.width(), self._image.height()) == (self._part.width(), self._part.height())
 
     @property
     def wanted_size(self) -> tuple[int, int] | None:
@@ -79,10 +88,32 @@ class PictureView(QWidget):
         ratio = self.devicePixelRatioF()
         return min(self.width() * ratio / self._size[0], self.height() * ratio / self._size[1])
 
-    def show_pixels(self, pixels: np.ndarray[Any, Any], whole: tuple[int, int] | None = None) -> None:
+    def seen_part(self, margin: float) -> QRect:
+        """Return the pixels of the picture that are in view, and a share of that around them."""
+        if self.is_fitted or self.pixels is None:
+            return QRect(0, 0, *self._size)
+        first = self._to_picture(QPointF(0, 0))
+        last = self._to_picture(QPointF(self.width(), self.height()))
+        room = QPointF(margin * (last.x() - first.x()), margin * (last.y() - first.y()))
+        return QRectF(first - room, last + room).toAlignedRect()
+
+    def show_other(self, pixels: np.ndarray[Any, Any] | None) -> None:
+        """Compare with another picture of the same part, of any size; None ends this."""
+        self._other_pixels = None if pixels is None else np.ascontiguousarray(pixels)
+        if self._other_pixels is None:
+            self._other = None
+        else:
+            height, width, _ = self._other_pixels.shape
+            self._other = QImage(self._other_pixels.data, width, height, 4 * width, QImage.Format.Format_RGBX8888)
+        self.update()
+
+    def show_pixels(
+        self, pixels: np.ndarray[Any, Any], whole: tuple[int, int] | None = None, part: QRectF | None = None
+    ) -> None:
         """Show a picture of (height, width, 4) uint8, sRGB, drawn from its memory without a copy.
 
-        `whole` is the height and width of the original if the picture is downscaled.
+        `whole` is the height and width of the original if the picture is downscaled. `part` is what `pixels` show of
+        it, in pixels of the original; without it, that is all.
         """
         pixels = np.ascontiguousarray(pixels)
         height, width, _ = pixels.shape
@@ -92,6 +123,7 @@ class PictureView(QWidget):
             self._size = size
             if not self.is_fitted:
                 self.view_changed.emit()
+        self._part = part or QRectF(0, 0, *size)
         self.pixels = pixels
         # Alpha is ignored: a patch's colours are shown for any value of the fourth component.
         self._image = QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGBX8888)
@@ -106,9 +138,10 @@ class PictureView(QWidget):
 
     def pixel(self, x: int, y: int) -> tuple[int, int, int, int] | None:
         """Return a pixel's red, green, blue and alpha; None outside the picture, or while it is downscaled."""
-        if self.pixels is None or not self.is_whole or not (0 <= y < self._size[1] and 0 <= x < self._size[0]):
+        if self.pixels is None or not self.is_whole or not self._part.contains(x + 0.5, y + 0.5):
             return None
-        red, green, blue, alpha = (int(value) for value in self.pixels[y, x])
+        row, column = y - int(self._part.top()), x - int(self._part.left())
+        red, green, blue, alpha = (int(value) for value in self.pixels[row, column])
         return red, green, blue, alpha
 
     def picture(self) -> QImage:
@@ -139,7 +172,14 @@ class PictureView(QWidget):
             return
         # When enlarged, single pixels should stay visible.
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.scale < 1.0 or not self.is_whole)
-        painter.drawImage(self._target(), self._image)
+        target = self._target()
+        painter.drawImage(target, self._image)
+        if self._other is not None:
+            line = self.wipe * self.width()
+            painter.setClipRect(QRectF(line, 0, self.width() - line, self.height()))
+            painter.drawImage(target, self._other)
+            painter.setClipping(False)
+            painter.fillRect(QRectF(line - 1, 0, 2, self.height()), QColor(colours.current().accent))
         painter.end()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -149,12 +189,20 @@ class PictureView(QWidget):
         event.accept()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Start panning."""
-        if event.button() in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
+        """Start panning, or moving the line of a comparison."""
+        is_near = abs(event.position().x() - self.wipe * self.width()) < _REACH
+        if self._other is not None and is_near and event.button() is Qt.MouseButton.LeftButton:
+            self._is_wiping = True
+        elif event.button() in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
             self._grabbed = event.position()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Pan, and report the pixel under the pointer."""
+        """Pan or move the line, and report the pixel under the pointer."""
+        if self._is_wiping:
+            self.wipe = min(max(event.position().x() / max(self.width(), 1), 0.0), 1.0)
+            self.update()
+        is_near = self._other is not None and abs(event.position().x() - self.wipe * self.width()) < _REACH
+        self.setCursor(Qt.CursorShape.SplitHCursor if is_near else Qt.CursorShape.ArrowCursor)
         if self._grabbed is not None and self.pixels is not None:
             self._scale, self._centre, self.is_fitted = self.scale, self._shown_centre(), False
             self._centre -= (event.position() - self._grabbed) / self._widget_scale()
@@ -165,7 +213,7 @@ class PictureView(QWidget):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Stop panning."""
-        self._grabbed = None
+        self._grabbed, self._is_wiping = None, False
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Switch between fitted and actual pixels."""
@@ -205,8 +253,8 @@ class PictureView(QWidget):
     def _target(self) -> QRectF:
         scale = self._widget_scale()
         corner = self._middle() - self._shown_centre() * scale
-        if self.is_whole:
-            return QRectF(corner, QSizeF(self._size[0] * scale, self._size[1] * scale))
+        if self.is_whole or (self._part.width(), self._part.height()) != self._size:
+            return QRectF(corner + self._part.topLeft() * scale, self._part.size() * scale)
         # The picture was made for exactly this many screen pixels, so it stays sharp.
         ratio, (width, height) = self.devicePixelRatioF(), self._shown_size()
         corner = QPointF(round(corner.x() * ratio) / ratio, round(corner.y() * ratio) / ratio)

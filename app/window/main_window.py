@@ -48,6 +48,7 @@ from app.qt.beside import Beside
 from app.qt.gc_timer import GcTimer
 from app.theme.apply import apply_theme
 from app.theme.colours import current
+from app.viewers.ports.port_docks import PortDocks
 from app.viewers.viewer_docks import ViewerDocks
 from app.welcome.tour import Tour
 from app.welcome.welcome import Welcome
@@ -117,6 +118,7 @@ class MainWindow(QMainWindow):
         application().focusChanged.connect(FocusKeys(self.canvas).watch)
         # In this order, the viewers are above the other docks, and Tab goes from the canvas to the docks.
         self.viewers = ViewerDocks(self)
+        self.looking = PortDocks(self, self.viewers)
         self._make_central()
         self.docks = Docks(self)
         self.inspector, self.log = self.docks.widget(Inspector), self.docks.widget(Log)
@@ -124,7 +126,10 @@ class MainWindow(QMainWindow):
         self.docks.follow(self)
         self.docks.widget(Help).example_requested.connect(self.show_block_example)
         self.viewers.follow(self)
-        self.viewers.failed.connect(self.log.add_error)
+        self.looking.follow(self)
+        for viewers in (self.viewers, self.looking):
+            viewers.failed.connect(self.log.add_error)
+        self.looking.noted.connect(self.note)
         self.session.changed.connect(self._show_title)
         self.files.drafts.changed.connect(self._show_title)
         self.session.replaced.connect(self._show_patch)
@@ -170,7 +175,7 @@ class MainWindow(QMainWindow):
         self.actions_by_id = Actions(self, make_menus(self), self.canvas, lambda: self.session.enter_typed())
         self.keys = Keys(self.actions_by_id, self.state)
         self.chooser = Chooser(self)
-        self.menu("view").addActions(self.docks.toggle_actions())
+        self.menu("view").addActions([self.looking.follower.toggleViewAction(), *self.docks.toggle_actions()])
         self.transport = TransportBar(self, self.session, self.bridge, self.actions_by_id)
         self.badge = EngineBadge()
         self.badge.follow(self.session, self.bridge)

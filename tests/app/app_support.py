@@ -16,6 +16,7 @@ from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
 from engine.protocol.messages import EditCost, EngineStatistics, FrameReport, Preview, UpdateLevel
 from engine.protocol.pacing import Pacing
+from engine.protocol.sampling import Sample
 
 
 class EveryParameter(Block, id="test_app.every_parameter", category="Test"):
@@ -70,6 +71,7 @@ class FakeEngine:
         self.posted: list[Any] = []
         self.reports: list[FrameReport] = []
         self.previews: dict[str, Preview] = {}
+        self.samples: dict[str, Sample] = {}
         self.profiles: list[Profile] = []
         self.events: list[Any] = []
         self.closed = threading.Event()
@@ -97,6 +99,9 @@ class FakeEngine:
 
     def take_preview(self, node: str) -> Preview | None:
         return self.previews.pop(node, None)
+
+    def take_sample(self, name: str) -> Sample | None:
+        return self.samples.pop(name, None)
 
     def take_events(self) -> list[Any]:
         taken, self.events = self.events, []

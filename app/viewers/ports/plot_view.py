@@ -1,0 +1,220 @@
+"""A port as a plot: its numbers along the index, over time, as a spectrum, or against each other."""
+
+import math
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QEvent, QMargins, Qt
+from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QVBoxLayout
+
+from app.theme import colours
+from app.view_models.looking.series import MODES, ROLLED, Series, curves_of, spectrum_of
+from app.viewers.ports.port_view import MAIN, RATE, PortView, number_text
+from engine.patch.changes import PortRef
+from engine.protocol.sampling import Reduction, Sample, Sampling
+
+#: Colours of components, told apart by the legend's order too; they are legible on dark and light.
+_INKS = ("#4f8fe8", "#d9822b", "#3f9f6b", "#b566c9", "#c9a227", "#7f8c9a")
+#: A spectrum and a scatter plot are of so many elements.
+_MOST = 1 << 16
+
+
+class PlotView(PortView):
+    """Draws with pyqtgraph, which is imported for the first plot."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mode, self.field = QComboBox(), QComboBox()
+        self.mode.setToolTip("What to plot")
+        self.mode.addItems(MODES)
+        self.field.setToolTip("Field of the struct")
+        self.field.hide()
+        self.logarithmic = QCheckBox("Log")
+        self.logarithmic.setToolTip("Logarithmic vertical axis")
+        self._note = QLabel(objectName="figures")
+        row = QHBoxLayout(contentsMargins=QMargins(8, 4, 8, 4), spacing=4)
+        for part in (self.mode, self.field, self.logarithmic):
+            row.addWidget(part)
+        row.addWidget(self._note, 1, Qt.AlignmentFlag.AlignRight)
+        self._column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
+        self._column.addLayout(row)
+        self.plot: Any = None
+        self._curves: list[Any] = []
+        self._dots: Any = None
+        self._rolled: list[tuple[int, np.ndarray[Any, Any]]] = []
+        self._sample: Sample | None = None
+        self._is_new = True
+        self._is_unchosen = True  # the person has not chosen a mode yet
+        self.mode.currentTextChanged.connect(self._on_mode)
+        self.mode.activated.connect(self._on_chosen)
+        self.field.currentTextChanged.connect(self._on_mode)
+        self.logarithmic.toggled.connect(lambda on: self.plot.setLogMode(y=on) if self.plot is not None else None)
+
+    def begin(self) -> None:
+        """Forget the other port's numbers."""
+        self._rolled.clear()
+        self._sample, self._is_new = None, True
+        for curve in self._curves:
+            curve.setData([], [])
+        if self._dots is not None:
+            self._dots.setData([], [])
+        self.field.blockSignals(True)
+        self.field.clear()
+        self.field.blockSignals(False)
+        self.field.hide()
+
+    def samplings(self, port: PortRef, dtype: str, shape: tuple[int, ...]) -> dict[str, Sampling]:
+        """Return the least and greatest number of each screen column, or the numbers themselves where they are few."""
+        count = shape[-1] if shape else 1
+        if self._is_unchosen:  # one number is a curve only over time
+            self.mode.blockSignals(True)
+            self.mode.setCurrentText("Rolling" if math.prod(shape) <= 1 else "Line")
+            self.mode.blockSignals(False)
+        rest = tuple((0, 1) for _ in shape[:-1])
+        mode, field = self.mode.currentText(), self.field.currentText()
+        if mode == "Rolling":
+            part = (*rest, (0, min(count, ROLLED))) if shape else ()
+            return {MAIN: Sampling(port, part, field=field, rate=2 * RATE)}
+        if mode in ("Spectrum", "Scatter"):
+            part = (*rest, (0, min(count, _MOST))) if shape else ()
+            return {MAIN: Sampling(port, part, field=field, rate=RATE)}
+        size = (*(1 for _ in rest), max(64, self.width())) if shape else ()
+        return {MAIN: Sampling(port, (*rest, (0, count)) if shape else (), size, Reduction.EXTREMES, field, rate=RATE)}
+
+    def show_sample(self, name: str, sample: Sample) -> None:
+        """Draw the numbers of a sample, unless it is that of an earlier mode."""
+        is_line = self.mode.currentText() == "Line"
+        if (sample.sampling.reduction is Reduction.EXTREMES) is not is_line:
+            return
+        if sample.sampling.field != self.field.currentText():
+            return
+        self._sample = sample
+        if self.mode.currentText() == "Rolling":
+            assert sample.data is not None
+            numbers = np.asarray(sample.data, np.float64 if sample.data.dtype.kind != "c" else None).real.reshape(-1)
+            self._rolled.append((sample.frame, numbers[:ROLLED].copy()))
+            del self._rolled[:-2000]
+        self._draw()
+
+    def offer_fields(self, fields: list[str]) -> None:
+        """Offer the fields of a struct."""
+        if fields and [self.field.itemText(i) for i in range(self.field.count())] != fields:
+            self.field.clear()
+            self.field.addItems(fields)
+            self.field.show()
+
+    def _on_chosen(self) -> None:
+        self._is_unchosen = False
+
+    def _on_mode(self) -> None:
+        self._rolled.clear()
+        self._sample, self._is_new = None, True
+        self.wanted.emit()
+
+    def _draw(self) -> None:
+        sample = self._sample
+        if sample is None or sample.data is None:
+            return
+        self._make_plot()
+        mode = self.mode.currentText()
+        if mode == "Scatter":
+            self._draw_dots(sample)
+            return
+        self._dots.setData([], [])
+        if mode == "Rolling":
+            series = curves_of_rolled(self._rolled)
+            self._label("Frame")
+        elif mode == "Spectrum":
+            series = spectrum_of(sample)
+            self._label("Frequency, cycles per element")
+        else:
+            series = curves_of(sample)
+            self._label("Index")
+        while len(self._curves) < len(series):
+            self._curves.append(self.plot.plot([], [], pen=None))
+        for number, curve in enumerate(self._curves):
+            if number >= len(series):
+                curve.setData([], [])
+                continue
+            curve.setPen(self._pen(number))
+            curve.setData(series[number].x, series[number].y, connect="finite")
+        self._note.setText(" ".join(each.name for each in series) if len(series) > 1 else "")
+        self._settle()
+
+    def _draw_dots(self, sample: Sample) -> None:
+        assert sample.data is not None
+        numbers = np.asarray(sample.data)
+        if numbers.dtype.kind == "c":
+            numbers = np.stack([numbers.real, numbers.imag], -1)
+        has_components = numbers.ndim > len(sample.shape)
+        numbers = numbers.reshape(-1, numbers.shape[-1] if has_components else 1)
+        for curve in self._curves:
+            curve.setData([], [])
+        if numbers.shape[1] < 2:
+            self._dots.setData([], [])
+            self._note.setText("A scatter plot needs elements with two components")
+            return
+        self._label("First component", "Second component")
+        self._note.setText("")
+        finite = np.isfinite(numbers[:, :2]).all(1)
+        self._dots.setData(numbers[finite, 0], numbers[finite, 1])
+        self._settle()
+
+    def _settle(self) -> None:
+        if self._is_new:
+            self._is_new = False
+            self.plot.enableAutoRange()
+
+    def _label(self, below: str, left: str = "") -> None:
+        self.plot.setLabel("bottom", below)
+        self.plot.setLabel("left", left)
+
+    def _pen(self, number: int) -> Any:
+        import pyqtgraph
+
+        return pyqtgraph.mkPen(_INKS[number % len(_INKS)], width=1)
+
+    def _make_plot(self) -> None:
+        if self.plot is not None:
+            return
+        import pyqtgraph
+
+        self.plot = pyqtgraph.PlotWidget()
+        self.plot.setMenuEnabled(False)
+        self.plot.showGrid(x=True, y=True, alpha=0.15)
+        self._dots = self.plot.plot([], [], pen=None, symbol="o", symbolSize=3, symbolPen=None, symbolBrush=_INKS[0])
+        self.plot.scene().sigMouseMoved.connect(self._on_moved)
+        self.plot.setLogMode(y=self.logarithmic.isChecked())
+        self._column.addWidget(self.plot, 1)
+        self._colour()
+
+    def _colour(self) -> None:
+        theme = colours.current()
+        self.plot.setBackground(theme.canvas)
+        for side in ("left", "bottom"):
+            axis = self.plot.getAxis(side)
+            axis.setPen(theme.border)
+            axis.setTextPen(theme.text_dim)
+
+    def _on_moved(self, position: Any) -> None:
+        point = self.plot.getViewBox().mapSceneToView(position)
+        y = 10 ** point.y() if self.logarithmic.isChecked() and abs(point.y()) < 300 else point.y()
+        self.probed.emit(f"{number_text(float(point.x()))}, {number_text(float(y))}")
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Use another theme's colours."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and self.plot is not None:
+            self._colour()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Note that the pointer has left."""
+        self.probed.emit("")
+        super().leaveEvent(event)
+
+
+def curves_of_rolled(rolled: "list[tuple[int, np.ndarray[Any, Any]]]") -> list[Series]:
+    """Return a curve for each of the first numbers of a port, over the frames of its samples."""
+    count = min((len(numbers) for _, numbers in rolled), default=0)
+    frames = np.array([frame for frame, _ in rolled], np.float64)
+    return [Series(str(i), frames, np.array([numbers[i] for _, numbers in rolled])) for i in range(count)]

@@ -1,0 +1,212 @@
+"""The docks that look at ports: one follows the selection, others are pinned to a port."""
+
+from functools import partial
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QDockWidget, QMainWindow
+
+from app.docks.dock import Editor
+from app.view_models.looking.fitting import ports_of
+from app.view_models.looking.tone import Tone
+from app.viewers.ports.image_view import ImageView
+from app.viewers.ports.port_viewer import PortViewer
+from app.viewers.ports.snapshots import Snapshots
+from app.viewers.viewer_docks import ViewerDocks
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from engine.protocol.messages import FrameReport
+from engine.protocol.sampling import Sample
+
+_TITLE = "Selection"
+
+
+class PortDocks(QObject):
+    """Keeps the dock of the selection and the pinned ones, and requests what the visible ones show."""
+
+    failed, noted = Signal(str), Signal(str)
+
+    def __init__(self, window: QMainWindow, viewers: ViewerDocks) -> None:
+        super().__init__(window)
+        self._window, self._viewers = window, viewers
+        self._is_open = True  # unless the person has closed the dock of the selection
+        self._editor: Editor | None = None
+        self._patch: Patch | None = None
+        self._report: FrameReport | None = None
+        self._snapshots: Snapshots | None = None
+        self._pins = 0
+        self._owners: dict[str, QDockWidget] = {}
+        self.follower = self._make_dock("looking", _TITLE)
+        window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.follower)
+        window.tabifyDockWidget(viewers.empty, self.follower)
+        self.follower.hide()
+        self.pinned: list[QDockWidget] = []
+
+    def follow(self, editor: Editor) -> None:
+        """Follow the selection, the patch and its running engine."""
+        self._editor = editor
+        editor.session.replaced.connect(self.set_patch)
+        editor.session.changed.connect(self._on_changed)
+        editor.bridge.report.connect(self.show_report)
+        editor.bridge.sampled.connect(self.show_sample)
+        editor.canvas.scene.selection_settled.connect(self._on_selection)
+        self._snapshots = Snapshots(editor.bridge, editor.beside.run, self._window)
+        self._snapshots.failed.connect(self.failed)
+        self._snapshots.saved.connect(lambda path: self.noted.emit(f"Saved {path}"))
+
+    def viewer(self, dock: QDockWidget) -> PortViewer:
+        """Return the viewer in a dock."""
+        widget = dock.widget()
+        assert isinstance(widget, PortViewer)
+        return widget
+
+    def set_patch(self, patch: Patch | None) -> None:
+        """Look at another patch."""
+        if self._patch is not None:
+            self._is_open = self.follower.toggleViewAction().isChecked()
+        self._patch, self._report = patch, None
+        for dock in list(self.pinned):
+            self._close(dock)
+        self.viewer(self.follower).show_ports([])
+        self.follower.setVisible(patch is not None and self._is_open)
+        shown = next(iter(self._viewers.docks.values()), None)
+        if shown is not None:
+            shown.raise_()
+
+    def look(self) -> None:
+        """Bring the dock that follows the selection to the front."""
+        self.follower.show()
+        self.follower.raise_()
+        self._on_selection()
+
+    def pin_shown(self) -> None:
+        """Pin the port that the selection's dock shows."""
+        port = self.viewer(self.follower).port
+        if port is not None:
+            self.pin(port)
+
+    def pin(self, port: PortRef) -> QDockWidget:
+        """Open a dock that keeps showing a port, and return it."""
+        self._pins += 1
+        dock = self._make_dock(f"pinned:{self._pins}", self.title(port))
+        dock.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dock.destroyed.connect(partial(self._forget, dock, f"pinned:{self._pins}"))
+        self.pinned.append(dock)
+        self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
+        self._window.tabifyDockWidget(self.follower, dock)
+        viewer = self.viewer(dock)
+        viewer.pin.hide()
+        viewer.show_ports([port])
+        if self._report is not None:
+            viewer.show_report(self._report)
+        dock.show()
+        dock.raise_()
+        return dock
+
+    def show_report(self, report: FrameReport) -> None:
+        """Follow element types and shapes."""
+        self._report = report
+        for dock in self._docks():
+            self.viewer(dock).show_report(report)
+
+    def show_sample(self, sample: Sample) -> None:
+        """Pass a sample to its viewer."""
+        owner, _, name = sample.name.partition("/")
+        dock = self._owners.get(owner)
+        if dock is not None:
+            self.viewer(dock).show_sample(name, sample)
+
+    def title(self, port: PortRef) -> str:
+        """Return a port's name as people read it."""
+        patch = self._patch
+        node = patch.title(port.node) if patch is not None and port.node in patch.nodes else port.node
+        return f"{node} · {port.port}"
+
+    def _docks(self) -> list[QDockWidget]:
+        return [self.follower, *self.pinned]
+
+    def _make_dock(self, name: str, title: str) -> QDockWidget:
+        dock, viewer = QDockWidget(title, self._window, objectName=name), PortViewer(self.title)
+        dock.setWidget(viewer)
+        self._owners[name] = dock
+        viewer.wanted.connect(partial(self._ask, name))
+        viewer.pin_requested.connect(self.pin)
+        viewer.save_requested.connect(partial(self._save, name))
+        viewer.port_changed.connect(partial(self._name, name))
+        # Qt treats a tab behind another one as not visible, which is right here.
+        dock.visibilityChanged.connect(partial(self._on_visible, name))
+        dock.setProperty("seen", False)
+        return dock
+
+    def _on_visible(self, name: str, seen: bool) -> None:
+        dock = self._owners.get(name)
+        if dock is not None:
+            dock.setProperty("seen", seen)
+            if seen and dock is self.follower:
+                self._on_selection()
+            self._ask(name)
+
+    def _ask(self, name: str) -> None:
+        dock, editor = self._owners.get(name), self._editor
+        if dock is None or editor is None:
+            return
+        viewer = self.viewer(dock)
+        seen = bool(dock.property("seen"))
+        if seen and isinstance(viewer.view, ImageView) and self._report is not None:
+            viewer.offer_ports([port for port in map(_port, self._report.buffers) if port != viewer.port])
+        editor.bridge.observe_ports(name, viewer.samplings() if seen else {})
+
+    def _name(self, name: str) -> None:
+        dock = self._owners[name]
+        port = self.viewer(dock).port
+        dock.setWindowTitle(self.title(port) if port is not None else _TITLE)
+
+    def _save(self, name: str, port: PortRef) -> None:
+        viewer = self.viewer(self._owners[name])
+        buffer = self._report.buffers.get(str(port)) if self._report is not None else None
+        tone = viewer.view.tone if isinstance(viewer.view, ImageView) else Tone()
+        if self._snapshots is not None:
+            self._snapshots.save(port, len(buffer.shape) if buffer is not None else 0, tone)
+
+    def _on_selection(self) -> None:
+        """Show what is selected; an empty selection changes nothing."""
+        editor, patch = self._editor, self._patch
+        if editor is None or patch is None or editor.canvas.patch is not patch:
+            return
+        ports = ports_of(patch, editor.canvas.selected(), editor.canvas.scene.selected_connections())
+        if ports and not self._viewers.docks and self.follower.isVisible():
+            self.follower.raise_()  # nothing else is in its place
+        if ports and self.follower.property("seen"):
+            self.viewer(self.follower).show_ports(ports)
+
+    def _on_changed(self) -> None:
+        """Follow titles, and close viewers of blocks that are gone."""
+        patch = self._patch
+        if patch is None:
+            return
+        for dock in self._docks():
+            port = self.viewer(dock).port
+            if port is None:
+                continue
+            if port.node not in patch.nodes and "/" not in port.node:
+                if dock is self.follower:
+                    self.viewer(dock).show_ports([])
+                else:
+                    self.viewer(dock).page.hint.setText("The block of this port was deleted")
+            elif dock.windowTitle() != self.title(port):
+                dock.setWindowTitle(self.title(port))
+
+    def _close(self, dock: QDockWidget) -> None:
+        self._window.removeDockWidget(dock)
+        dock.close()
+
+    def _forget(self, dock: QDockWidget, name: str) -> None:
+        self._owners.pop(name, None)
+        if dock in self.pinned:
+            self.pinned.remove(dock)
+        if self._editor is not None:
+            self._editor.bridge.observe_ports(name, {})
+
+
+def _port(name: str) -> PortRef:
+    node, _, port = name.rpartition(".")
+    return PortRef(node, port)

@@ -1,0 +1,281 @@
+"""The viewer of a port: chooses the fitting view, and freezes, saves and describes what it shows."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QMargins, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.theme.icons import icon
+from app.view_models.looking.fitting import TITLES, ViewKind, is_struct, kinds_for
+from app.view_models.tooltips import buffer_text
+from app.viewers.ports.image_view import ImageView
+from app.viewers.ports.plot_view import PlotView
+from app.viewers.ports.points_view import PointsView
+from app.viewers.ports.port_view import MAIN, OTHER, PortView
+from app.viewers.ports.table_view import TableView
+from app.viewers.ports.text_view import TextView
+from app.widgets.empty_state import EmptyState
+from engine.patch.changes import PortRef
+from engine.protocol.messages import FrameReport
+from engine.protocol.sampling import Sample, Sampling
+
+_MAKERS: dict[ViewKind, Callable[[], PortView]] = {
+    ViewKind.IMAGE: ImageView,
+    ViewKind.PLOT: PlotView,
+    ViewKind.TABLE: TableView,
+    ViewKind.POINTS: PointsView,
+    ViewKind.TEXT: TextView,
+}
+_NOTHING = "Click a block or a connection to see what it holds"
+_WAITING = "Waiting for the first frame …"
+#: The name of a sample that only tells the fields of a struct.
+_FIELDS = "fields"
+
+
+class PortViewer(QWidget):
+    """Shows one of the ports that it is given. A view is made when it is first chosen."""
+
+    #: `samplings` changed.
+    wanted = Signal()
+    #: The person wants a dock that keeps showing this port.
+    pin_requested = Signal(PortRef)
+    #: The person wants the port's contents in a file.
+    save_requested = Signal(PortRef)
+    #: Another port is shown, or none.
+    port_changed = Signal()
+
+    def __init__(self, titles: Callable[[PortRef], str]) -> None:
+        super().__init__()
+        self._titles = titles
+        self.port: PortRef | None = None
+        self._dtype: str = ""
+        self._shape: tuple[int, ...] = ()
+        self._is_known = False
+        self._fields: list[str] = []
+        self._report: FrameReport | None = None
+        self._views: dict[ViewKind, PortView] = {}
+        self.ports, self.kinds = QComboBox(), QComboBox()
+        self.ports.setToolTip("Port")
+        self.kinds.setToolTip("How to show it")
+        self.freeze = _button("freeze", "Freeze: keep showing this while the patch plays", checkable=True)
+        self.pin = _button("pin", "Pin: keep showing this port in a viewer of its own")
+        self.save = _button("snapshot", "Save what the port holds: picture or numbers …")
+        self.stack = QStackedWidget()
+        self.page = EmptyState(self.stack, _NOTHING)
+        self.probe_label, self.facts_label = QLabel(objectName="figures"), QLabel(objectName="figures")
+        self.probe_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._header, self._footer = self._make_header(), self._make_footer()
+        column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
+        column.addWidget(self._header)
+        column.addWidget(self.page, 1)
+        column.addWidget(self._footer)
+        self.ports.currentIndexChanged.connect(self._on_port)
+        self.kinds.currentIndexChanged.connect(self._on_kind)
+        self.freeze.toggled.connect(self._on_freeze)
+        self.pin.clicked.connect(lambda: self.port is not None and self.pin_requested.emit(self.port))
+        self.save.clicked.connect(lambda: self.port is not None and self.save_requested.emit(self.port))
+        self._show_frame(None)
+
+    # What is shown
+
+    @property
+    def kind(self) -> ViewKind | None:
+        """The view that is shown."""
+        kind = self.kinds.currentData()
+        return ViewKind(kind) if kind else None  # Qt keeps a plain text
+
+    @property
+    def view(self) -> PortView | None:
+        """The view that is shown, as a widget."""
+        return self._views.get(self.kind) if self.kind is not None and self.port is not None else None
+
+    @property
+    def is_frozen(self) -> bool:
+        """True while the viewer keeps showing the same sample."""
+        return self.freeze.isChecked()
+
+    def show_ports(self, ports: Sequence[PortRef]) -> None:
+        """Let the person choose among these ports; the first is shown, or that of the same name as before."""
+        same = next((p for p in ports if self.port is not None and p.port == self.port.port), None)
+        chosen = self.port if self.port in ports else same or (ports[0] if ports else None)
+        self.ports.blockSignals(True)
+        self.ports.clear()
+        for port in ports:
+            self.ports.addItem(self._titles(port), port)
+        self.ports.setCurrentIndex(ports.index(chosen) if chosen is not None else -1)
+        self.ports.blockSignals(False)
+        self._show_port(chosen)
+
+    def offer_ports(self, ports: Sequence[PortRef]) -> None:
+        """Offer the ports of the patch for comparison."""
+        view = self._views.get(ViewKind.IMAGE)
+        if isinstance(view, ImageView):
+            view.offer_ports(list(ports), {port: self._titles(port) for port in ports})
+
+    def show_report(self, report: FrameReport) -> None:
+        """Follow the element type and shape of the port."""
+        self._report = report
+        if self.port is None or self.is_frozen:
+            return
+        key = str(self.port)
+        buffer = report.buffers.get(key)
+        if buffer is not None:
+            self._know(
+                buffer.dtype, buffer.shape, buffer_text(buffer, with_allocated=False).partition(", not stored")[0]
+            )
+        elif key in report.values:
+            self._know("f64", (), "value")
+        elif not self._is_known or self.page.currentIndex():
+            found = report.nodes.get(self.port.node)
+            text = (found.message if found is not None else "") or (_WAITING if report.preparing else "")
+            self._miss(text or f"{self._titles(self.port)} is not part of the running graph")
+
+    def samplings(self) -> dict[str, Sampling]:
+        """Return what is needed of the port, by names."""
+        view, port = self.view, self.port
+        if view is None or port is None or not self._is_known or self.is_frozen:
+            return {}
+        if self._needs_fields and not self._fields:
+            wanted = {_FIELDS: Sampling(port, tuple((0, 1) for _ in self._shape))}
+        else:
+            wanted = view.samplings(port, self._dtype, self._shape)
+        # A sample that another view has requested must not reach this one.
+        return {f"{self.kind}:{name}": each for name, each in wanted.items()}
+
+    @property
+    def _needs_fields(self) -> bool:
+        return self.kind in (ViewKind.PLOT, ViewKind.POINTS) and is_struct(self._dtype)
+
+    def show_sample(self, name: str, sample: Sample) -> None:
+        """Show a sample that was requested under a name."""
+        view = self.view
+        kind, _, name = name.partition(":")
+        if view is None or self.is_frozen or self.port is None or kind != self.kind:
+            return
+        if name != OTHER and sample.sampling.port != self.port:
+            return  # it was requested for the port before
+        if name == _FIELDS:
+            self._follow_fields(sample)
+        elif sample.data is not None:
+            self.page.set_filled(True)
+            self._show_frame(sample.frame)
+            view.show_sample(name, sample)
+        elif name == MAIN and not self._needs_fields:
+            self._miss(sample.missing)
+
+    def _follow_fields(self, sample: Sample) -> None:
+        view = self.view
+        if sample.data is not None and sample.data.dtype.names and isinstance(view, PlotView | PointsView):
+            kinds = {name: sample.data.dtype[name].base.kind for name in sample.data.dtype.names}
+            self._fields = [name for name, kind in kinds.items() if kind in "fiu"]
+            places = [name for name in self._fields if sample.data.dtype[name].shape in ((2,), (3,), (4,))]
+            view.offer_fields(places or self._fields if isinstance(view, PointsView) else self._fields)
+            self.wanted.emit()
+
+    def _know(self, dtype: str, shape: tuple[int, ...], facts: str) -> None:
+        self.facts_label.setText(facts)
+        self.facts_label.setToolTip(facts)
+        if self._is_known and (dtype, shape) == (self._dtype, self._shape):
+            return
+        fits = kinds_for(dtype, shape)
+        if not self._is_known or fits != kinds_for(self._dtype, self._shape):
+            before = self.kind
+            self.kinds.blockSignals(True)
+            self.kinds.clear()
+            for kind in fits:
+                self.kinds.addItem(TITLES[kind], kind)
+            keeps = self._is_known and before in fits
+            self.kinds.setCurrentIndex(fits.index(before) if keeps and before is not None else 0)
+            self.kinds.blockSignals(False)
+        self._dtype, self._shape, self._is_known = dtype, shape, True
+        self._fields = []
+        self._show_view()
+
+    def _show_port(self, port: PortRef | None) -> None:
+        if port == self.port:
+            return
+        self.port, self._is_known, self._fields = port, False, []
+        for view in self._views.values():
+            view.begin()
+        for button in (self.freeze, self.pin, self.save):
+            button.setEnabled(port is not None)
+        self.freeze.setChecked(False)
+        self._miss(_WAITING if port is not None else _NOTHING)
+        self.probe_label.setText("")
+        if self._report is not None:
+            self.show_report(self._report)
+        self.port_changed.emit()
+        self.wanted.emit()
+
+    def _show_view(self) -> None:
+        kind = self.kind
+        if kind is None:
+            return
+        if kind not in self._views:
+            view = self._views[kind] = _MAKERS[kind]()
+            view.wanted.connect(self.wanted)
+            view.probed.connect(self.probe_label.setText)
+            self.stack.addWidget(view)
+        self._views[kind].begin()
+        self.stack.setCurrentWidget(self._views[kind])
+        self.wanted.emit()
+
+    def _miss(self, text: str) -> None:
+        self.page.hint.setText(text[:1].upper() + text[1:])
+        self.page.set_filled(False)
+        self._show_frame(None)
+
+    def _show_frame(self, frame: int | None) -> None:
+        shown = frame is not None
+        self._footer.setVisible(shown)
+        self._header.setVisible(self.port is not None)
+        self.frame_label.setText(f"frame {frame:,}" if frame is not None else "")
+
+    def _on_port(self) -> None:
+        port = self.ports.currentData()
+        self._show_port(port if isinstance(port, PortRef) else None)
+
+    def _on_kind(self) -> None:
+        self._fields = []
+        self._show_view()
+
+    def _on_freeze(self, frozen: bool) -> None:
+        if not frozen and self._report is not None:
+            self.show_report(self._report)
+        self.wanted.emit()
+
+    def _make_header(self) -> QWidget:
+        header = QWidget()
+        row = QHBoxLayout(header, contentsMargins=QMargins(8, 4, 4, 4), spacing=4)
+        self.ports.setMinimumContentsLength(8)
+        self.ports.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.kinds.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        row.addWidget(self.ports, 1)
+        for part in (self.kinds, self.freeze, self.pin, self.save):
+            row.addWidget(part)
+        return header
+
+    def _make_footer(self) -> QWidget:
+        footer = QWidget(objectName="viewerFooter")
+        row = QHBoxLayout(footer, contentsMargins=QMargins(8, 4, 8, 4), spacing=8)
+        self.frame_label = QLabel(objectName="figures")
+        row.addWidget(self.probe_label, 1)
+        row.addWidget(self.facts_label)
+        row.addWidget(self.frame_label)
+        return footer
+
+
+def _button(drawn: str, tip: str, *, checkable: bool = False) -> QToolButton:
+    button = QToolButton(checkable=checkable, toolTip=tip, autoRaise=True)
+    button.setIcon(icon(drawn))
+    button.setAccessibleName(tip)
+    return button

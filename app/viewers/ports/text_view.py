@@ -1,0 +1,56 @@
+"""A port as text: one large number, or the elements of a small buffer."""
+
+from PySide6.QtCore import QMargins, Qt
+from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout
+
+from app.theme.fonts import FAR, code_font
+from app.viewers.ports.port_view import MAIN, RATE, PortView, element_text
+from engine.patch.changes import PortRef
+from engine.protocol.sampling import Sample, Sampling
+
+_MOST = 256
+
+
+class TextView(PortView):
+    """Shows elements with their indices."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.label = QLabel(wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter)
+        self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.label.setMargin(12)
+        area = QScrollArea(widgetResizable=True, frameShape=QScrollArea.Shape.NoFrame)
+        area.setWidget(self.label)
+        QVBoxLayout(self, contentsMargins=QMargins()).addWidget(area)
+
+    def samplings(self, port: PortRef, dtype: str, shape: tuple[int, ...]) -> dict[str, Sampling]:
+        """Return the first elements along each axis."""
+        part = tuple((0, min(extent, _MOST if axis == 0 else 8)) for axis, extent in enumerate(shape))
+        return {MAIN: Sampling(port, part, rate=RATE)}
+
+    def show_sample(self, name: str, sample: Sample) -> None:
+        """Show the elements."""
+        assert sample.data is not None
+        data, axes = sample.data, len(sample.shape)
+        count = 1
+        for extent in data.shape[:axes]:
+            count *= extent
+        if count == 1:
+            self._use_font(f"font-size: {FAR}px")
+            self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            text = element_text(data.reshape(-1)[0] if data.ndim == axes else data.reshape(-1))
+            if data.dtype.names:
+                element = data.reshape(-1)[0]
+                text = "\n".join(f"{field}  {element_text(element[field])}" for field in data.dtype.names)
+        else:
+            self._use_font(f"font-family: '{code_font().family()}'")
+            self.label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+            flat = data.reshape(count, *data.shape[axes:])
+            lines = [f"{index:>5}  {element_text(flat[index])}" for index in range(min(count, _MOST))]
+            text = "\n".join([*lines, *(["…"] if sample.shape != data.shape[:axes] or count > _MOST else [])])
+        if text != self.label.text():
+            self.label.setText(text)
+
+    def _use_font(self, style: str) -> None:
+        if style != self.label.styleSheet():  # the application's style sheet wins over `setFont`
+            self.label.setStyleSheet(style)

@@ -1,0 +1,323 @@
+"""A person clicks blocks and connections and sees what they hold, without viewer blocks."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtWidgets import QComboBox, QFileDialog
+from pytestqt.qtbot import QtBot
+
+from app.view_models.looking.fitting import ViewKind
+from app.viewers.ports.image_view import ImageView
+from app.viewers.ports.plot_view import PlotView
+from app.viewers.ports.points_view import PointsView
+from app.viewers.ports.port_viewer import PortViewer
+from app.viewers.ports.table_view import TableView
+from app.viewers.ports.text_view import TextView
+from app.window.main_window import MainWindow
+from engine.patch.changes import PortRef
+from engine.protocol.messages import BufferReport
+from engine.protocol.sampling import ObservePorts, Sampling
+from engine.runtime.preview.reducing import make_sample
+from engine.types import NAMED, Array, DType, Struct, f32, float3, uchar4
+from tests.app.app_support import make_report, move_pointer
+from tests.app.window.window_support import engine_of, patch_of
+
+PICTURE = np.random.default_rng(3).integers(0, 256, (40, 60, 4)).astype(np.uint8)
+
+
+class Ball(Struct):
+    """A struct of two fields."""
+
+    at: float3
+    mass: f32
+
+
+class Ports:
+    """Plays the engine: answers requests for samples from arrays."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self.window, self.held = window, dict[str, tuple[DType, tuple[int, ...], Array]]()
+
+    def hold(self, name: str, dtype: DType, array: Array) -> None:
+        shape = array.shape[: array.ndim - len(dtype.numpy.shape)]
+        self.held[name] = dtype, shape, array
+
+    def play(self, turns: int = 5) -> None:
+        """Run frames: a report, and the samples that the window requests."""
+        engine = engine_of(self.window)
+        buffers = {n: BufferReport(str(d), s, a.nbytes, a.nbytes) for n, (d, s, a) in self.held.items() if s}
+        values = {n: float(a) for n, (d, s, a) in self.held.items() if not s}
+        for frame in range(1, turns + 1):
+            engine.reports.append(make_report(frame=frame, buffers=buffers, values=values))
+            for name, sampling in self.requested().items():
+                if (held := self.held.get(str(sampling.port))) is not None:
+                    engine.samples[name] = make_sample(name, sampling, frame, *held)
+            self.window.bridge.poll()
+
+    def requested(self) -> dict[str, Sampling]:
+        """Return the samples that the window wants now."""
+        told = [message for message in engine_of(self.window).posted if isinstance(message, ObservePorts)]
+        return told[-1].samplings if told else {}
+
+
+@pytest.fixture
+def ports(opened: MainWindow) -> Ports:
+    """The open patch, whose picture holds random pixels."""
+    found = Ports(opened)
+    found.hold("picture.out", uchar4, PICTURE)
+    return found
+
+
+def selection_viewer(window: MainWindow) -> PortViewer:
+    return window.looking.viewer(window.looking.follower)
+
+
+def look_at(ports: Ports, node: str) -> PortViewer:
+    """Click a block, and press V."""
+    ports.window.canvas.select([node])
+    ports.window.actions_by_id["look"].trigger()
+    ports.play()
+    return selection_viewer(ports.window)
+
+
+def choose(box: QComboBox, text: str) -> None:
+    """Choose an entry as a person does."""
+    index = box.findText(text)
+    assert index >= 0, [box.itemText(i) for i in range(box.count())]
+    box.setCurrentIndex(index)
+    box.activated.emit(index)
+
+
+def add_rows(ports: Ports, dtype: DType, array: Array) -> PortViewer:
+    """Add a block whose output holds other elements, and look at it."""
+    patch_of(ports.window).add("test_app.picture", node_id="rows")
+    ports.hold("rows.out", dtype, array)
+    return look_at(ports, "rows")
+
+
+def test_a_selected_block_shows_its_picture_and_true_numbers(ports: Ports) -> None:
+    """The picture has the block's pixels, and the footer the element under the pointer."""
+    viewer = look_at(ports, "picture")
+    view = viewer.view
+    assert isinstance(view, ImageView) and viewer.port == PortRef("picture", "out")
+    assert view.picture.picture_size == (60, 40)
+    np.testing.assert_array_equal(view.picture.pixels[..., :3], PICTURE[..., :3])  # type: ignore[index]
+    move_pointer(view.picture, QPoint(view.picture.width() // 2, view.picture.height() // 2))
+    ports.play()
+    x, y = view.picture.probe  # type: ignore[misc]
+    assert viewer.probe_label.text() == f"({x}, {y})  {' '.join(map(str, PICTURE[y, x]))}"
+    assert "uchar4" in viewer.facts_label.text()
+
+
+def test_a_connection_shows_its_source_and_a_viewer_its_input(ports: Ports) -> None:
+    """A click on a wire, or on a block without outputs, shows the port that feeds it."""
+    canvas = ports.window.canvas
+    ports.window.looking.look()
+    canvas.scene.select_connection(patch_of(ports.window).connections[0])
+    ports.play()
+    assert selection_viewer(ports.window).port == PortRef("picture", "out")
+    look_at(ports, "every")
+    assert look_at(ports, "screen").port == PortRef("picture", "out")
+    canvas.select([])
+    ports.play()
+    assert selection_viewer(ports.window).port == PortRef("picture", "out")
+
+
+def test_nothing_is_requested_unless_it_is_seen(ports: Ports) -> None:
+    """A closed dock, a dock behind another one and a minimised window request no samples."""
+    look_at(ports, "picture")
+    assert len(ports.requested()) == 1
+    ports.window.looking.follower.hide()
+    ports.play(1)
+    assert ports.requested() == {}
+
+
+def test_a_zoomed_picture_requests_the_part_in_view(ports: Ports) -> None:
+    """Only the visible part of a large picture is read, at most in the size of the screen."""
+    ports.hold("picture.out", NAMED["f32"], np.arange(3000 * 4000, dtype=np.float32).reshape(3000, 4000))
+    view = look_at(ports, "picture").view
+    assert isinstance(view, ImageView)
+    (wanted,) = ports.requested().values()
+    assert wanted.part == ((0, 3000), (0, 4000)) and max(wanted.size) <= view.picture.width() + 1
+    view.picture.zoom_to(4.0, QPointF(view.picture.rect().center()))
+    ports.play()
+    (wanted,) = ports.requested().values()
+    (top, bottom), (left, right) = wanted.part
+    assert bottom - top < 400 and right - left < 400
+    assert view.picture.pixels is not None and view.picture.pixels.shape[:2] == (bottom - top, right - left)
+
+
+def test_channels_range_exposure_and_histogram(ports: Ports) -> None:
+    """A channel is drawn by a colour map over a range, exposure brightens, and the histogram counts all elements."""
+    viewer = add_rows(ports, NAMED["f32"], np.linspace(-2, 6, 1200, dtype=np.float32).reshape(30, 40))
+    view = viewer.view
+    assert isinstance(view, ImageView)
+    assert (view.low.value(), view.high.value()) == (-2, 6)
+    pixels = view.picture.pixels
+    assert pixels is not None and pixels[0, 0, 0] == 0 and pixels[-1, -1, 0] == 255
+    view.auto.click()
+    view.low.setValue(0)
+    view.high.setValue(12)
+    assert view.picture.pixels[-1, -1, 0] == 127  # type: ignore[index]
+    view.exposure.setValue(1)
+    assert view.picture.pixels[-1, -1, 0] == 255  # type: ignore[index]
+    choose(view.colour_map, "viridis")
+    first, last = view.picture.pixels[0, 0, :3].tolist(), view.picture.pixels[-1, -1, :3].tolist()  # type: ignore[index]
+    assert first[2] > first[1] and last[0] > 200 > last[2]
+    view.counts.click()
+    ports.play()
+    assert "1,200 elements" in view.histogram.toolTip() and "mean 2" in view.histogram.toolTip()
+
+
+def test_two_ports_are_compared_by_a_line(ports: Ports, qtbot: QtBot) -> None:
+    """Another port is shown right of a line that a drag moves; both elements are in the footer."""
+    patch_of(ports.window).add("test_app.picture", node_id="second")
+    ports.hold("second.out", uchar4, PICTURE[::-1].copy())
+    viewer = look_at(ports, "picture")
+    view = viewer.view
+    assert isinstance(view, ImageView)
+    choose(view.compared, next(view.compared.itemText(i) for i in range(1, view.compared.count())))
+    ports.play()
+    assert {each.port.node for each in ports.requested().values()} == {"picture", "second"}
+    picture = view.picture
+    line = QPoint(picture.width() // 2, 10)
+    qtbot.mousePress(picture, Qt.MouseButton.LeftButton, pos=line)
+    move_pointer(picture, QPoint(picture.width() // 4, 10), Qt.MouseButton.LeftButton)
+    qtbot.mouseRelease(picture, Qt.MouseButton.LeftButton, pos=QPoint(picture.width() // 4, 10))
+    assert abs(picture.wipe - 0.25) < 0.02 and picture.is_fitted
+
+
+def test_freeze_keeps_what_is_shown(ports: Ports) -> None:
+    """While frozen, new samples change nothing and none are requested; then the newest is shown."""
+    viewer = look_at(ports, "picture")
+    view = viewer.view
+    assert isinstance(view, ImageView) and view.picture.pixels is not None
+    viewer.freeze.click()
+    ports.hold("picture.out", uchar4, 255 - PICTURE)
+    ports.play()
+    assert ports.requested() == {}
+    np.testing.assert_array_equal(view.picture.pixels[..., :3], PICTURE[..., :3])
+    viewer.freeze.click()
+    ports.play()
+    np.testing.assert_array_equal(view.picture.pixels[..., :3], 255 - PICTURE[..., :3])
+
+
+def test_a_pinned_port_stays(ports: Ports) -> None:
+    """A pinned viewer keeps its port while the selection changes, and ends when it is closed."""
+    window = ports.window
+    look_at(ports, "picture")
+    window.actions_by_id["pin_look"].trigger()
+    (pinned,) = window.looking.pinned
+    ports.hold("every.out", NAMED["f32"], np.arange(3, dtype=np.float32))
+    look_at(ports, "every")
+    assert window.looking.viewer(pinned).port == PortRef("picture", "out")
+    assert pinned.windowTitle() == "Picture · out"
+    pinned.raise_()
+    ports.play()
+    assert any(name.startswith("pinned") for name in ports.requested())
+    pinned.close()
+    ports.play(1)
+    assert not any(name.startswith("pinned") for name in ports.requested())
+
+
+def test_numbers_are_plotted(ports: Ports) -> None:
+    """A long buffer is drawn as the least and greatest number of each column; modes show a spectrum and time."""
+    wave = np.sin(np.arange(5000) * 2 * np.pi / 50).astype(np.float32)
+    viewer = add_rows(ports, NAMED["f32"], wave)
+    view = viewer.view
+    assert isinstance(view, PlotView) and viewer.kind is ViewKind.PLOT
+    x, y = view.plot.listDataItems()[1].getData()
+    assert x.max() < 5000 and (y.min(), y.max()) == (wave.min(), wave.max())
+    choose(view.mode, "Spectrum")
+    ports.play()
+    x, y = view.plot.listDataItems()[1].getData()
+    assert abs(x[y.argmax()] - 1 / 50) < 1e-3
+    choose(view.mode, "Rolling")
+    ports.play(5)
+    x, y = view.plot.listDataItems()[2].getData()
+    assert len(x) >= 4 and np.allclose(y, wave[1])
+
+
+def test_a_table_reads_only_the_rows_in_view(ports: Ports) -> None:
+    """A table of structs has a column for each number; scrolling requests other rows."""
+    balls = np.zeros(200_000, Ball.numpy)
+    balls["mass"] = np.arange(200_000)
+    balls["at"][:, 2] = -np.arange(200_000)
+    viewer = add_rows(ports, Ball, balls)
+    view = viewer.view
+    assert isinstance(view, TableView)
+    model = view.table.model()
+    header = [model.headerData(i, Qt.Orientation.Horizontal) for i in range(model.columnCount())]
+    assert header == ["at x", "at y", "at z", "mass"] and model.rowCount() == 200_000
+    view.table.scrollTo(model.index(150_000, 0))
+    ports.play()
+    (wanted,) = ports.requested().values()
+    assert wanted.part[0][0] <= 150_000 < wanted.part[0][1] <= wanted.part[0][0] + 400
+    assert model.data(model.index(150_000, 3)) == "150000" and model.data(model.index(150_000, 2)) == "-150000"
+    assert model.data(model.index(0, 3)) == ""
+
+
+def test_points_of_a_field_are_orbited(ports: Ports, qtbot: QtBot) -> None:
+    """Places in a field of structs are drawn; a drag turns them, the wheel and a double-click zoom and fit."""
+    balls = np.zeros(500, Ball.numpy)
+    balls["at"] = np.random.default_rng(1).normal(size=(500, 3))
+    viewer = add_rows(ports, Ball, balls)
+    choose(viewer.kinds, "Points")
+    ports.play(6)
+    view = viewer.view
+    assert isinstance(view, PointsView) and len(view.cloud.points) == 500
+    before = view.cloud.camera
+    qtbot.mousePress(view.cloud, Qt.MouseButton.LeftButton, pos=QPoint(50, 50))
+    move_pointer(view.cloud, QPoint(90, 60), Qt.MouseButton.LeftButton)
+    qtbot.mouseRelease(view.cloud, Qt.MouseButton.LeftButton, pos=QPoint(90, 60))
+    assert view.cloud.camera.yaw > before.yaw and view.cloud.camera.centre == before.centre
+    image = view.cloud.grab().toImage()
+    assert len({image.pixel(x, y) for x in range(0, image.width(), 2) for y in range(0, image.height(), 2)}) > 2
+
+
+def test_a_value_is_a_large_number(ports: Ports) -> None:
+    """A value port shows its number."""
+    patch_of(ports.window).add("value.slider", node_id="slider")
+    ports.hold("slider.value", NAMED["f64"], np.array(2.5))
+    view = look_at(ports, "slider").view
+    assert isinstance(view, TextView) and view.label.text() == "2.5"
+
+
+@pytest.mark.parametrize("name", ["shot.npy", "shot.png", "shot.exr"])
+def test_a_port_is_saved_whole(
+    ports: Ports, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    """A snapshot has every element: exact numbers, the shown colours, or true floats."""
+
+    def answer(*_: Any) -> tuple[str, str]:
+        return str(tmp_path / name), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
+    viewer = look_at(ports, "picture")
+    viewer.save.click()
+    ports.play()
+    qtbot.waitUntil(lambda: (tmp_path / name).exists())
+    if name.endswith(".npy"):
+        np.testing.assert_array_equal(np.load(tmp_path / name), PICTURE)
+        return
+    import OpenImageIO
+
+    kind = OpenImageIO.UINT8 if name.endswith(".png") else OpenImageIO.FLOAT
+    read = OpenImageIO.ImageBuf(str(tmp_path / name)).get_pixels(kind)
+    if name.endswith(".png"):
+        np.testing.assert_array_equal(read[..., :3], PICTURE[..., :3])
+    else:
+        assert read.dtype == np.float32 and read[..., 3].max() == PICTURE[..., 3].max()
+
+
+def test_a_port_outside_the_graph_says_why(ports: Ports, qtbot: QtBot) -> None:
+    """Instead of an old picture, the reason is shown."""
+    look_at(ports, "picture")
+    viewer = look_at(ports, "every")
+    assert viewer.page.currentIndex() == 0 and viewer.page.hint.text()
+    patch_of(ports.window).remove("every")
+    qtbot.waitUntil(lambda: viewer.port is None)
+    assert "Click a block" in viewer.page.hint.text()
