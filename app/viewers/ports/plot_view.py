@@ -45,8 +45,7 @@ class PlotView(PortView):
         self._sample: Sample | None = None
         self._is_new = True
         self._is_unchosen = True  # the person has not chosen a mode yet
-        self.mode.currentTextChanged.connect(self._on_mode)
-        self.mode.activated.connect(self._on_chosen)
+        self.mode.currentTextChanged.connect(self._on_chosen)
         self.field.currentTextChanged.connect(self._on_mode)
         self.logarithmic.toggled.connect(lambda on: self.plot.setLogMode(y=on) if self.plot is not None else None)
 
@@ -105,6 +104,7 @@ class PlotView(PortView):
 
     def _on_chosen(self) -> None:
         self._is_unchosen = False
+        self._on_mode()
 
     def _on_mode(self) -> None:
         self._rolled.clear()

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from app.docks.dock import Editor
@@ -37,7 +37,6 @@ class PortDocks(QObject):
         self._owners: dict[str, QDockWidget] = {}
         self.follower = self._make_dock("looking", _TITLE)
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.follower)
-        window.tabifyDockWidget(viewers.empty, self.follower)
         self.follower.hide()
         self.pinned: list[QDockWidget] = []
 
@@ -67,10 +66,19 @@ class PortDocks(QObject):
         for dock in list(self.pinned):
             self._close(dock)
         self.viewer(self.follower).show_ports([])
-        self.follower.setVisible(patch is not None and self._is_open)
-        shown = next(iter(self._viewers.docks.values()), None)
-        if shown is not None:
-            shown.raise_()
+        self.follower.setVisible(False)
+        if patch is not None and self._is_open:
+            QTimer.singleShot(0, self, self._show)  # when the other docks are shown
+
+    def _show(self) -> None:
+        """Show the dock of the selection, at first behind the viewers; Qt misplaces the tabs of hidden docks."""
+        if self._patch is None:
+            return
+        front = next(iter(self._viewers.docks.values()), self._viewers.empty)
+        if not self._window.tabifiedDockWidgets(self.follower):
+            self._window.tabifyDockWidget(front, self.follower)
+        self.follower.show()
+        front.raise_()
 
     def look(self) -> None:
         """Bring the dock that follows the selection to the front."""

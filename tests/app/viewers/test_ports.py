@@ -137,11 +137,11 @@ def test_nothing_is_requested_unless_it_is_seen(ports: Ports) -> None:
 
 def test_a_zoomed_picture_requests_the_part_in_view(ports: Ports) -> None:
     """Only the visible part of a large picture is read, at most in the size of the screen."""
-    ports.hold("picture.out", NAMED["f32"], np.arange(3000 * 4000, dtype=np.float32).reshape(3000, 4000))
+    ports.hold("picture.out", NAMED["f32"], np.arange(1500 * 2000, dtype=np.float32).reshape(1500, 2000))
     view = look_at(ports, "picture").view
     assert isinstance(view, ImageView)
     (wanted,) = ports.requested().values()
-    assert wanted.part == ((0, 3000), (0, 4000)) and max(wanted.size) <= view.picture.width() + 1
+    assert wanted.part == ((0, 1500), (0, 2000)) and max(wanted.size) <= view.picture.width() + 1
     view.picture.zoom_to(4.0, QPointF(view.picture.rect().center()))
     ports.play()
     (wanted,) = ports.requested().values()
@@ -236,9 +236,9 @@ def test_numbers_are_plotted(ports: Ports) -> None:
     x, y = view.plot.listDataItems()[1].getData()
     assert abs(x[y.argmax()] - 1 / 50) < 1e-3
     choose(view.mode, "Rolling")
-    ports.play(5)
+    ports.play(6)
     x, y = view.plot.listDataItems()[2].getData()
-    assert len(x) >= 4 and np.allclose(y, wave[1])
+    assert len(x) >= 3 and np.allclose(y, wave[1])
 
 
 def test_a_table_reads_only_the_rows_in_view(ports: Ports) -> None:
