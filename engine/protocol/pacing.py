@@ -18,6 +18,8 @@ _SECOND_NS = 1_000_000_000
 _LEAST_RATE = 1 / 3600
 #: The shortest and longest time before a deadline that is spent in short sleeps.
 _LEAST_FINE_NS, _MOST_FINE_NS = 50_000, 500_000
+#: How often the end of work beside the frames is looked for.
+_NAP_NS = 1_000_000
 
 
 class PacingMode(StrEnum):
@@ -122,6 +124,15 @@ class Pacer:
         if self._rate is None or soon_ns < self.due_ns:
             self._start_ns, self._count = soon_ns, 0
             self.due_ns = soon_ns
+
+    def nap(self, wake: Lock) -> bool:
+        """Wait for a millisecond; return False at once when a frame is due or `wake` is released."""
+        if self.due_ns - self._now_ns() < _NAP_NS + self._fine_ns:
+            return False
+        if wake.acquire(timeout=_NAP_NS / 1e9):
+            wake.release()
+            return False
+        return True
 
     def wait(self, wake: Lock) -> bool:
         """Wait until the next frame is due; True when `wake` was released. Waiting for a lock makes no objects.

@@ -2,8 +2,9 @@
 
 After a launch, the second stream waits on the device for the end of the frame, scales each picture down to its shown
 size, and copies it to pinned memory. The next launch waits, on the device too, until the display buffers have been
-read. In a later frame the engine's thread finds the copies done and offers them to readers. It waits only before an
-update, for the short time in which the buffers are read. By hand (`step`), all of this happens in the frame.
+read. While it waits for the next frame, or else in a later one, the engine's thread finds the copies done and offers
+them to readers. It waits for them only before an update, for the short time in which the buffers are read. By hand
+(`step`), all of this happens in the frame.
 """
 
 import time
@@ -123,17 +124,18 @@ class Previews:
     @property
     def is_watched(self) -> bool:
         """True while a viewer or a port is observed, or a picture is under way."""
-        return bool(self._viewers or self._is_flying or self.samples.is_watched)
+        return bool(self._viewers or self.is_flying or self.samples.is_watched)
 
     @property
-    def _is_flying(self) -> bool:
+    def is_flying(self) -> bool:
+        """True while a picture or the bytes of a sample are under way."""
         return bool(self._flying or self._readings)
 
     @property
     def has_work(self) -> bool:
         """True when there is a picture to offer or to take, or a problem to report, even without a launch."""
         untold = self._viewers and self.downscaler.problem is not None
-        return bool(self._is_flying or untold or self._due(by_hand=False) or self.samples.has_work)
+        return bool(self.is_flying or untold or self._due(by_hand=False) or self.samples.has_work)
 
     def take(
         self,
@@ -150,8 +152,8 @@ class Previews:
         `launch` counts the launches on `stream`; the last one gave frame number `frame`. By hand, all pictures are due
         and have been offered on return. Raise DeviceError if the device fails.
         """
-        self._offer()
-        if compiled is None or not (self._viewers or readings) or (self._is_flying and not by_hand):
+        self.offer()
+        if compiled is None or not (self._viewers or readings) or (self.is_flying and not by_hand):
             return
         self._launch = launch
         if compiled.plan is not self._plan:
@@ -330,13 +332,13 @@ class Previews:
         return self._device.info.has_own_memory or job.size != job.source.size or not job.source.is_dense
 
     def _complete(self, *, wait: bool) -> None:
-        if self._is_flying and wait:
+        if self.is_flying and wait:
             self._done.synchronize()
-        self._offer()
+        self.offer()
 
-    def _offer(self) -> None:
+    def offer(self) -> None:
         """Offer the pictures that have arrived, and make the samples."""
-        if not self._is_flying or not self._done.is_reached:
+        if not self.is_flying or not self._done.is_reached:
             return
         flown, self._flying = self._flying, []
         readings, self._readings = self._readings, []

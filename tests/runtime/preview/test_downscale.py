@@ -26,6 +26,7 @@ from tests.runtime.preview.preview_support import (
     next_preview,
     picture_patch,
 )
+from tests.waiting import until
 
 STAMP = """struct Frame { unsigned index; float time, time_step; unsigned seed; };
 extern "C" __global__ void stamp(const Frame* frame, uchar4* out, int n) {
@@ -118,6 +119,21 @@ def test_a_very_long_picture_is_made_small(patch: Patch, own_memory: Device, wid
             shown = fitted_size((width, height), place)
             assert preview.pixels.shape == (shown[1], shown[0], 4)
             assert np.abs(preview.pixels - long_means(picture, max(shown))).max() <= 0.5 + 0.05
+
+
+def test_a_picture_is_offered_before_the_next_frame(patch: Patch, device: LateDevice) -> None:
+    """A picture that arrives after its frame is offered while the engine waits for the next one, a minute away."""
+    with Engine(patch, device) as engine:
+        engine.post(Observe({"show": Viewing()}))
+        engine.step()
+        engine.take_preview("show")
+        device.is_late = True
+        engine.post(Observe({"show": Viewing((7, 5))}))
+        engine.start(rate=1 / 60)
+        until(lambda: engine.core.previews.is_flying)
+        assert engine.take_preview("show") is None
+        device.is_late = False
+        until(lambda: engine.take_preview("show"))
 
 
 @pytest.mark.parametrize("place", [None, (512, 256), (500, 999)])
