@@ -8,8 +8,9 @@
      "sentinels": [{"port": "load.image", "nan": true, "infinity": true, "maximum": 1.0, "action": "freeze"}]}
 
 A node in a region has a "region": a region block's id, or "id.else" for its other branch. A "mode" is "bypassed" or
-"disabled". "sentinels" may be missing, and so may annotations (`organise.annotation_files`). Unknown block types and
-unknown fields are kept as they are. A file is written completely and then moved into place.
+"disabled". "sentinels" may be missing, and so may annotations (`organise.annotation_files`). `schemas.py` has the
+versions. Unknown block types and unknown fields are kept as they are. A file is written completely and then moved
+into place.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ from engine.patch.document import Patch
 from engine.patch.organise.annotation_files import LISTS, dump_annotations, parse_annotations
 from engine.patch.organise.annotations import Annotation
 from engine.patch.regions import DEEPEST_IN_FILE, TOP, RegionRefused, Scopes, region_of
+from engine.patch.schemas import NEWEST, schema_for, upgraded
 from engine.readings import read_bytes
 
 _log = logging.getLogger(__name__)
-SCHEMA = 1
 SUFFIX = ".loom"
 #: The most bytes of a file, most of which may be arrays, and the most nodes.
 MOST_BYTES = 1 << 30
@@ -188,7 +189,7 @@ def dump_patch(patch: Patch | FrozenPatch) -> str:
     pairs = sorted((str(c.target), str(c.source)) for c in patch.connections)
     document = {
         **patch.extra,
-        "schema": SCHEMA,
+        "schema": schema_for(nodes),
         "nodes": nodes,
         "connections": [{"source": source, "target": target} for target, source in pairs],
     }
@@ -228,10 +229,10 @@ def _fill_from(patch: Patch, text: str, name: str) -> None:
     if not isinstance(document, dict) or "schema" not in document:
         raise PatchError(f'{name}: must be a patch: an object with "schema", "nodes" and "connections"')
     schema = document["schema"]
-    if type(schema) is not int or schema != SCHEMA:
-        hint = "; a newer Warploom may read it" if type(schema) is int and schema > SCHEMA else ""
-        raise PatchError(f"{name}: schema must be {SCHEMA}, got {json.dumps(schema)[:80]}{hint}")
-    fill_patch(patch, document, name)
+    if type(schema) is not int or not 1 <= schema <= NEWEST:
+        hint = "; a newer Warploom may read it" if type(schema) is int and schema > NEWEST else ""
+        raise PatchError(f"{name}: schema must be from 1 to {NEWEST}, got {json.dumps(schema)[:80]}{hint}")
+    fill_patch(patch, upgraded(document, schema), name)
 
 
 def fill_patch(patch: Patch, document: dict[str, Any], name: str) -> None:

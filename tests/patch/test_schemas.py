@@ -1,0 +1,58 @@
+"""Files of every version of the format open; `formats` has a file of each, as that version wrote it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine import Patch
+from engine.diagnostics import PatchError
+from engine.patch.files import dump_patch, load_patch, parse_patch
+from engine.patch.schemas import _UPGRADES, NEWEST
+
+FORMATS = Path(__file__).parent / "formats"
+
+
+@pytest.mark.parametrize("version", range(1, NEWEST + 1))
+def test_a_file_of_each_version_opens_and_is_written_as_it_was(version: int) -> None:
+    """A file says its version, opens with everything in it, and is written byte for byte as it was read."""
+    path = FORMATS / f"{version}.loom"
+    text = path.read_text()
+    assert json.loads(text)["schema"] == version
+    patch = load_patch(path)
+    assert dump_patch(patch) == text
+    assert patch.title("double") == "Twice" and patch.value("double", "scale") == 2.0
+    assert patch.value("numbers", "data").tolist() == [0, 1, 2, 3]
+    assert len(patch.connections) >= 3 and len(patch.sentinels) == 1
+    assert patch.nodes["copy"].region == "sometimes"
+    assert [str(patch.nodes[node].mode) for node in ("double", "copy")] == (
+        ["", ""] if version == 1 else ["bypassed", "disabled"]
+    )
+
+
+def test_there_is_a_step_from_each_version_to_the_next() -> None:
+    """Each version but the newest has a step to the next one, and each has a file."""
+    assert sorted(_UPGRADES) == list(range(1, NEWEST))
+    assert sorted(int(path.stem) for path in FORMATS.glob("*.loom")) == list(range(1, NEWEST + 1))
+
+
+def test_a_patch_is_written_for_the_oldest_version_that_can_run_it() -> None:
+    """Bypassed blocks and groups need version 2; without them again, the file is the first one."""
+    patch = Patch()
+    patch.add("math.scale_offset", node_id="a")
+    first = dump_patch(patch)
+    assert json.loads(first)["schema"] == 1
+    patch.set_mode("a", "bypassed")
+    assert json.loads(dump_patch(patch))["schema"] == 2
+    patch.undo()
+    assert dump_patch(patch) == first
+    patch.group(["a"], "Group")
+    assert json.loads(dump_patch(patch))["schema"] == 2
+    patch.undo()
+    assert dump_patch(patch) == first
+
+
+def test_a_file_of_a_newer_version_is_refused_clearly() -> None:
+    """A file of a version that this Warploom does not know is not opened, since it would show another patch."""
+    with pytest.raises(PatchError, match="schema must be from 1 to 2, got 3; a newer Warploom may read it"):
+        parse_patch('{"schema": 3, "nodes": [], "connections": []}')
