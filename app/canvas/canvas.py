@@ -8,6 +8,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.canvas.block_search import BlockSearch, Goal
+from app.canvas.frames.frame_form import FrameForm
 from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.graph_view import GraphView
 from app.canvas.heat_legend import HeatLegend
@@ -98,6 +99,9 @@ class Canvas(QWidget):
         self.view.files_dropped.connect(self._place_files)
         self.view.move_explained.connect(self._explain)
         self.view.connections_cut.connect(lambda crossed: node_edits.cut(self.patch, crossed))
+        self.view.frames_dropped.connect(self.organise.move_frames)
+        self.view.frame_resized.connect(self.organise.resize_frame)
+        self.view.frame_double_clicked.connect(lambda frame_id: FrameForm(self.patch, frame_id, self).open())
         self.view.dots_dropped.connect(self.organise.set_dots)
         self.view.dot_double_clicked.connect(self.organise.remove_dot)
         self.view.slider_moved.connect(self._slide)
@@ -198,6 +202,11 @@ class Canvas(QWidget):
                 if node not in self.selected():
                     self.select([node])
                 kind = "node"
+            case _ if (frame_id := self.scene.frames.strip_at(self.view.cursor_point())) is not None:
+                if frame_id not in self.scene.frames.selected():
+                    self.select([])
+                    self.scene.frames.select([frame_id])
+                kind = "frame"
             case _:
                 kind = "canvas"
         self.menu_requested.emit(kind, position)
@@ -306,6 +315,19 @@ class Canvas(QWidget):
         connections = self.scene.selected_connections()
         if connections:
             self._insert_at_pointer(connections[0])
+
+    # Frames
+
+    def add_frame(self) -> None:
+        """Put a frame around the selected blocks, or at the pointer, and ask for its title."""
+        frame_id = self.organise.add_frame(self.view.cursor_point())
+        self.scene.frames.select([frame_id])
+        FrameForm(self.patch, frame_id, self).open()
+
+    def edit_frame(self) -> None:
+        """Ask for title, comment and colour of the selected frame."""
+        for frame_id in self.scene.frames.selected()[:1]:
+            FrameForm(self.patch, frame_id, self).open()
 
     # Sentinels
 

@@ -24,6 +24,8 @@ from PySide6.QtWidgets import QGraphicsView, QWidget
 
 from app.canvas.drawing.connection_painter import DOT
 from app.canvas.drawing.shapes import on_screen, qcolor
+from app.canvas.frames.frame_boxes import EDGE_REACH
+from app.canvas.frames.frame_gestures import FrameDrag, FrameResize
 from app.canvas.gestures.box_select import BoxSelect
 from app.canvas.gestures.connection_drag import REACH, ConnectionDrag, grasped_at
 from app.canvas.gestures.connection_edits import ConnectionEdits
@@ -62,6 +64,9 @@ class GraphView(ZoomableView):
     move_explained = Signal(str, bool)  # why dragged nodes can't be dropped at the pointer; "" if they can
     slider_moved = Signal(str, str, float, object)  # a node, its parameter, the new value, and the gesture
     connections_cut = Signal(list)  # Connections
+    frames_dropped = Signal(list, dict, tuple)  # frames, new positions of nodes, and the way of the frames
+    frame_resized = Signal(str, tuple)  # a frame, and its Rect
+    frame_double_clicked = Signal(str)
     dots_dropped = Signal(Connection, list, str)  # a connection, its dots, and the name of the edit
     dot_double_clicked = Signal(Connection, int)  # a connection, and the number of its dot
     pressed = Signal()  # a gesture may begin
@@ -164,7 +169,7 @@ class GraphView(ZoomableView):
                 self._graph.select([node.id])
             self._clicked = node.id
             self._gesture = self._drag_nodes(node.id, point)
-        elif not self._press_strip(event):
+        elif not self._press_strip(event) and not self._press_frame(event):
             if not _adds_to_selection(event):
                 self._graph.select([])
             self._gesture = BoxSelect(self, self._graph, point)
@@ -193,6 +198,24 @@ class GraphView(ZoomableView):
             self._graph.select([region])
         if self._graph.nodes[region].isSelected():
             self._gesture = self._drag_nodes(region, point)
+        return True
+
+    def _press_frame(self, event: QMouseEvent) -> bool:
+        """Grasp a frame at an edge or at its title strip, and select it."""
+        point = self.mapToScene(event.position().toPoint())
+        frames, edges = self._graph.frames, self._graph.frames.edges_at(point, EDGE_REACH / self.zoom)
+        frame_id = edges[0] if edges is not None else frames.strip_at(point)
+        if frame_id is None:
+            return False
+        if _adds_to_selection(event):
+            frames.select({frame_id}.symmetric_difference(frames.selected()))
+        elif frame_id not in frames.selected():
+            self._graph.select([])
+            frames.select([frame_id])
+        if edges is not None:
+            self._gesture = FrameResize(self._graph, *edges, self.frame_resized.emit)
+        else:
+            self._gesture = FrameDrag(self._graph, frame_id, self.frames_dropped.emit, point)
         return True
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -246,6 +269,8 @@ class GraphView(ZoomableView):
             self.dot_double_clicked.emit(*dot)
             return
         match self.hit(position):
+            case None if (frame_id := self._graph.frames.strip_at(self.mapToScene(position))) is not None:
+                self.frame_double_clicked.emit(frame_id)
             case None:
                 self.canvas_double_clicked.emit()
             case Connection() as connection:

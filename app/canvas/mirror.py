@@ -26,6 +26,7 @@ class Mirror:
         self._touched = dict.fromkeys(patch.nodes)  # the nodes that the edit concerns
         self._moved: dict[str, None] = {}  # those that it only moves
         self._edition, self._is_stopped = -1, False
+        self._has_other_frames = True
         scene.empty()
         scene.regions.patch, scene.regions.level = patch, level
         self._settle()
@@ -41,6 +42,8 @@ class Mirror:
             self._touch(self._patch.nodes)
         if isinstance(change, changes.SentinelChanged):
             self._edition = -1  # it is shown at ports of groups too
+        if isinstance(change, changes.AnnotationChanged):
+            self._has_other_frames = True
         match change:
             case changes.NodeMoved(node) if node in self._scene.nodes:
                 self._moved[node] = None
@@ -105,6 +108,9 @@ class Mirror:
         for connection in wanted:
             dots = patch.dots(connection.target)
             scene.show_connection(connection, patch.sentinel_of(connection.source), dots)
+        if self._has_other_frames:
+            self._has_other_frames = False
+            scene.frames.show(patch, self._level)
         scene.regions.touch()
         scene.settle()
         scene.release_selection()

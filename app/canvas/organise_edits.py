@@ -2,19 +2,24 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QRectF, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 
 from app.canvas.drawing.measures import measures
 from app.canvas.drawing.node_layout import node_size
+from app.canvas.frames.frame_gestures import nodes_in
 from app.canvas.items.scene import GraphScene
-from app.edits import dots
+from app.edits import dots, frames
 from app.edits import nodes as node_edits
 from app.edits.arranging.align import align, distribute
 from app.edits.arranging.arrange import arrange, spread_pile
+from app.edits.nodes import snapped
 from app.edits.rects import Rect, free_shift
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, Mode, Position
 from engine.patch.document import Patch
+
+#: The size of a frame that is made around nothing.
+_FRAME = (320.0, 200.0)
 
 
 class OrganiseEdits(QObject):
@@ -62,6 +67,34 @@ class OrganiseEdits(QObject):
         nodes = self._scene.selected_nodes()
         inside = set(self._scene.regions.contents(nodes))
         return {node: _rect(self._scene.rect_of([node])) for node in nodes if node not in inside}
+
+    # Frames
+
+    def add_frame(self, point: QPointF) -> str:
+        """Put a frame around the selected blocks, or at a point, and return it."""
+        rect = frames.around(_rect(self._scene.rect_of([node])) for node in self._scene.selected_nodes())
+        if rect is None:
+            rect = Rect(*snapped(point.x() - _FRAME[0] / 2, point.y() - _FRAME[1] / 2), *_FRAME)
+        return frames.add_frame(self.patch, rect, self._scene.frames.level)
+
+    def move_frames(self, moved: list[str], positions: dict[str, Position], way: Position) -> None:
+        """Move frames with the nodes in them."""
+        self._try(lambda: frames.move_frames(self.patch, moved, positions, way))
+
+    def resize_frame(self, frame_id: str, rect: tuple[float, float, float, float]) -> None:
+        """Give a frame another rectangle."""
+        self._try(lambda: frames.resize_frame(self.patch, frame_id, Rect(*rect)))
+
+    def colour_frames(self, colour: str) -> None:
+        """Give the selected frames a colour."""
+        if chosen := self._scene.frames.selected():
+            frames.change_frames(self.patch, chosen, colour=colour)
+
+    def select_in_frames(self) -> None:
+        """Select the blocks in the selected frames."""
+        chosen = self._scene.frames.selected()
+        nodes = [node for name in chosen for node in nodes_in(self._scene, self._scene.frames.views[name].rect)]
+        self._scene.select(nodes)
 
     # Dots
 

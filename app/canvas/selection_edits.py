@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 
 from app.canvas.drawing.node_layout import node_size
 from app.canvas.drawing.region_layout import MARGIN
+from app.canvas.frames.frame_gestures import nodes_in
 from app.canvas.items.scene import GraphScene
 from app.edits import groups, regions
 from app.edits import nodes as node_edits
@@ -31,10 +32,11 @@ class SelectionEdits(QObject):
         self.patch = Patch()
 
     def delete(self) -> None:
-        """Remove the selected nodes and connections."""
+        """Remove the selected nodes, connections and frames."""
         nodes, connections = self._scene.selected_nodes(), self._scene.selected_connections()
-        if nodes or connections:
-            node_edits.delete(self.patch, nodes, connections)
+        frames = self._scene.frames.selected()
+        if nodes or connections or frames:
+            node_edits.delete(self.patch, nodes, connections, frames)
 
     def disconnect_all(self) -> None:
         """Remove the selected connections, and all connections of the selected nodes."""
@@ -45,9 +47,15 @@ class SelectionEdits(QObject):
 
     def copy(self) -> None:
         """Put the selected nodes on the clipboard, as text."""
-        nodes = self._scene.selected_nodes()
+        nodes, frames = self._chosen()
         if nodes:
-            QGuiApplication.clipboard().setText(node_edits.copied(self.patch, nodes))
+            QGuiApplication.clipboard().setText(node_edits.copied(self.patch, nodes, frames))
+
+    def _chosen(self) -> tuple[list[str], list[str]]:
+        """Return the selected nodes, and the selected frames with the nodes in them."""
+        frames = self._scene.frames.selected()
+        inside = [node for name in frames for node in nodes_in(self._scene, self._scene.frames.views[name].rect)]
+        return list(dict.fromkeys([*self._scene.selected_nodes(), *inside])), frames
 
     def cut(self) -> None:
         """Put the selected nodes on the clipboard and remove them."""
@@ -62,10 +70,10 @@ class SelectionEdits(QObject):
 
     def duplicate(self) -> None:
         """Add copies of the selected nodes and of the connections between them, and select the copies."""
-        nodes = self._scene.selected_nodes()
+        nodes, frames = self._chosen()
         if nodes:
             scope = regions.common_scope(self.patch, regions.outermost(self.patch, nodes))
-            self._paste(node_edits.copied(self.patch, nodes), None, "Duplicate", scope)
+            self._paste(node_edits.copied(self.patch, nodes, frames), None, "Duplicate", scope)
 
     def nudge(self, dx: int, dy: int, gesture: object) -> None:
         """Move the selected nodes, and those in selected regions, by steps of the canvas grid.

@@ -38,7 +38,8 @@ CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
         *("look", None, "insert_block", "disconnect", None),
         *("add_dot", "straighten", None, "check_values", "remove_check"),
     ),
-    "canvas": ("add_block", "new_block", "paste", None, "select_all", "fit", "lay_out"),
+    "frame": ("edit_frame", "frame_colour", "select_in_frame", None, "cut", "copy", "duplicate", "delete"),
+    "canvas": ("add_block", "add_frame", "new_block", "paste", None, "select_all", "fit", "lay_out"),
 }
 
 TOOLBAR = ("new", "open", "save", None, "undo", "redo", None, "add_block", "fit", None, "reset", "play", "step")
@@ -90,10 +91,10 @@ def _edit_menu(window: CommandWindow, needs: Needs) -> Menu:
             says=needs.redo_text,
         ),
         None,
-        Command("cut", "Cu&t", edits.cut, keys=("Ctrl+X",), needs=node, canvas_only=True),
-        Command("copy", "&Copy", edits.copy, "copy", ("Ctrl+C",), needs=node, canvas_only=True),
+        Command("cut", "Cu&t", edits.cut, keys=("Ctrl+X",), needs=needs.copyable, canvas_only=True),
+        Command("copy", "&Copy", edits.copy, "copy", ("Ctrl+C",), needs=needs.copyable, canvas_only=True),
         Command("paste", "&Paste", edits.paste, "paste", ("Ctrl+V",), needs=patch, canvas_only=True),
-        Command("duplicate", "&Duplicate", edits.duplicate, "duplicate", ("Ctrl+D",), needs=node),
+        Command("duplicate", "&Duplicate", edits.duplicate, "duplicate", ("Ctrl+D",), needs=needs.copyable),
         Command("delete", "De&lete", edits.delete, "delete", ("Del", "Backspace"), needs=selection, canvas_only=True),
         None,
         Command("select_all", "Select &all", canvas.select_all, keys=("Ctrl+A",), needs=patch, canvas_only=True),

@@ -23,7 +23,10 @@ class Needs:
         self.redoable = Need(lambda: self._redo_name() is not None, (session.changed,))
         self.node = self._selection(lambda: bool(canvas.selected()))
         self.connection = self._selection(lambda: bool(canvas.scene.selected_connections()))
-        self.selection = self._selection(lambda: self.node.is_met() or self.connection.is_met())
+        #: A frame; below, a block or a frame, and anything.
+        self.frame = self._selection(lambda: bool(canvas.scene.frames.selected()))
+        self.copyable = self._selection(lambda: self.node.is_met() or self.frame.is_met())
+        self.selection = self._selection(lambda: self.copyable.is_met() or self.connection.is_met())
         #: A connection that carries numbers; below, one whose numbers are checked.
         self.checkable = self._selection(lambda: canvas.checkable is not None)
         self.check = self._selection(self._is_checked)

@@ -5,6 +5,7 @@ from functools import partial
 from app.commands.actions import Command, Menu
 from app.commands.needs import Needs
 from app.docks.dock import Editor
+from engine.patch.organise.annotations import COLOURS
 
 _ALIGNMENTS = {
     "left": "&Left edges",
@@ -42,6 +43,28 @@ def organise_menu(window: Editor, needs: Needs) -> Menu:
             ],
             needs=node,
         ),
+        None,
+        Command(
+            "add_frame",
+            "Add &frame …",
+            window.canvas.add_frame,
+            keys=("Ctrl+Shift+F",),
+            help="Put a titled box around the selected blocks; it moves with them",
+            needs=needs.patch,
+        ),
+        Command(
+            "edit_frame", "&Edit frame …", window.canvas.edit_frame, help="Title, comment, colour", needs=needs.frame
+        ),
+        Menu(
+            "frame_colour",
+            "Frame &colour",
+            [
+                Command(f"frame_{name}", name.capitalize(), partial(organise.colour_frames, name), needs=needs.frame)
+                for name in COLOURS
+            ],
+            needs=needs.frame,
+        ),
+        Command("select_in_frame", "Select &in frame", organise.select_in_frames, needs=needs.frame),
         None,
         Command(
             "add_dot",

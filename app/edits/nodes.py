@@ -27,9 +27,13 @@ def snapped(x: float, y: float) -> Position:
     return round(x / STEP) * STEP, round(y / STEP) * STEP
 
 
-def delete(patch: Patch, node_ids: Collection[str], connections: Collection[Connection]) -> None:
-    """Remove nodes and connections. A node's chain is healed: what fed the node feeds what it fed."""
-    with patch.edit(_delete_name(node_ids, connections)):
+def delete(
+    patch: Patch, node_ids: Collection[str], connections: Collection[Connection], frames: Collection[str] = ()
+) -> None:
+    """Remove nodes, connections and frames. A node's chain is healed: what fed the node feeds what it fed."""
+    with patch.edit(_delete_name(node_ids, connections, frames)):
+        for frame in frames:
+            patch.remove_annotation(f"frame {frame}")
         for connection in connections:
             patch.disconnect(connection)
         for node in node_ids:
@@ -184,15 +188,16 @@ def parameter_of(patch: Patch, node_ids: Collection[str], name: str) -> str:
     return f"{name} of {patch.title(first) if len(node_ids) == 1 else plural(len(node_ids), 'block')}"
 
 
-def _delete_name(node_ids: Collection[str], connections: Collection[Connection]) -> str:
+def _delete_name(node_ids: Collection[str], connections: Collection[Connection], frames: Collection[str]) -> str:
     parts = [plural(len(node_ids), "node")] if node_ids else []
     parts += [plural(len(connections), "connection")] if connections else []
+    parts += [plural(len(frames), "frame")] if frames else []
     return f"Delete {' and '.join(parts)}"
 
 
-def copied(patch: Patch, node_ids: Collection[str]) -> str:
-    """Return some nodes and the connections between them as the text of a patch file."""
-    return dump_patch(patch.excerpt(node_ids))
+def copied(patch: Patch, node_ids: Collection[str], frames: Collection[str] = ()) -> str:
+    """Return some nodes, the connections between them and frames as the text of a patch file."""
+    return dump_patch(patch.excerpt(node_ids, frames))
 
 
 def paste(

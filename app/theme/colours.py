@@ -205,3 +205,15 @@ def region_colours(kind: str, theme: Colours) -> RegionColours:
     lightness, softened, strip_opacity = (0.62, 0.35, 0.16) if theme.is_dark else (0.40, 0.30, 0.14)
     fill = _hex(colorsys.hls_to_rgb(hue, lightness, 0.50))
     return RegionColours(mix(fill, theme.canvas, softened), fill, 0.09, strip_opacity)
+
+
+#: The hues of frames by their colours' names, in degrees; grey has none.
+_FRAME_HUES = {"blue": 215, "teal": 180, "green": 130, "yellow": 50, "orange": 28, "pink": 330, "purple": 270}
+
+
+@cache
+def frame_colour(name: str, theme: Colours) -> str:
+    """Return the colour of a frame in a theme; the frame is painted with it translucently."""
+    lightness = 0.62 if theme.is_dark else 0.42
+    hue = _FRAME_HUES.get(name)
+    return _hex(colorsys.hls_to_rgb((hue or 0) / 360, lightness, 0.0 if hue is None else 0.55))

@@ -76,7 +76,7 @@ class Patch(EditablePatch):
         except TypeError:
             raise PatchError(f"frames must be a list of ids, got {shown(frames)}") from None
         for key, note in self.annotations.items():
-            is_whole = isinstance(note, Frame) and note.id in frames
+            is_whole = isinstance(note, Frame) and (note.id in frames or note.group in chosen)
             is_whole = is_whole or (isinstance(note, Pin) and note.node in chosen)
             if is_whole or (isinstance(note, Dots) and any(c.target == PortRef(note.node, note.port) for c in inside)):
                 made.append(changes.AnnotationChanged(key, note, None))
@@ -138,12 +138,15 @@ class Patch(EditablePatch):
         ids, made = _copies(other, offset, outer, self.nodes, with_sentinels=self.takes_sentinels)
         if not self.takes_modes:
             made = [_active(change) for change in made]
-        frames = {note.id for note in self.annotations_of(Frame)}
+        frames, level = {note.id for note in self.annotations_of(Frame)}, self.group_at(outer)
         for frame in other.annotations_of(Frame):
-            copy = replace(moved(frame, offset), id=free_id(re.sub(r"_\d+$", "", frame.id), frames))
+            new_id, group = free_id(re.sub(r"_\d+$", "", frame.id), frames), ids.get(frame.group, level)
+            copy = replace(moved(frame, offset), id=new_id, group=group)
             frames.add(copy.id)
             made.append(changes.AnnotationChanged(copy.key, copy, None))
         for dots in other.annotations_of(Dots):
+            if dots.node not in ids:
+                continue
             moved_dots = replace(moved(dots, offset), node=ids[dots.node])
             made.append(changes.AnnotationChanged(moved_dots.key, moved_dots, None))
         for pin in other.annotations_of(Pin) if self.takes_sentinels else ():

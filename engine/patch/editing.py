@@ -52,7 +52,8 @@ class EditablePatch(GroupedContents):
                     self._apply(changes.SentinelChanged(port, None, self.sentinels[port]), edit)
                 for key, note in [*self.annotations.items()]:
                     is_loose = isinstance(note, Dots) and changes.PortRef(note.node, note.port) not in self._by_target
-                    if is_loose or (isinstance(note, Pin) and note.node not in self.nodes):
+                    is_loose = is_loose or (isinstance(note, Pin) and note.node not in self.nodes)
+                    if is_loose or ((group := getattr(note, "group", "")) and group not in self.nodes):
                         self._apply(changes.AnnotationChanged(key, None, note), edit)
         except BaseException:
             while len(edit.changes) > start:

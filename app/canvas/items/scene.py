@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsScene
 
+from app.canvas.frames.frame_boxes import FrameBoxes
 from app.canvas.items.layer import EXTENT
 from app.canvas.items.region_boxes import RegionBoxes
 from app.canvas.items.router import Router
@@ -44,6 +45,7 @@ class GraphScene(QGraphicsScene):
         self.regions.moved = self._note_box
         #: The former and present outlines of nodes and boxes that moved.
         self._disturbed: list[tuple[QRectF, QRectF]] = []
+        self.frames = FrameBoxes(self, self._note_selection)
         self._is_held = self._has_changed = False
         self._hovered: PortView | ConnectionView | None = None
         self.selection_settled.connect(self.regions.show_selection)
@@ -130,6 +132,7 @@ class GraphScene(QGraphicsScene):
     def empty(self) -> None:
         """Remove all nodes, connections and boxes."""
         self.regions.clear()
+        self.frames.clear()
         self._router.clear()
         self._disturbed.clear()
         self._hovered = None
@@ -166,6 +169,7 @@ class GraphScene(QGraphicsScene):
             node.setSelected(node_id in chosen)
         for connection in self.connections.values():
             connection.setSelected(False)
+        self.frames.select(())
         self.release_selection()
 
     def select_connection(self, connection: Connection) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from app.edits.arranging.layered import GAP_X, GAP_Y, Edge, Place, Size, layered
+from app.edits.frames import FRAME_MARGIN, FRAME_TOP, top_of
 from app.edits.nodes import snapped
 from app.edits.rects import Rect
 from engine.figures import plural
@@ -16,9 +17,6 @@ from engine.patch.document import Patch
 from engine.patch.inner_patch import InnerPatch
 from engine.patch.organise.annotations import Dots, Frame
 from engine.patch.regions import branch_of, region_of, scope_text
-
-#: The space of a frame around its blocks: at the sides and below, and above for its title.
-FRAME_MARGIN, FRAME_TOP = 24.0, 48.0
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,9 @@ class _Layout:
         held = [c for c in patch.connections if c.source.node in chosen and c.target.node in chosen]
         # A delayed input is read in the next frame, so its connection leads backwards.
         self._connections = [c for c in held if not getattr(patch.find_end(c.target), "delayed", False)]
-        self._frames = sorted(patch.annotations_of(Frame), key=lambda frame: frame.size[0] * frame.size[1])
+        level = patch.group_of(next(iter(chosen)))
+        frames = (frame for frame in patch.annotations_of(Frame) if frame.group == level)
+        self._frames = sorted(frames, key=lambda frame: frame.size[0] * frame.size[1])
 
     def made(self) -> _Unit:
         """Return the layout of all nodes."""
@@ -193,7 +193,8 @@ class _Layout:
 
 
 def _framed(frame: Frame, inner: _Unit) -> _Unit:
-    size = inner.size[0] + 2 * FRAME_MARGIN, inner.size[1] + FRAME_TOP + FRAME_MARGIN
-    nodes = {node: (x + FRAME_MARGIN, y + FRAME_TOP) for node, (x, y) in inner.nodes.items()}
-    frames = {name: rect.moved(FRAME_MARGIN, FRAME_TOP) for name, rect in inner.frames.items()}
+    top = top_of(frame)
+    size = inner.size[0] + 2 * FRAME_MARGIN, inner.size[1] + top + FRAME_MARGIN
+    nodes = {node: (x + FRAME_MARGIN, y + top) for node, (x, y) in inner.nodes.items()}
+    frames = {name: rect.moved(FRAME_MARGIN, top) for name, rect in inner.frames.items()}
     return _Unit(size, nodes, {**frames, frame.id: Rect(0, 0, *size)})

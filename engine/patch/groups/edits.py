@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+from msgspec.structs import replace
+
 from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.figures import plural
@@ -16,6 +18,8 @@ from engine.patch.changes import Connection, Node, PortRef, Position
 from engine.patch.editing import EditablePatch
 from engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
 from engine.patch.groups.types import NEW, PORTS, check_name, free_name, names_of
+from engine.patch.organise.annotations import Frame
+from engine.patch.organise.annotations import moved as moved_note
 from engine.patch.regions import region_of
 
 #: The distance of the ends inside from the blocks of a new group, and about the width of a block.
@@ -65,6 +69,9 @@ def ungroup(patch: EditablePatch, node: Node) -> list[str]:
         for moved in [n for member in members for n in _with_regions(patch, member.id)] if dx or dy else ():
             x, y = position = patch.nodes[moved].position
             patch._do("Ungroup", changes.NodeMoved(moved, rules.checked_position((x + dx, y + dy)), position))
+        for frame in [frame for frame in patch.annotations_of(Frame) if frame.group == node.id]:
+            at = replace(moved_note(frame, (dx, dy)), group=patch.group_of(node.id))
+            patch._do("Ungroup", changes.AnnotationChanged(frame.key, at, frame))
         gone = [end.id for end in inside if patch.is_end(end.id)] + [node.id]
         for connection in dict.fromkeys(c for left in gone for c in patch.connections_of(left)):
             patch._do("Ungroup", changes.Disconnected(connection))

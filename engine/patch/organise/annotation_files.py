@@ -36,7 +36,7 @@ LISTS: dict[str, type[Annotation]] = {
     "pins": Pin,
 }
 #: Fields that a file leaves out when they are empty.
-_OPTIONAL = ("title", "comment", "file", "values", "relative", "budget_ms")
+_OPTIONAL = ("title", "comment", "group", "file", "values", "relative", "budget_ms")
 
 
 def dump_annotations(

@@ -31,7 +31,7 @@ _ZOOMS = (0.01, 100.0)
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=True):
-    """A titled box behind blocks. The blocks inside it move with it."""
+    """A titled box behind blocks, in the group `group` or outside all. The blocks inside it move with it."""
 
     kind: ClassVar[str] = "frame"
 
@@ -41,6 +41,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=Tru
     colour: str = COLOURS[0]
     position: Pair = (0.0, 0.0)
     size: Pair = (320.0, 200.0)
+    group: str = ""
     extra: dict[str, Any] = {}
 
     @property
@@ -73,7 +74,7 @@ class Dots(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=True
 
 
 class Bookmark(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=True):
-    """A part of the canvas to return to: its middle, and the zoom, which is 1 at 100 %."""
+    """A part of the canvas to return to: the open group, its middle, and the zoom, which is 1 at 100 %."""
 
     kind: ClassVar[str] = "bookmark"
 
@@ -81,6 +82,7 @@ class Bookmark(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=
     title: str = ""
     centre: Pair = (0.0, 0.0)
     zoom: float = 1.0
+    group: str = ""
     extra: dict[str, Any] = {}
 
     @property
@@ -140,6 +142,7 @@ def checked_annotation(annotation: Annotation) -> Annotation:
             _name("id of a frame", annotation.id)
             _text("title of a frame", annotation.title, LONGEST_TITLE)
             _text("comment of a frame", annotation.comment, LONGEST_COMMENT)
+            _text("group of a frame", annotation.group, LONGEST_TITLE)
             position = _pair("position of a frame", annotation.position)
             return msgspec.structs.replace(annotation, position=position, size=size)
         case Dots():
@@ -158,6 +161,7 @@ def checked_annotation(annotation: Annotation) -> Annotation:
                     f"zoom of a bookmark must be from {_ZOOMS[0]} to {_ZOOMS[1]}, got {shown(annotation.zoom)}"
                 )
             _text("title of a bookmark", annotation.title, LONGEST_TITLE)
+            _text("group of a bookmark", annotation.group, LONGEST_TITLE)
             centre = _pair("centre of a bookmark", annotation.centre)
             return msgspec.structs.replace(annotation, centre=centre, zoom=zoom)
         case Preset():

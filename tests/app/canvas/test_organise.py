@@ -6,12 +6,13 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 
 from app.canvas.canvas import Canvas
+from app.canvas.frames.frame_form import FrameForm
 from app.canvas.search_popup import SearchPopup
 from app.edits.rects import Rect
 from engine.patch.changes import Mode, PortRef
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch
-from engine.patch.organise.annotations import Dots
+from engine.patch.organise.annotations import Dots, Frame
 from tests.app.canvas.canvas_support import Hand, place
 
 NONE = Qt.KeyboardModifier.NoModifier
@@ -148,3 +149,74 @@ def test_a_selection_is_laid_out(hand: Hand, chain: Patch) -> None:
     hand.canvas.organise.lay_out()
     assert len(chain.history.names) == names + 1
     assert place(hand, "a").right() < place(hand, "b").left() < place(hand, "b").right() < place(hand, "c").left()
+
+
+def framed(hand: Hand) -> Frame:
+    """Return the only frame of the patch."""
+    (frame,) = hand.canvas.patch.annotations_of(Frame)
+    return frame
+
+
+def test_a_frame_holds_moves_and_is_resized_with_its_blocks(hand: Hand, chain: Patch) -> None:
+    """A frame around a selection takes its blocks and dots along; each drag is one undo step."""
+    before = dump_patch(chain)
+    hand.canvas.organise.set_dots(chain.connections[0], [(0, -40)], "Add dot")
+    hand.canvas.select(["a", "b"])
+    hand.canvas.organise.add_frame(QPointF())
+    frame, steps = framed(hand), len(chain.history.names)
+    assert frame.holds(chain.nodes["a"].position, (10, 10))
+    at = QPointF(frame.position[0] + 60, frame.position[1] + 12)
+    places = {node: chain.nodes[node].position for node in "abc"}
+    hand.drag(at, at + QPointF(40, 80))
+    assert len(chain.history.names) == steps + 1
+    assert framed(hand).position == (frame.position[0] + 40, frame.position[1] + 80)
+    assert chain.nodes["a"].position == (places["a"][0] + 40, places["a"][1] + 80)
+    assert chain.nodes["c"].position == places["c"]
+    assert chain.dots(chain.connections[0].target) == ((40, 40),)
+    corner = QPointF(framed(hand).position[0] + frame.size[0], framed(hand).position[1] + frame.size[1])
+    hand.drag(corner, corner + QPointF(32, 16))
+    wider, higher = (now - before for now, before in zip(framed(hand).size, frame.size, strict=True))
+    assert abs(wider - 32) <= 8 and abs(higher - 16) <= 8
+    for _ in range(4):
+        chain.undo()
+    assert dump_patch(chain) == before
+    assert not hand.scene.frames.views
+
+
+def test_a_frame_is_renamed_coloured_copied_and_deleted(hand: Hand, chain: Patch) -> None:
+    """A copy has the blocks in it too; Delete removes the frame and leaves its blocks."""
+    hand.canvas.select(["loose"])
+    hand.canvas.add_frame()
+    form = hand.canvas.findChild(FrameForm)
+    assert form is not None
+    form.title.setText("Tone")
+    form.comment.setPlainText("What it does")
+    form.colours.button(2).click()
+    form.accept()
+    assert (framed(hand).title, framed(hand).comment, framed(hand).colour) == ("Tone", "What it does", "teal")
+    hand.click(QPointF(framed(hand).position[0] + 60, framed(hand).position[1] + 12))
+    assert hand.scene.frames.selected() == [framed(hand).id]
+    hand.canvas.edits.duplicate()
+    assert [frame.title for frame in chain.annotations_of(Frame)] == ["Tone", "Tone"]
+    assert len(chain.nodes) == 5
+    chain.undo()
+    hand.scene.frames.select([framed(hand).id])
+    hand.canvas.edits.delete()
+    assert not chain.annotations_of(Frame)
+    assert len(chain.nodes) == 4
+
+
+def test_a_frame_in_a_group_is_shown_there_and_comes_out_with_ungroup(hand: Hand, chain: Patch) -> None:
+    """Each group has its own frames."""
+    group = chain.group(["a", "b"])
+    hand.canvas.set_patch(chain, group.id)
+    hand.canvas.select(["a"])
+    hand.canvas.add_frame()
+    assert framed(hand).group == group.id
+    hand.canvas.set_patch(chain)
+    assert not hand.scene.frames.views
+    chain.ungroup(group)
+    assert list(hand.scene.frames.views) == [framed(hand).id]
+    chain.undo()
+    chain.remove(group)
+    assert not chain.annotations_of(Frame)
