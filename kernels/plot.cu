@@ -1,28 +1,29 @@
-// Plots a row of numbers: one thread block finds the range, then each thread draws a pixel.
+// Plots a row of numbers between axes: one thread block finds the range and the ticks, then each thread draws a pixel.
+#include "plot_font.cuh"
 
 // An example of the longest text is "-1.23e-10".
-constexpr int LETTERS = 9;
+constexpr int LETTERS = 9, TICKS = 8;
 
-// The texts and bounds of the plot: the range of values (their logarithms in a logarithmic plot), and the largest, the
-// smallest and the last value as text.
+// The bounds, ticks and texts of the plot. In a logarithmic plot, `low`, `high` and the ticks are logarithms. Labels:
+// the last value, those of the vertical axis from below, those of the horizontal one from the left.
 struct Scale {
-    float low, high;
-    unsigned char labels[3][LETTERS];
+    float low, high, first, step, step_x;
+    int ticks, ticks_x, label_width;
+    unsigned char labels[1 + 2 * TICKS][LETTERS];
 };
+static_assert(sizeof(Scale) == 188, "blocks/image/plot.py has this size too");
 
 #define INFINITE __int_as_float(0x7F800000)
-constexpr int THREADS = 256, GLYPH_WIDTH = 3, GLYPH_HEIGHT = 5;
-// Digits, ".", "-" and "e", 3 x 5 pixels each: bit 14 is the upper left one.
-constexpr unsigned short GLYPHS[] = {
-    0x7B6F, 0x2C97, 0x73E7, 0x72CF, 0x5BC9, 0x79CF, 0x79EF, 0x7249, 0x7BEF, 0x7BCF, 0x0002, 0x01C0, 0x0FE7};
+constexpr int THREADS = 256;
 constexpr unsigned char POINT = 10, MINUS = 11, EXPONENT = 12, END = 255;
 
 __device__ inline bool is_shown(float value, bool is_log) { return isfinite(value) && !(is_log && value <= 0.0f); }
 
 __device__ inline float placed(float value, bool is_log) { return is_log ? log10f(value) : value; }
 
-// Writes a number with three digits, as 12.3, 0.0123 or 1.23e-5.
-__device__ void write_number(float value, unsigned char* text) {
+// Writes a number with three digits, as 12.3, 0.0123 or 1.23e-5. One of 10 to the power of `longest` or less has no
+// exponent.
+__device__ void write_number(float value, unsigned char* text, int longest) {
     int at = 0;
     if (value < 0.0f) text[at++] = MINUS;
     const double size = fabsf(value);  // a float can't hold the power of 10 for the digits of 1e-38
@@ -32,15 +33,15 @@ __device__ void write_number(float value, unsigned char* text) {
         digits /= 10;
         ++exponent;
     }
-    const bool is_short = exponent >= -2 && exponent <= 2;
+    const bool is_short = exponent >= -2 && exponent <= longest;
     int before = is_short ? max(exponent, 0) + 1 : 1;  // digits before the point
     int zeros = is_short ? max(-exponent, 0) : 0;      // zeros in front of the three digits
     const int figure[3] = {digits / 100, digits / 10 % 10, digits % 10};
     int last = 2;
     while (last > 0 && figure[last] == 0 && last + zeros >= before) --last;
-    for (int i = 0; i <= last + zeros; ++i) {
+    for (int i = 0; i <= max(last + zeros, before - 1); ++i) {
         if (i == before) text[at++] = POINT;
-        text[at++] = i < zeros ? 0 : figure[i - zeros];
+        text[at++] = i < zeros || i > 2 + zeros ? 0 : figure[i - zeros];
     }
     if (!is_short) {
         text[at++] = EXPONENT;
@@ -50,6 +51,43 @@ __device__ void write_number(float value, unsigned char* text) {
         text[at++] = power % 10;
     }
     if (at < LETTERS) text[at] = END;
+}
+
+// The width of a text in the font's pixels.
+__device__ int text_width(const unsigned char* text) {
+    int width = 0;
+    for (int i = 0; i < LETTERS && text[i] != END; ++i) width += ADVANCES[text[i]];
+    return width;
+}
+
+// A step of 1, 2 or 5 times a power of 10, so that about `count` of them make `range`.
+__device__ double nice_step(double range, int count) {
+    const double raw = range / count, size = exp10(floor(log10(raw))), part = raw / size;
+    return (part < 1.5 ? 1.0 : part < 3.0 ? 2.0 : part < 7.0 ? 5.0 : 10.0) * size;
+}
+
+// Finds the ticks of both axes, and writes their labels.
+__device__ void find_ticks(Scale* scale, bool is_log, int count) {
+    const double low = scale->low, high = scale->high;
+    double step = nice_step(high - low, 4);
+    if (is_log && high - low >= 1.5) step = max(ceil((high - low) / 7.0), 1.0);  // whole powers of 10
+    const double first = ceil(low / step) * step;
+    scale->first = static_cast<float>(first);
+    scale->step = static_cast<float>(step);
+    scale->ticks = min(static_cast<int>(floor((high - first) / step * (1.0 + 1e-9))) + 1, TICKS);
+    scale->label_width = 0;
+    for (int i = 0; i < scale->ticks; ++i) {
+        double value = first + i * step;
+        if (fabs(value) < 1e-6 * step) value = 0.0;
+        unsigned char* label = scale->labels[1 + i];
+        write_number(static_cast<float>(is_log ? exp10(value) : value), label, 5);
+        scale->label_width = max(scale->label_width, text_width(label));
+    }
+    const double step_x = count > 1 ? max(nice_step(count - 1, 4), 1.0) : 1.0;
+    scale->step_x = static_cast<float>(step_x);
+    scale->ticks_x = min(static_cast<int>((count - 1) / step_x) + 1, TICKS);
+    for (int i = 0; i < scale->ticks_x; ++i)
+        write_number(static_cast<float>(i * step_x), scale->labels[1 + TICKS + i], 5);
 }
 
 extern "C" __global__ void find_scale(const float* __restrict__ x, Scale* __restrict__ scale, bool is_log, int count) {
@@ -72,32 +110,50 @@ extern "C" __global__ void find_scale(const float* __restrict__ x, Scale* __rest
     if (threadIdx.x != 0) return;
     low = lows[0];
     high = highs[0];
-    for (int i = 0; i < 3; ++i) scale->labels[i][0] = END;
+    for (int i = 0; i < 1 + 2 * TICKS; ++i) scale->labels[i][0] = END;
     if (low <= high) {
-        write_number(high, scale->labels[0]);
-        write_number(low, scale->labels[1]);
-        if (is_shown(x[count - 1], is_log)) write_number(x[count - 1], scale->labels[2]);
+        if (is_shown(x[count - 1], is_log)) write_number(x[count - 1], scale->labels[0], 2);
         low = placed(low, is_log);
         high = placed(high, is_log);
     } else {
         low = 0.0f;
         high = 1.0f;
     }
-    const float room = fmaxf(0.06f * (high - low), 1e-6f * fmaxf(fabsf(low), 1e-30f));
+    const float room = fmaxf(0.06f * (high - low), fmaxf(1e-6f * fabsf(low), 1e-30f));
     scale->low = low - room;
     scale->high = high + room;
+    find_ticks(scale, is_log, count);
 }
 
-// The share of a pixel that a text covers. The text starts at (left, top), or ends there with `from_right`; `zoom` is
-// the number of pixels per dot.
-__device__ bool is_written(const unsigned char* text, int x, int y, int left, int top, int zoom) {
-    const int column = x - left, row = y - top;
-    if (column < 0 || row < 0 || row >= GLYPH_HEIGHT * zoom) return false;
-    const int place = column / ((GLYPH_WIDTH + 1) * zoom), dot = column / zoom % (GLYPH_WIDTH + 1);
-    if (place >= LETTERS || dot == GLYPH_WIDTH) return false;
-    for (int i = 0; i <= place; ++i)
-        if (text[i] == END) return false;
-    return GLYPHS[text[place]] >> (14 - (row / zoom * GLYPH_WIDTH + dot)) & 1;
+// A level of the font, from 0 to 15; 0 outside the character.
+__device__ inline float level(const unsigned long long* glyph, int column, int row) {
+    if (column < 0 || column >= GLYPH_COLUMNS || row < 0 || row >= GLYPH_ROWS) return 0.0f;
+    return static_cast<float>(glyph[row] >> 4 * (GLYPH_COLUMNS - 1 - column) & 15);
+}
+
+// The share of a pixel that a text covers; (x, y) is from its upper left corner. The text is drawn at half, full or
+// double size: `half` is 2, 1 or 0.5 pixels of the font per pixel.
+__device__ float coverage(const unsigned char* text, int x, int y, float half) {
+    if (x < 0 || y < 0 || y * half >= GLYPH_ROWS) return 0.0f;
+    float left = 0.0f;
+    int i = 0;
+    for (; i < LETTERS && text[i] != END; ++i) {
+        const float advance = ADVANCES[text[i]];
+        if (x * half < left + advance) break;
+        left += advance;
+    }
+    if (i == LETTERS || text[i] == END) return 0.0f;
+    const unsigned long long* glyph = GLYPHS[text[i]];
+    const int column = static_cast<int>(x * half - left), row = static_cast<int>(y * half);
+    if (half < 1.5f) return level(glyph, column, row) / 15.0f;
+    return (level(glyph, column, row) + level(glyph, column + 1, row) + level(glyph, column, row + 1) +
+            level(glyph, column + 1, row + 1)) / 60.0f;
+}
+
+__device__ inline void blend(float3& color, float3 ink, float share) {
+    color.x += (ink.x - color.x) * share;
+    color.y += (ink.y - color.y) * share;
+    color.z += (ink.z - color.z) * share;
 }
 
 extern "C" __global__ void draw_plot(
@@ -111,10 +167,18 @@ extern "C" __global__ void draw_plot(
     int height) {
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
     if (column >= width || row >= height) return;
-    const float low = scale->low, high = scale->high, per_value = (height - 1) / (high - low);
+    // The area of the curve. A small plot has no room for axes.
+    const float half = height < 400 ? 2.0f : height < 1000 ? 1.0f : 0.5f;
+    const bool has_axes = width >= 160 && height >= 100;
+    const int gap = has_axes ? static_cast<int>(8.0f / half) : 0, letters = static_cast<int>(ceilf(GLYPH_ROWS / half));
+    const int left = has_axes ? 2 * gap + static_cast<int>(ceilf(scale->label_width / half)) : 0;
+    const int right = width - 1 - gap, top = has_axes ? 2 * gap + letters : 0;
+    const int bottom = height - 1 - (has_axes ? 2 * gap + letters : 0);
+    const float low = scale->low, high = scale->high, per_value = (bottom - top) / (high - low);
+    const float per_column = static_cast<float>(max(count - 1, 1)) / max(right - left, 1);
+    const bool is_inside = column >= left && column <= right && row >= top && row <= bottom;
     // The line's extent in this column: from the lowest to the highest value between its neighbours.
-    const float per_column = static_cast<float>(max(count - 1, 1)) / max(width - 1, 1);
-    const float begin = (column - 0.5f) * per_column, end = (column + 0.5f) * per_column;
+    const float begin = (column - left - 0.5f) * per_column, end = (column - left + 0.5f) * per_column;
     float least = INFINITE, most = -INFINITE;
     auto cover = [&](float place) {
         const int i = min(max(static_cast<int>(floorf(place)), 0), count - 1), next = min(i + 1, count - 1);
@@ -124,34 +188,42 @@ extern "C" __global__ void draw_plot(
         least = fminf(least, value);
         most = fmaxf(most, value);
     };
-    cover(begin);
-    for (int i = max(static_cast<int>(ceilf(begin)), 0); i <= min(static_cast<int>(floorf(end)), count - 1); ++i)
-        cover(static_cast<float>(i));
-    cover(end);
-    const float upper = (high - most) * per_value, lower = (high - least) * per_value;
+    if (is_inside) {
+        cover(begin);
+        for (int i = max(static_cast<int>(ceilf(begin)), 0); i <= min(static_cast<int>(floorf(end)), count - 1); ++i)
+            cover(static_cast<float>(i));
+        cover(end);
+    }
+    const float upper = top + (high - most) * per_value, lower = top + (high - least) * per_value;
     const float distance = fmaxf(fmaxf(upper - row, row - lower), 0.0f);
     const float line = least <= most ? fminf(fmaxf(1.6f - distance, 0.0f), 1.0f) : 0.0f;
-    // Lines at quarters of the height, or at powers of 10.
-    bool is_grid = false;
-    if (is_log) {
-        const float value = high - row / per_value, above = high - (row - 1) / per_value;
-        is_grid = floorf(value) != floorf(above);
-    } else {
-        is_grid = row * 4 / height != (row + 1) * 4 / height && row + 1 < height;
+    bool is_grid = false, is_axis = has_axes && ((column == left && row >= top && row <= bottom) ||
+                                                 (row == bottom && column >= left && column <= right));
+    float text = 0.0f;
+    for (int i = 0; i < scale->ticks; ++i) {
+        const int at = top + static_cast<int>(rintf((high - (scale->first + i * scale->step)) * per_value));
+        is_grid = is_grid || (is_inside && row == at);
+        const unsigned char* label = scale->labels[1 + i];
+        const int start = left - gap - static_cast<int>(ceilf(text_width(label) / half));
+        if (has_axes && column < left) text = fmaxf(text, coverage(label, column - start, row - at + letters / 2, half));
     }
-    const int zoom = max(height / 120, 1), margin = 2 * zoom, letters = GLYPH_HEIGHT * zoom;
-    int length = 0;
-    while (length < LETTERS && scale->labels[2][length] != END) ++length;
-    const int right = width - margin - length * (GLYPH_WIDTH + 1) * zoom;
-    const bool is_text = is_written(scale->labels[0], column, row, margin, margin, zoom) ||
-                         is_written(scale->labels[1], column, row, margin, height - margin - letters, zoom) ||
-                         is_written(scale->labels[2], column, row, right, margin, zoom);
+    for (int i = 0; i < scale->ticks_x && has_axes; ++i) {
+        const int at = left + static_cast<int>(rintf(i * scale->step_x / per_column));
+        is_grid = is_grid || (is_inside && column == at);
+        const unsigned char* label = scale->labels[1 + TICKS + i];
+        const int wide = static_cast<int>(ceilf(text_width(label) / half));
+        const int start = min(at - wide / 2, width - gap / 2 - wide);
+        if (row > bottom) text = fmaxf(text, coverage(label, column - start, row - bottom - gap, half));
+    }
+    const unsigned char* last = scale->labels[0];
+    const int start = right - static_cast<int>(ceilf(text_width(last) / half));
+    const float value = has_axes && row < top ? coverage(last, column - start, row - gap, half) : 0.0f;
     float3 color = is_light ? float3{0.90f, 0.90f, 0.91f} : float3{0.010f, 0.011f, 0.014f};
     if (is_grid) color = is_light ? float3{0.74f, 0.74f, 0.76f} : float3{0.032f, 0.034f, 0.040f};
+    if (is_axis) color = is_light ? float3{0.40f, 0.40f, 0.42f} : float3{0.12f, 0.125f, 0.14f};
     const float3 ink = is_light ? float3{0.02f, 0.20f, 0.55f} : float3{0.16f, 0.55f, 0.95f};
-    color.x += (ink.x - color.x) * line;
-    color.y += (ink.y - color.y) * line;
-    color.z += (ink.z - color.z) * line;
-    if (is_text) color = is_light ? float3{0.08f, 0.08f, 0.09f} : float3{0.62f, 0.63f, 0.66f};
+    blend(color, ink, line);
+    blend(color, is_light ? float3{0.08f, 0.08f, 0.09f} : float3{0.45f, 0.46f, 0.49f}, text);
+    blend(color, ink, value);
     image[row * width + column] = {color.x, color.y, color.z, 1.0f};
 }

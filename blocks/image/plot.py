@@ -1,7 +1,7 @@
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, u8
 
 #: The bytes of the kernel's struct `Scale`.
-SCALE_BYTES = 36
+SCALE_BYTES = 188
 #: Choices of the axis and of the background.
 AXES, PAPERS = ("linear", "logarithmic"), ("dark", "light")
 
@@ -9,9 +9,10 @@ AXES, PAPERS = ("linear", "logarithmic"), ("dark", "light")
 class Plot(Block, id="image.plot", tags=("graph", "chart", "curve", "line", "loss", "history", "scope")):
     """Draws numbers as a curve.
 
-    The first number is at the left, the last at the right. The vertical range fits the numbers. The picture shows the
-    largest number at the upper left, the smallest at the lower left and the last at the upper right. NaN and infinite
-    numbers leave gaps. In a logarithmic plot, grid lines are powers of 10, and numbers of 0 and below leave gaps too.
+    The first number is at the left, the last at the right. The horizontal axis counts them from 0, and the vertical one
+    fits them; the last number is at the upper right. NaN and infinite numbers leave gaps. In a logarithmic plot, grid
+    lines are powers of 10, and numbers of 0 and below leave gaps too. A plot of less than 160 by 100 pixels has no
+    axes.
     """
 
     x: In[f32] = port(rank=1, doc="The numbers, shape [n].")
