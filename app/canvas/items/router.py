@@ -50,7 +50,7 @@ class Router(QObject):
         """Forget a connection, which is gone."""
         self._loose.pop(line, None)
         for lane in self._used.pop(line, ()):
-            del self._lanes[lane][line]
+            self._lanes[lane].pop(line, None)  # two of its pieces may share a lane
 
     def clear(self) -> None:
         """Forget all connections."""
@@ -139,6 +139,7 @@ class Router(QObject):
                 at = place
                 break
         lane = vertical, round(at / LANE)
-        self._lanes[lane][line] = low, high, source
+        before = self._lanes[lane].get(line, (low, high, source))  # another piece of the same connection
+        self._lanes[lane][line] = min(low, before[0]), max(high, before[1]), source
         self._used.setdefault(line, []).append(lane)
         return at

@@ -14,6 +14,7 @@ from app.canvas.canvas import Canvas
 from app.canvas.drawing.routes import way_around
 from app.canvas.items.views import ConnectionView
 from app.theme.port_style import PortKind
+from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.files import load_patch
@@ -102,3 +103,29 @@ def test_an_image_stays_an_image_through_blocks_for_any_data(canvas: Canvas) -> 
     patch.disconnect(shown)
     patch.connect(numbers["out"], first["x"])
     assert kinds() == [PortKind.ANY] * 4
+
+
+@pytest.mark.parametrize("seed", range(many(3)))
+def test_lanes_belong_to_connections_that_are_there(canvas: Canvas, patch: Patch, seed: int) -> None:
+    """Whatever is moved, connected and removed, each lane that is taken belongs to a shown connection."""
+    chance = random.Random(seed)
+    nodes = [patch.add("math.add", position=(chance.uniform(0, 900), chance.uniform(0, 500))).id for _ in range(12)]
+    canvas.set_patch(patch)
+    router = canvas.scene._router
+    for _ in range(60):
+        node, other = chance.sample(nodes, 2)
+        try:
+            match chance.randrange(4):
+                case 0:
+                    patch.connect(PortRef(node, "out"), PortRef(other, chance.choice("xy")))
+                case 1 if patch.connections:
+                    patch.disconnect(chance.choice(patch.connections).target)
+                case _:
+                    near = patch.nodes[other].position
+                    patch.move(node, (near[0] + chance.uniform(-60, 200), near[1] + chance.uniform(-40, 40)))
+        except PatchError:  # a circle
+            continue
+        router.settle()
+        shown = set(canvas.scene.connections.values())
+        assert {line for lane in router._lanes.values() for line in lane} <= shown
+        assert router._used.keys() <= shown and not router._loose
