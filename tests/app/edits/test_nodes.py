@@ -1,9 +1,11 @@
 """Edits of nodes, and nodes as text."""
 
+import itertools
+
 import numpy as np
 import pytest
 
-from app.edits.nodes import copied, paste, reset_parameter, set_parameter, snapped
+from app.edits.nodes import copied, delete, paste, reset_parameter, set_parameter, snapped
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
@@ -96,3 +98,19 @@ def test_pasting_where_no_node_can_lie_is_refused(patch: Patch) -> None:
         with pytest.raises(PatchError, match="position must be two numbers from -1e9 to 1e9, got"):
             paste(patch, text, place)
     assert list(patch.nodes) == before
+
+
+def test_a_deleted_part_of_a_chain_is_healed_with_one_connection() -> None:
+    """What fed the deleted part feeds what it fed; nothing is connected within the part on the way there."""
+    patch = Patch()
+    nodes = [patch.add("buffer.copy").id for _ in range(6)]
+    for source, target in itertools.pairwise(nodes):
+        patch.connect(PortRef(source, "out"), PortRef(target, "x"))
+    made: list[Connection] = []
+    patch.subscribe(lambda change: made.append(change.connection) if isinstance(change, Connected) else None)
+    delete(patch, nodes[2:5], [])
+    wanted = [Connection(PortRef(nodes[1], "out"), PortRef(nodes[5], "x"))]
+    assert [line for line in patch.connections if line.target.node == nodes[5]] == wanted
+    assert all(line.target == wanted[0].target for line in made)
+    delete(patch, patch.nodes.copy(), [])
+    assert not patch.nodes
