@@ -21,6 +21,7 @@ from app.canvas.path_display import PathDisplay
 from app.canvas.report_display import ReportDisplay
 from app.canvas.selection_edits import SelectionEdits
 from app.canvas.sentinel_form import SentinelForm
+from app.canvas.thumbnails import Thumbnails
 from app.edits import nodes as node_edits
 from app.edits import regions
 from app.edits.dropped_files import place_files
@@ -77,6 +78,7 @@ class Canvas(QWidget):
         legend = HeatLegend(self)
         self._display = ReportDisplay(self.scene, self.view, legend)
         self.path = PathDisplay(self.scene, self)
+        self.thumbnails = Thumbnails(self.scene, self.view)
         self._nudges = 0
         self._notice = CanvasNotice(self)
         self._hint = EmptyHint()
@@ -125,12 +127,14 @@ class Canvas(QWidget):
         self.patch = self.edits.patch = self.organise.patch = self.connecting.patch = patch or Patch()
         self.organise.spread()
         self._mirror = Mirror(self.patch, self.scene, self.view.cancel_drag, level)
+        self.thumbnails.set_patch(self.patch)
         self._pass_on_selection()
         self.view.viewport().update()
 
     def show_report(self, report: FrameReport) -> None:
         """Show states and times of a frame, including those in tooltips."""
         self._display.show_report(report)
+        self.thumbnails.show_report(report)
         self.path.show_report(report)
 
     def show_heat(self, shows: bool) -> None:
@@ -364,7 +368,10 @@ class Canvas(QWidget):
     # Events
 
     def _tooltip(self, hit: Hit) -> str:
-        return tooltip(self.patch, hit, self._display.report, self.profile(), self.peak_bytes_per_s())
+        text = tooltip(self.patch, hit, self._display.report, self.profile(), self.peak_bytes_per_s())
+        node = hit if isinstance(hit, str) else hit.source.node if isinstance(hit, Connection) else ""
+        numbers = self.thumbnails.text_of(node)
+        return f"{text}\n{numbers}" if text and numbers else text
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move and open the selection, and leave an inner patch; the keys of commands have precedence."""

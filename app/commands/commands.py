@@ -295,6 +295,15 @@ def _view_menu(window: CommandWindow, needs: Needs) -> Menu:
             canvas_only=True,
         ),
         Command(
+            "thumbnails",
+            "Th&umbnails",
+            window.toggle_thumbnails,
+            keys=("T",),
+            help="Show a small picture, plot or the numbers of what each block makes below it",
+            checked=state.shows_thumbnails,
+            canvas_only=True,
+        ),
+        Command(
             "path",
             "&Critical path",
             window.toggle_path,

@@ -31,6 +31,7 @@ class UserState(msgspec.Struct):
     theme: str = "dark"
     #: Whether nodes are coloured by their share of the frame.
     shows_heat: bool = False
+    shows_thumbnails: bool = True
     #: Whether the critical path is marked.
     shows_path: bool = False
     geometry: bytes = b""

@@ -69,6 +69,7 @@ from engine.diagnostics import PatchError
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
 from engine.protocol.client import Client
+from engine.protocol.sampling import Sample
 from engine.runtime.check.check_patch import check_patch
 
 _SHOWN_MS = 8000  # milliseconds that the status bar shows a message
@@ -137,6 +138,9 @@ class MainWindow(QMainWindow):
         self.restarts.noted.connect(self.log.add_error)
         self.layouts = Layouts(self, self.docks, self.viewers, self.state)
         self.canvas.show_heat(self.state.shows_heat)
+        self.canvas.thumbnails.wanted.connect(partial(self.bridge.observe_ports, "canvas"))
+        self.bridge.sampled.connect(self._show_thumbnail)
+        self.canvas.thumbnails.set_shown(self.state.shows_thumbnails)
         self.session.replace(None)
         self._show_title()
 
@@ -282,6 +286,16 @@ class MainWindow(QMainWindow):
         """Show or hide the heat map."""
         self.state.shows_heat = not self.state.shows_heat
         self.canvas.show_heat(self.state.shows_heat)
+
+    def toggle_thumbnails(self) -> None:
+        """Show or hide what blocks make, below them."""
+        self.state.shows_thumbnails = not self.state.shows_thumbnails
+        self.canvas.thumbnails.set_shown(self.state.shows_thumbnails)
+
+    def _show_thumbnail(self, sample: Sample) -> None:
+        owner, _, node = sample.name.partition("/")
+        if owner == "canvas":
+            self.canvas.thumbnails.take(node, sample)
 
     def toggle_path(self) -> None:
         """Show or hide the critical path."""

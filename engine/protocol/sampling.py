@@ -35,7 +35,8 @@ class Sampling(msgspec.Struct, frozen=True):
     `part` has the first index and the one after the last for each axis of the buffer's shape, and `size` the most cells
     along each; missing axes are whole. `field` is that of a struct, with dots for one of a struct inside it. `probe` is
     the index of an element that is wanted exactly. With `bins`, numbers about the whole buffer come along, with a
-    histogram of so many bins. `rate` is the most samples a second; None sets no limit.
+    histogram of so many bins. `rate` is the most samples a second; None sets no limit. With `in_place`, contents that
+    would have to be computed again are missing, unless the patch is still or paused: no frame takes longer for them.
     """
 
     port: PortRef
@@ -46,6 +47,7 @@ class Sampling(msgspec.Struct, frozen=True):
     probe: tuple[_Count, ...] | None = None
     bins: Annotated[int, msgspec.Meta(ge=0, le=4096)] = 0
     rate: float | None = None
+    in_place: bool = False
 
     def __post_init__(self) -> None:
         if self.rate is not None and not is_rate(self.rate):

@@ -61,6 +61,7 @@ st.register_type_strategy(
         st.none() | INDICES,
         st.integers(0, 4096),
         st.none() | RATES,
+        st.booleans(),
     ),
 )
 #: Types whose fields refuse some values of the right type.

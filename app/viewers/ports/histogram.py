@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.theme import colours
 from app.theme.fonts import SMALL, ui_font
-from app.viewers.ports.port_view import number_text
+from app.view_models.looking.numbers import number_text
 from engine.protocol.sampling import Statistics
 
 _HEIGHT, _TEXT = 76, 18

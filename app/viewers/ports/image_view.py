@@ -8,10 +8,11 @@ from PySide6.QtCore import QMargins, QRect, QRectF, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from app.theme.icons import icon
+from app.view_models.looking.numbers import element_text
 from app.view_models.looking.tone import COLOUR_MAPS, Tone, channels_for, components_of, picture_of
 from app.viewers.picture_view import PictureView
 from app.viewers.ports.histogram import Histogram
-from app.viewers.ports.port_view import MAIN, OTHER, RATE, PortView, element_text
+from app.viewers.ports.port_view import MAIN, OTHER, RATE, PortView
 from app.widgets.number_box import NumberBox
 from engine.patch.changes import PortRef
 from engine.protocol.sampling import Reduction, Sample, Sampling

@@ -8,8 +8,9 @@ from PySide6.QtCore import QEvent, QMargins, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QVBoxLayout
 
 from app.theme import colours
+from app.view_models.looking.numbers import number_text
 from app.view_models.looking.series import MODES, ROLLED, Series, curves_of, spectrum_of
-from app.viewers.ports.port_view import MAIN, RATE, PortView, number_text
+from app.viewers.ports.port_view import MAIN, RATE, PortView
 from engine.patch.changes import PortRef
 from engine.protocol.sampling import Reduction, Sample, Sampling
 

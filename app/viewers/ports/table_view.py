@@ -6,7 +6,8 @@ import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QMargins, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QVBoxLayout
 
-from app.viewers.ports.port_view import MAIN, PortView, element_text
+from app.view_models.looking.numbers import element_text
+from app.viewers.ports.port_view import MAIN, PortView
 from engine.patch.changes import PortRef
 from engine.protocol.sampling import Sample, Sampling
 

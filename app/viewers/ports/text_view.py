@@ -4,7 +4,8 @@ from PySide6.QtCore import QMargins, Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout
 
 from app.theme.fonts import FAR, code_font
-from app.viewers.ports.port_view import MAIN, RATE, PortView, element_text
+from app.view_models.looking.numbers import element_text
+from app.viewers.ports.port_view import MAIN, RATE, PortView
 from engine.patch.changes import PortRef
 from engine.protocol.sampling import Sample, Sampling
 

@@ -498,6 +498,9 @@ class CudaEngine:
                 readings.append(reading)
             elif samples.needs_read(watch):
                 assert compiled is not None
+                if watch.sampling.in_place and self.running and not compiled.is_still:
+                    samples.miss(watch, frame, f"{port} is not kept after a frame")
+                    continue
                 begun_ns = _now_ns()
                 try:
                     array = self.read(port)

@@ -52,13 +52,17 @@ class Ports:
         values = {n: float(a) for n, (d, s, a) in self.held.items() if not s}
         for frame in range(1, turns + 1):
             engine.reports.append(make_report(frame=frame, buffers=buffers, values=values))
-            for name, sampling in self.requested().items():
+            for name, sampling in self.told().items():
                 if (held := self.held.get(str(sampling.port))) is not None:
                     engine.samples[name] = make_sample(name, sampling, frame, *held)
             self.window.bridge.poll()
 
     def requested(self) -> dict[str, Sampling]:
-        """Return the samples that the window wants now."""
+        """Return the samples that viewers want now."""
+        return {name: each for name, each in self.told().items() if not name.startswith("canvas/")}
+
+    def told(self) -> dict[str, Sampling]:
+        """Return the samples that the window wants now, those of thumbnails too."""
         told = [message for message in engine_of(self.window).posted if isinstance(message, ObservePorts)]
         return told[-1].samplings if told else {}
 
@@ -321,3 +325,32 @@ def test_a_port_outside_the_graph_says_why(ports: Ports, qtbot: QtBot) -> None:
     patch_of(ports.window).remove("every")
     qtbot.waitUntil(lambda: viewer.port is None)
     assert "Click a block" in viewer.page.hint.text()
+
+
+def test_blocks_in_view_have_thumbnails(ports: Ports) -> None:
+    """Below a block are its picture, plot or numbers; T hides them, and then nothing is requested for them."""
+    window = ports.window
+    thumbnails = window.canvas.thumbnails
+    patch_of(window).add("test_app.picture", node_id="sum", position=(0.0, 120.0))
+    patch_of(window).add("test_app.picture", node_id="wave", position=(0.0, 240.0))
+    ports.hold("sum.out", NAMED["f32"], np.array([2.5], np.float32))
+    ports.hold("wave.out", NAMED["f32"], np.arange(1000, dtype=np.float32))
+    window.canvas.fit()
+    ports.play(1)
+    thumbnails._ask()
+    ports.play()
+    owned = {n.partition("/")[2]: each for n, each in ports.told().items() if n.startswith("canvas/")}
+    assert owned.keys() == {"picture", "sum", "wave"} and all(each.in_place for each in owned.values())
+    assert thumbnails._layer.pictures.keys() == {"picture", "wave"}
+    assert thumbnails.text_of("sum") == "2.5"
+    area = thumbnails._layer.area("picture")
+    assert area.top() > window.canvas.scene.nodes["picture"].place.bottom()
+    image = window.canvas.view.grab().toImage()
+    middle = window.canvas.view.mapFromScene(area.center())
+    around = {image.pixel(middle.x() + i, middle.y() + j) for i in range(-8, 9, 4) for j in range(-4, 5, 4)}
+    assert len(around) > 3  # random pixels
+    window.actions_by_id["thumbnails"].trigger()
+    ports.play()
+    assert not any(name.startswith("canvas/") for name in ports.told())
+    assert not thumbnails._layer.pictures
+    assert not window.state.shows_thumbnails

@@ -225,6 +225,31 @@ def test_a_paused_engine_answers_once_a_port_is_looked_at(device: Device) -> Non
         assert engine.core.launcher.launches == launches
 
 
+def test_no_frame_takes_longer_for_a_sample_in_place(device: Device) -> None:
+    """While frames differ, contents that a frame doesn't keep are missing; a paused patch shows them."""
+    patch = Patch()
+    numbers = patch.add("io.array", node_id="numbers", data=np.ones(1000, np.float32))
+    add = patch.add("math.add", node_id="add")
+    patch.connect(numbers["out"], add["x"])
+    patch.connect(numbers["out"], add["y"])
+    total = patch.add("reduce.sum", node_id="total")
+    patch.connect(add["out"], total["x"])
+    port = PortRef("add", "out")
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        compiled = engine.core.updates.compiled
+        assert compiled is not None and compiled.plan.overwritten(port)
+        compiled.is_still = False  # as with state, or the time of the frame
+        watch(engine, [port], in_place=True)
+        engine.step()
+        sample = engine.take_sample("add.out")
+        assert sample is not None and sample.data is None and "not kept" in sample.missing
+        watch(engine, [port])
+        engine.step()
+        sample = engine.take_sample("add.out")
+        assert sample is not None and sample.data is not None and (sample.data == 2).all()
+
+
 class LargeOutput(Block, id="test_samples.large"):
     """Outputs rows that count up."""
 

@@ -1,0 +1,223 @@
+"""Thumbnails: below each block in view, a small picture, plot or the numbers of what it makes.
+
+No frame takes longer for them: an output that a frame does not keep has one only while the patch is still or paused.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+
+from app.canvas.drawing.node_painter import NEAR, text_growth
+from app.canvas.graph_view import GraphView
+from app.canvas.items.layer import EXTENT
+from app.canvas.items.scene import GraphScene
+from app.theme import colours
+from app.theme.fonts import SMALL, ui_font
+from app.view_models.looking.fitting import ViewKind, kinds_for
+from app.view_models.looking.numbers import element_text
+from app.view_models.looking.series import curves_of
+from app.view_models.looking.tone import Tone, components_of, picture_of
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from engine.patch.inner_patch import InnerPatch
+from engine.protocol.messages import BufferReport, FrameReport
+from engine.protocol.sampling import Reduction, Sample, Sampling
+
+#: How often the blocks in view are looked for, and the most thumbnails and samples of each a second.
+_LOOK_MS, _MOST, _RATE = 300, 24, 4.0
+_GAP, _MOST_WIDTH, _MOST_HEIGHT, _PLOT_HEIGHT, _TEXT_HEIGHT = 5.0, 160.0, 110.0, 36.0, 16.0
+#: Pixels per unit of the scene, so that a thumbnail is sharp when it is zoomed in.
+_DENSITY = 1.5
+#: A buffer with so many elements is shown as numbers.
+_FEW = 4
+#: Below connections and nodes, above regions' boxes: a thumbnail covers nothing but the canvas.
+_BEHIND = -1.5
+
+
+class _Layer(QGraphicsItem):
+    """Paints the thumbnails of nodes at their present places."""
+
+    def __init__(self, scene: GraphScene) -> None:
+        super().__init__()
+        self.setZValue(_BEHIND)
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
+        self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
+        self._graph = scene
+        self.pictures: dict[str, QImage] = {}
+        self.texts: dict[str, str] = {}
+
+    def boundingRect(self) -> QRectF:
+        """Return the area of the scene."""
+        return EXTENT
+
+    def shape(self) -> QPainterPath:
+        """Return an empty area: a thumbnail is not hit by the pointer."""
+        return QPainterPath()
+
+    def area(self, node: str) -> QRectF:
+        """Return the place of a node's thumbnail."""
+        view = self._graph.nodes.get(node)
+        if view is None:
+            return QRectF()
+        width, height = min(view.place.width(), _MOST_WIDTH), _TEXT_HEIGHT
+        if (picture := self.pictures.get(node)) is not None and picture.width():
+            height = width * picture.height() / picture.width()
+            if height > _MOST_HEIGHT:
+                width, height = width * _MOST_HEIGHT / height, _MOST_HEIGHT
+        return QRectF(view.place.left(), view.place.bottom() + _GAP, width, height)
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        """Paint what is in the exposed part."""
+        exposed, theme = option.exposedRect, colours.current()
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        for node, picture in self.pictures.items():
+            area = self.area(node)
+            if area.intersects(exposed):
+                painter.drawImage(area, picture)
+        if self.texts:
+            scale = option.levelOfDetailFromTransform(painter.worldTransform())
+            painter.setFont(ui_font(round(SMALL * text_growth(scale))))
+            painter.setPen(QColor(theme.text_dim))
+        for node, text in self.texts.items():
+            area = self.area(node)
+            if area.intersects(exposed):
+                painter.drawText(area.adjusted(0, 0, _MOST_WIDTH, 0), Qt.AlignmentFlag.AlignLeft, text)
+
+
+class Thumbnails(QObject):
+    """Requests what the blocks in view make, and shows it. While hidden or zoomed out, nothing is requested."""
+
+    #: The samplings that are needed, by node.
+    wanted = Signal(dict)
+
+    def __init__(self, scene: GraphScene, view: GraphView) -> None:
+        super().__init__(view)
+        self._scene, self._view = scene, view
+        self._layer = _Layer(scene)
+        self._patch: Patch | None = None
+        self._ports: dict[str, tuple[PortRef, BufferReport]] = {}
+        self._buffers: Mapping[str, BufferReport] | None = None
+        self._asked: dict[str, Sampling] = {}
+        self._is_shown = False
+        scene.addItem(self._layer)
+        self._timer = QTimer(self, interval=_LOOK_MS)
+        self._timer.timeout.connect(self._ask)
+
+    def set_shown(self, shown: bool) -> None:
+        """Show or hide thumbnails."""
+        self._is_shown = shown
+        self._timer.start() if shown else self._timer.stop()
+        self._ask()
+
+    def set_patch(self, patch: Patch) -> None:
+        """Follow another patch; the inside of a block has no buffers of its own."""
+        self._patch = None if isinstance(patch, InnerPatch) else patch
+        self._buffers, self._ports = None, {}
+        if self._layer.scene() is None:  # the scene was emptied
+            self._scene.addItem(self._layer)
+        self._ask()
+
+    def show_report(self, report: FrameReport) -> None:
+        """Note which buffers there are."""
+        if report.buffers is self._buffers:
+            return
+        self._buffers, self._ports = report.buffers, {}
+        for name, buffer in report.buffers.items():
+            node, _, port = name.rpartition(".")
+            if node not in self._ports and _can_show(buffer):
+                self._ports[node] = PortRef(node, port), buffer
+
+    def text_of(self, node: str) -> str:
+        """Return the last numbers of a small buffer that a node makes; "" for others."""
+        return self._layer.texts.get(node, "")
+
+    def take(self, node: str, sample: Sample) -> None:
+        """Show a sample of a node's output."""
+        if node not in self._asked or sample.data is None or sample.sampling.port != self._asked[node].port:
+            return
+        before = self._layer.area(node)
+        if sample.sampling.reduction is Reduction.PICK:
+            text = " ".join(element_text(each) for each in components_of(sample.data, len(sample.shape)).reshape(-1))
+            if text == self._layer.texts.get(node):
+                return
+            self._layer.texts[node] = text
+        elif sample.sampling.reduction is Reduction.MEAN:
+            self._layer.pictures[node] = _picture(sample)
+        else:
+            self._layer.pictures[node] = _plot(sample)
+        self._scene.update(before.united(self._layer.area(node)).adjusted(-1, -1, _MOST_WIDTH, 1))
+
+    def refresh(self) -> None:
+        """Use another theme's colours from the next samples on."""
+        self._layer.update()
+
+    def _ask(self) -> None:
+        """Request the samples of the blocks in view, and forget those that are gone."""
+        wanted: dict[str, Sampling] = {}
+        if self._is_shown and self._patch is not None and self._view.isVisible() and self._view.zoom >= NEAR:
+            seen = self._view.mapToScene(self._view.viewport().rect()).boundingRect()
+            for node, (port, buffer) in self._ports.items():
+                view = self._scene.nodes.get(node)
+                if view is not None and view.place.intersects(seen) and len(wanted) < _MOST:
+                    wanted[node] = _sampling(port, buffer, view.place.width())
+        layer = self._layer
+        for shown in (layer.pictures, layer.texts):
+            for node in shown.keys() - wanted.keys():
+                area = layer.area(node)
+                del shown[node]
+                self._scene.update(area.adjusted(-1, -1, _MOST_WIDTH, 1))
+        if wanted != self._asked:
+            self._asked = wanted
+            self.wanted.emit(wanted)
+
+
+def _can_show(buffer: BufferReport) -> bool:
+    kinds = kinds_for(buffer.dtype, buffer.shape)
+    count = int(np.prod(buffer.shape))
+    return count > 0 and (ViewKind.IMAGE in kinds or (ViewKind.TABLE is not kinds[0] or count <= _FEW))
+
+
+def _sampling(port: PortRef, buffer: BufferReport, width: float) -> Sampling:
+    shape = buffer.shape
+    columns = round(min(width, _MOST_WIDTH) * _DENSITY)
+    if ViewKind.IMAGE in kinds_for(buffer.dtype, shape):
+        rest = len(shape) - 2
+        scale = min(1.0, columns / shape[-1], _MOST_HEIGHT * _DENSITY / shape[-2])
+        size = max(1, round(shape[-2] * scale)), max(1, round(shape[-1] * scale))
+        part = (*((0, 1) for _ in range(rest)), *((0, extent) for extent in shape[-2:]))
+        return Sampling(port, part, (*(1 for _ in range(rest)), *size), Reduction.MEAN, rate=_RATE, in_place=True)
+    if int(np.prod(shape)) <= _FEW:
+        return Sampling(port, rate=_RATE, in_place=True)
+    part = (*((0, 1) for _ in shape[:-1]), (0, shape[-1]))
+    return Sampling(port, part, (*(1 for _ in shape[:-1]), columns), Reduction.EXTREMES, rate=_RATE, in_place=True)
+
+
+def _picture(sample: Sample) -> QImage:
+    assert sample.data is not None
+    numbers = components_of(sample.data, len(sample.shape))
+    pixels, _ = picture_of(numbers.reshape(-1, *numbers.shape[-3:])[0], Tone())
+    height, width, _ = pixels.shape
+    return QImage(np.ascontiguousarray(pixels).data, width, height, 4 * width, QImage.Format.Format_RGBX8888).copy()
+
+
+def _plot(sample: Sample) -> QImage:
+    """Return a small plot of the first component, from its least to its greatest number."""
+    theme, curve = colours.current(), curves_of(sample)[0]
+    height = round(_PLOT_HEIGHT * _DENSITY)
+    image = QImage(max(sample.sampling.size[-1], 2), height, QImage.Format.Format_RGB32)
+    image.fill(QColor(theme.dock))
+    finite = np.isfinite(curve.y)
+    x, y = curve.x[finite], curve.y[finite]
+    if len(y):
+        low, high = float(y.min()), float(y.max())
+        span = (high - low) or 1.0
+        across = (x - x[0]) * ((image.width() - 1) / max(float(x[-1] - x[0]), 1.0))
+        down = (height - 4) * (1 - (y - low) / span) + 2 if high > low else np.full(len(y), height / 2)
+        painter = QPainter(image)
+        painter.setPen(QPen(QColor(theme.accent), 1))
+        painter.drawPolyline(QPolygonF([QPointF(*at) for at in zip(across.tolist(), down.tolist(), strict=True)]))
+        painter.end()
+    return image
