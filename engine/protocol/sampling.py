@@ -37,6 +37,7 @@ class Sampling(msgspec.Struct, frozen=True):
     the index of an element that is wanted exactly. With `bins`, numbers about the whole buffer come along, with a
     histogram of so many bins. `rate` is the most samples a second; None sets no limit. With `in_place`, contents that
     would have to be computed again are missing, unless the patch is still or paused: no frame takes longer for them.
+    A mean is then that of the first row of each cell, so that a large picture is not read as a whole.
     """
 
     port: PortRef

@@ -11,12 +11,13 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.device.protocol import MemoryPart, Stream, part_of
 from engine.diagnostics import WarploomError
 from engine.protocol.outbox import Outbox
-from engine.protocol.sampling import Sample, Sampling
+from engine.protocol.sampling import Reduction, Sample, Sampling
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.preview.picture_slot import PictureSlot, next_due_ns
 from engine.runtime.preview.reading import elements_in, lasting_place
@@ -51,7 +52,10 @@ class Watch:
 
 @dataclass(frozen=True)
 class Reading:
-    """Some bytes that are copied now: rows of a buffer from `first_row` on."""
+    """Some bytes that are copied now: rows of a buffer from `first_row` on.
+
+    With `rows`, these are all that is copied, of `layout.shape[1:]` each; `memory` is then that of the whole buffer.
+    """
 
     watch: Watch
     layout: Layout
@@ -59,6 +63,7 @@ class Reading:
     memory: MemoryPart
     first_row: int
     frame: int
+    rows: tuple[int, ...] = ()
 
 
 class Samples:
@@ -125,11 +130,15 @@ class Samples:
         else:
             whole = compiled.plan.layouts[inner]
             layout, first_row = _rows(whole, sampling)
+            place = lasting_place(compiled, sampling.port)
+            if place is not None and (rows := _single_rows(whole, sampling)):
+                picked = Layout(whole.dtype, (len(rows), *whole.shape[1:]))
+                return Reading(watch, picked, whole, place, 0, frame, rows)
             if layout.span_bytes > MOST_BYTES:
                 missing = f"{whole} has {whole.span_bytes >> 20} MB, of which {MOST_BYTES >> 20} can be shown at once"
-            elif (memory := lasting_place(compiled, sampling.port)) is not None and layout.span_bytes:
+            elif place is not None and layout.span_bytes:
                 row_bytes = whole.span_bytes // whole.shape[0] if whole.shape and layout is not whole else 0
-                part = part_of(memory.whole, memory.offset + first_row * row_bytes, layout.span_bytes)
+                part = part_of(place.whole, place.offset + first_row * row_bytes, layout.span_bytes)
                 return Reading(watch, layout, whole, part, first_row, frame)
             else:
                 return None
@@ -180,8 +189,17 @@ class Samples:
         """Copy bytes out of the graph's memory, on a stream."""
         slot, begun_ns = reading.watch.slot, self._clock_ns()
         slot.is_free, reading.watch.key = False, self._launch
-        target = slot.memory if self._device.info.has_own_memory else slot.pinned
-        stream.copy(target, reading.memory, reading.layout.span_bytes)
+        is_staged, place, size = self._device.info.has_own_memory, reading.memory, reading.layout.span_bytes
+        if reading.rows:
+            size //= len(reading.rows)
+            for number, row in enumerate(reading.rows):
+                source = part_of(place.whole, place.offset + row * size, size)
+                if is_staged:
+                    stream.copy(part_of(slot.memory, number * size, size), source, size)
+                else:  # a copy on the host is done at once
+                    self._device.read(source, slot.pinned.array[number * size : (number + 1) * size])
+        else:
+            stream.copy(slot.memory if is_staged else slot.pinned, place, size)
         self._pace(reading.watch, self._clock_ns() - begun_ns, 0)
 
     def transfer(self, reading: Reading, stream: Stream) -> None:
@@ -198,7 +216,14 @@ class Samples:
             return
         array = elements_in(reading.layout, watch.slot.pinned.array[: reading.layout.span_bytes])
         watch.making = self._beside.submit(
-            self._make, watch, watch.sampling, reading.frame, reading.whole, array, reading.first_row
+            self._make,
+            watch,
+            watch.sampling,
+            reading.frame,
+            reading.whole,
+            array,
+            reading.first_row,
+            bool(reading.rows),
         )
 
     def abandon(self, reading: Reading) -> None:
@@ -216,10 +241,25 @@ class Samples:
         yield from self._spare
         yield from (watch.slot for watch in self._watches.values())
 
-    def _make(self, watch: Watch, sampling: Sampling, frame: int, whole: Layout, array: Array, first_row: int) -> None:
+    def _make(
+        self,
+        watch: Watch,
+        sampling: Sampling,
+        frame: int,
+        whole: Layout,
+        array: Array,
+        first_row: int,
+        has_rows: bool = False,
+    ) -> None:
         begun_ns = time.perf_counter_ns()
         try:
-            sample = make_sample(watch.name, sampling, frame, whole.dtype, whole.shape, array, first_row)
+            if has_rows:
+                few = structs.replace(sampling, part=((0, len(array)), *sampling.part[1:]))
+                made = make_sample(watch.name, few, frame, whole.dtype, (len(array), *whole.shape[1:]), array)
+                part = part_of_shape(sampling, whole.shape)
+                sample = structs.replace(made, sampling=sampling, shape=whole.shape, part=part)
+            else:
+                sample = make_sample(watch.name, sampling, frame, whole.dtype, whole.shape, array, first_row)
         except (WarploomError, MemoryError) as problem:
             sample = Sample(watch.name, sampling, frame, str(whole.dtype), whole.shape, missing=str(problem))
         finally:
@@ -242,6 +282,18 @@ class Samples:
                 slot.refused = (0, "")
                 return self._spare.pop(index)
         return PictureSlot(self._device, self._pool)
+
+
+def _single_rows(layout: Layout, sampling: Sampling) -> tuple[int, ...]:
+    """Return the first row of each cell, if a sample needs no others."""
+    if not (sampling.in_place and sampling.reduction is Reduction.MEAN and len(layout.shape) == 2 and sampling.size):
+        return ()
+    begin, end = part_of_shape(sampling, layout.shape)[0]
+    count = sampling.size[0]
+    is_needed = sampling.bins or sampling.probe is not None or layout.strides is not None
+    if is_needed or count >= end - begin or not layout.size_bytes:
+        return ()
+    return tuple(begin + number * (end - begin) // count for number in range(count))
 
 
 def _rows(layout: Layout, sampling: Sampling) -> tuple[Layout, int]:

@@ -12,6 +12,7 @@ import pytest
 from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, Out, port
 from engine.device.device import Device
+from engine.device.host import HostDevice
 from engine.diagnostics import WarploomError
 from engine.patch.changes import PortRef
 from engine.protocol.client import Client
@@ -257,6 +258,26 @@ class LargeOutput(Block, id="test_samples.large"):
 
     def describe(self, build: BlockBuilder) -> None:
         build.provide(self.out, np.arange(60003, dtype=np.uint32).reshape(-1, 3))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_thumbnail_reads_a_row_of_each_cell(late: bool) -> None:
+    """Of a picture in place, only as many rows are copied as the thumbnail has."""
+    patch = Patch()
+    picture = np.random.default_rng(5).random((101, 40), np.float32)
+    patch.add("io.array", node_id="picture", data=picture)
+    device = LateDevice() if late else HostDevice()
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        watch(engine, [PortRef("picture", "out")], size=(10, 8), reduction=MEAN, in_place=True)
+        engine.step()
+        sample = engine.take_sample("picture.out")
+        assert sample is not None and (sample.shape, sample.part) == ((101, 40), ((0, 101), (0, 40)))
+        rows = picture[np.arange(10) * 101 // 10]
+        np.testing.assert_allclose(sample.data, rows.reshape(10, 8, 5).mean(2), rtol=1e-6)
+        if isinstance(device, LateDevice):
+            assert device.log.count("copy 160") == 10 and "copy 1600" in device.log
+    device.close()
 
 
 def test_rows_of_a_large_table_are_copied_alone(device: Device) -> None:
