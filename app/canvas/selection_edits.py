@@ -18,6 +18,7 @@ from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
 from engine.patch.changes import Position
 from engine.patch.document import Patch
+from engine.patch.groups.functions import instances
 
 
 class SelectionEdits(QObject):
@@ -113,6 +114,33 @@ class SelectionEdits(QObject):
         if any(map(self.patch.is_group, nodes)):
             with self._saying_refusals():
                 self._scene.select(groups.ungroup(self.patch, nodes))
+
+    def make_function(self) -> None:
+        """Make functions of the selected groups."""
+        with self._saying_refusals():
+            groups.make_function(self.patch, self._scene.selected_nodes())
+
+    def duplicate_linked(self) -> None:
+        """Add copies of the selected groups that change together with them, and select the copies."""
+        with self._saying_refusals():
+            copies = groups.duplicate_linked(self.patch, self._scene.selected_nodes(), (3.0 * STEP, 3.0 * STEP))
+            self._scene.select(copies)
+
+    def make_unique(self) -> None:
+        """Detach the selected groups from their functions."""
+        with self._saying_refusals():
+            groups.make_unique(self.patch, self._scene.selected_nodes())
+
+    def functions(self) -> list[str]:
+        """Return the functions of the patch."""
+        return sorted(instances(self.patch))
+
+    def add_instance(self, name: str) -> None:
+        """Add a group of a function at the pointer, and select it."""
+        point = self._pointer()
+        with self._saying_refusals():
+            scope = self._scene.regions.scope_at(point)
+            self._scene.select([groups.add_instance(self.patch, name, snapped(point.x(), point.y()), scope)])
 
     def _place_beside(self, area: QRectF, node_id: str) -> Position:
         """Return a place for a node above an area; if another node is in the way, to its left or below it."""

@@ -30,7 +30,7 @@ WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&Wh
 CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
         *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", "look", None),
-        *("group", "ungroup", "wrap_in", "move_into", "take_out", None),
+        *("group", "ungroup", "function", "wrap_in", "move_into", "take_out", None),
         *("bypass", "disable", "align", None),
         *("open_graph", "block_help", "open_code", "edit_copy"),
     ),
@@ -178,6 +178,7 @@ def _edit_menu(window: CommandWindow, needs: Needs) -> Menu:
             needs=needs.group,
             canvas_only=True,
         ),
+        Menu("function", "F&unction", _function_commands(window, needs)),
         Menu("wrap_in", "&Wrap in", [_wrap(window, needs, kind) for kind in WRAPS], needs=node),
         Menu(
             "move_into",
@@ -442,6 +443,44 @@ def _profiling(window: CommandWindow) -> Sequence[Command]:
         )
         for level, (text, help_text) in LEVELS.items()
     ]
+
+
+def _function_commands(window: CommandWindow, needs: Needs) -> Sequence[Command | Menu | None]:
+    edits = window.canvas.edits
+    return [
+        Command(
+            "make_function",
+            "&Make function",
+            edits.make_function,
+            help="Copies of the selected group change together with it from now on",
+            needs=needs.plain_group,
+        ),
+        Command(
+            "duplicate_linked",
+            "Duplicate &linked",
+            edits.duplicate_linked,
+            keys=("Ctrl+Alt+D",),
+            help="Add a copy of the selected group that changes together with it",
+            needs=needs.group,
+            canvas_only=True,
+        ),
+        Command(
+            "make_unique",
+            "Make &unique",
+            edits.make_unique,
+            help="Detach the selected group: it changes alone from now on",
+            needs=needs.instance,
+        ),
+        None,
+        Menu("add_function", "&Add", fill=partial(_list_functions, window), if_empty="No functions in this patch"),
+    ]
+
+
+def _list_functions(window: CommandWindow, menu: QMenu) -> None:
+    """List the functions of the patch, each of which adds a group."""
+    edits = window.canvas.edits
+    for name in edits.functions():
+        _add(menu, name, partial(edits.add_instance, name))
 
 
 def _open_inner_patch(window: CommandWindow) -> None:

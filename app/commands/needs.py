@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from app.commands.actions import Need
 from app.docks.dock import Editor
+from engine.patch.groups.functions import function_of
 from engine.patch.inner_patch import inner_kind
 
 
@@ -34,6 +35,10 @@ class Needs:
         self.member = self._selection(canvas.edits.has_members)
         #: A group.
         self.group = self._selection(lambda: any(map(canvas.patch.is_group, canvas.selected())))
+        #: A group that is a function's; below, one that is not.
+        changing = (*self._selected, session.changed)
+        self.instance = Need(lambda: any(map(self._function, canvas.selected())), changing)
+        self.plain_group = Need(lambda: self.group.is_met() and not self.instance.is_met(), changing)
         #: One block that holds a patch.
         self.inner_patch = self._selection(self._holds_patch)
 
@@ -61,6 +66,10 @@ class Needs:
     def _is_checked(self) -> bool:
         checkable = self._canvas.checkable
         return checkable is not None and self._canvas.patch.sentinel_of(checkable.source) is not None
+
+    def _function(self, node: str) -> str:
+        node_of = self._canvas.patch.nodes
+        return function_of(node_of[node]) if node in node_of else ""
 
     def _holds_patch(self) -> bool:
         selected = self._canvas.selected()

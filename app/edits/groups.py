@@ -6,8 +6,10 @@ from app.edits.nodes import snapped
 from app.edits.regions import outermost
 from engine.diagnostics import PatchError
 from engine.figures import plural
-from engine.patch.changes import PortRef
+from engine.patch.changes import PortRef, Position
 from engine.patch.document import Patch
+from engine.patch.groups.functions import free_function, function_of, instances
+from engine.patch.groups.types import FUNCTION
 from engine.patch.inner_patch import InnerPatch
 
 
@@ -39,3 +41,37 @@ def promote(patch: Patch, targets: Collection[PortRef]) -> list[PortRef]:
         for other in others:
             patch.connect(inside, other)
     return [made]
+
+
+def make_function(patch: Patch, nodes: Collection[str]) -> None:
+    """Make the groups among nodes functions, whose copies change together with them."""
+    groups = [node for node in nodes if patch.is_group(node) and not function_of(patch.nodes[node])]
+    with patch.edit(f"Make {plural(len(groups), 'function')}"):
+        for node in groups:
+            patch.set(node, function=free_function(patch.title(node), instances(patch)))
+
+
+def duplicate_linked(patch: Patch, nodes: Collection[str], offset: Position) -> list[str]:
+    """Add copies of the groups among nodes that change together with them, and return the copies."""
+    groups = [node for node in nodes if patch.is_group(node)]
+    with patch.edit(f"Duplicate {plural(len(groups), 'group')} linked"):
+        make_function(patch, groups)
+        return [
+            patch.insert(patch.excerpt([node]), offset=offset, region=patch.nodes[node].region)[node] for node in groups
+        ]
+
+
+def make_unique(patch: Patch, nodes: Collection[str]) -> None:
+    """Detach groups from their functions: they change alone from now on."""
+    linked = [node for node in nodes if function_of(patch.nodes[node])]
+    with patch.edit(f"Make {plural(len(linked), 'group')} unique"):
+        for node in linked:
+            patch.rename(node, patch.nodes[node].title or function_of(patch.nodes[node]))
+            patch.reset(node, FUNCTION)
+
+
+def add_instance(patch: Patch, name: str, position: Position, scope: str) -> str:
+    """Add a group of a function, which has its blocks, and return it."""
+    first = patch.nodes[instances(patch)[name][0]]
+    offset = position[0] - first.position[0], position[1] - first.position[1]
+    return patch.insert(patch.excerpt([first.id]), offset=offset, name=f"Add {name}", region=scope)[first.id]

@@ -71,6 +71,7 @@ class Node(msgspec.Struct, kw_only=True, frozen=True):
     """A placed block: its type, its position on the canvas, and the parameters that were set.
 
     `region` is its scope: "" outside all regions, a region block's id for its body, "id.else" for the other branch.
+    `key` is the id of the block in another group of the same function that this one corresponds to; "" for its own id.
     `extra` has fields of newer file formats, so that saving loses nothing.
     """
 
@@ -81,6 +82,7 @@ class Node(msgspec.Struct, kw_only=True, frozen=True):
     region: str = ""
     position: Position = (0.0, 0.0)
     mode: Mode = Mode.ACTIVE
+    key: str = ""
     parameters: dict[str, Any] = {}
     extra: dict[str, Any] = {}
 

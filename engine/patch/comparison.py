@@ -105,7 +105,8 @@ def _settings(old: Node, new: Node) -> Iterator[Change]:
 def _is_same_block(old: Node, new: Node) -> bool:
     """True when the blocks have the same type and settings. A parameter that is null in a file is not a setting."""
     nulls = [{name for name, value in node.parameters.items() if value is None} for node in (old, new)]
-    return same((old.type, old.version, old.extra, nulls[0]), (new.type, new.version, new.extra, nulls[1]))
+    fields = [(node.type, node.version, node.key, node.extra) for node in (old, new)]
+    return same((fields[0], nulls[0]), (fields[1], nulls[1]))
 
 
 def _is_same_place(a: Position, b: Position) -> bool:

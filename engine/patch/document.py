@@ -29,10 +29,12 @@ from engine.patch.changes import (
 )
 from engine.patch.comparison import difference
 from engine.patch.contents import NodeRef, PatchContents, named
-from engine.patch.editing import EditablePatch, free_id
+from engine.patch.editing import EditablePatch
 from engine.patch.groups import edits as group_edits
-from engine.patch.groups.flat import INPUTS, OUTPUTS
+from engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
+from engine.patch.groups.functions import function_of, unlike
 from engine.patch.groups.types import NEW
+from engine.patch.naming import free_id
 from engine.patch.organise.annotations import Annotation, Dots, Frame, checked_annotation, is_same, moved
 from engine.patch.organise.bypass import check_bypass, healed
 from engine.patch.organise.pins import Pin
@@ -153,7 +155,10 @@ class Patch(EditablePatch):
             if pin.node in ids:
                 copied = replace(pin, node=ids[pin.node])
                 made.append(changes.AnnotationChanged(copied.key, copied, None))
-        self._do(name, *made)
+        added = [change.node for change in made if isinstance(change, changes.NodeAdded)]
+        with self.edit(name):
+            self._do(name, *made)
+            self._do(name, *unlike(self, [node.id for node in added if node.type == GROUP]))
         return ids
 
     def become(self, other: PatchContents, name: str) -> None:
@@ -459,8 +464,13 @@ def _copies(
     scopes = patch.scopes
     for node in sorted(patch.nodes.values(), key=lambda node: len(scopes.chain(node.region))):
         inside = scope_text(ids[region_of(node.region)], branch_of(node.region)) if node.region else region
-        position = rules.checked_position((node.position[0] + offset[0], node.position[1] + offset[1]))
-        made.append(changes.NodeAdded(replace(node, id=ids[node.id], position=position, region=inside)))
+        groups = patch.groups_around(node.id)
+        dx, dy = (0.0, 0.0) if groups else offset  # the inside of a group stays as it is
+        position = rules.checked_position((node.position[0] + dx, node.position[1] + dy))
+        is_linked = any(function_of(patch.nodes[group]) for group in groups)
+        key = (node.key or node.id) if is_linked else ""
+        key = "" if key == ids[node.id] else key
+        made.append(changes.NodeAdded(replace(node, id=ids[node.id], position=position, region=inside, key=key)))
     for connection in patch.connections:
         source, target = connection.source, connection.target
         copied = Connection(PortRef(ids[source.node], source.port), PortRef(ids[target.node], target.port))

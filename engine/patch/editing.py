@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Self
@@ -13,7 +12,9 @@ from engine.diagnostics import PatchError
 from engine.patch import changes
 from engine.patch.changes import Change, inverse
 from engine.patch.groups.contents import GroupedContents
+from engine.patch.groups.functions import following
 from engine.patch.history import Edit, History
+from engine.patch.naming import free_id
 from engine.patch.organise.annotations import Dots
 from engine.patch.organise.pins import Pin
 
@@ -31,9 +32,6 @@ class EditablePatch(GroupedContents):
         self._when_done: list[Callable[[], None]] = []
         self._has_news = False  # listeners got a change since `when_done` was last called
         self._open_edit: Edit | None = None
-        #: Ids of removed nodes. No new node gets one of these, since the last good graph may still run the removed
-        #: node.
-        self._gone: set[str] = set()
 
     @contextmanager
     def edit(self, name: str, *, gesture: object = None) -> Iterator[None]:
@@ -48,6 +46,9 @@ class EditablePatch(GroupedContents):
         try:
             yield
             if outer is None:  # a connection may come and go within an edit
+                for followed in following(self, edit.changes):
+                    for change in followed:
+                        self._apply(change, edit)
                 for port in [port for port in self.sentinels if not self.feeds(port)]:
                     self._apply(changes.SentinelChanged(port, None, self.sentinels[port]), edit)
                 for key, note in [*self.annotations.items()]:
@@ -186,12 +187,3 @@ class EditablePatch(GroupedContents):
                     sentinel = self.sentinels[port]
                     self._apply(changes.SentinelChanged(port, None, sentinel))
                     self._apply(changes.SentinelChanged(present, sentinel, None))
-
-
-def free_id(stem: str, taken: Collection[str]) -> str:
-    """Return an unused id: the stem itself, or the stem with the next number."""
-    if stem not in taken:
-        return stem
-    pattern = re.compile(rf"{re.escape(stem)}_(\d+)$")
-    used = [int(match[1]) for name in taken if (match := pattern.match(name))]
-    return f"{stem}_{max(used, default=1) + 1}"

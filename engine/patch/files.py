@@ -8,9 +8,9 @@
      "sentinels": [{"port": "load.image", "nan": true, "infinity": true, "maximum": 1.0, "action": "freeze"}]}
 
 A node in a region has a "region": a region block's id, or "id.else" for its other branch. A "mode" is "bypassed" or
-"disabled". "sentinels" may be missing, and so may annotations (`organise.annotation_files`). `schemas.py` has the
-versions. Unknown block types and unknown fields are kept as they are. A file is written completely and then moved
-into place.
+"disabled". A node in a group of a function may have the "key" of its counterparts. "sentinels" may be missing, and so
+may annotations (`organise.annotation_files`). `schemas.py` has the versions. Unknown block types and unknown fields are
+kept as they are. A file is written completely and then moved into place.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ MOST_BYTES = 1 << 30
 MOST_NODES = 100_000
 #: Warploom's example patches; runs and edits never change them.
 EXAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "examples"
-_NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "mode", "parameters"}
+_NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "mode", "key", "parameters"}
 # A pair of numbers on four lines, as `json` indents it. No JSON string looks like this, since strings hold no line
 # breaks.
 _SPREAD_PAIR = re.compile(r"\[\n\s+(-?[\d.e+-]+),\n\s+(-?[\d.e+-]+)\n\s+\]")
@@ -75,6 +75,7 @@ _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
     ("version", 1, "a whole number"),
     ("title", "", "text"),
     ("region", TOP, "text"),
+    ("key", "", "text"),
     ("parameters", {}, "an object"),
 )
 
@@ -292,6 +293,8 @@ def dump_node(node: Node) -> dict[str, Any]:
     fields["position"] = list(node.position)
     if node.mode:
         fields["mode"] = str(node.mode)
+    if node.key:
+        fields["key"] = node.key
     fields["parameters"] = {
         name: dump_value(value)
         for name, value in sorted(node.parameters.items())

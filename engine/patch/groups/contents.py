@@ -16,7 +16,7 @@ from engine.patch.applying import PatchIndex
 from engine.patch.changes import Change, Connection, Node, PortRef, Sentinel
 from engine.patch.contents import NodeRef, PatchContents, named
 from engine.patch.groups.flat import ENDS, GROUP, HIDDEN, INPUTS, Flat
-from engine.patch.groups.types import group_type
+from engine.patch.groups.types import FUNCTION, PORTS, group_type
 
 
 class GroupedContents(PatchContents):
@@ -32,6 +32,9 @@ class GroupedContents(PatchContents):
         self._flat: Flat | None = None
         #: The last change, as changes of the patch without groups.
         self._flat_changes: list[Change] = []
+        #: Ids of removed nodes. No new node gets one of these, since the last good graph may still run the removed
+        #: node.
+        self._gone: set[str] = set()
         #: Counts the changes that the types of groups follow from.
         self._edition = 0
 
@@ -234,8 +237,8 @@ class GroupedContents(PatchContents):
             )
         if rules.is_target(start):
             raise rules.WrongDirection(f"source {source} must be an output, got an input or a parameter")
-        if not rules.is_target(end):
-            raise rules.WrongDirection(f"target {target} must be an input, got an output")
+        if not rules.is_target(end) or (target.node in flat.hidden and target.port in (FUNCTION, PORTS)):
+            raise rules.WrongDirection(f"target {target} must be an input, got another end")
         way, seen = source, {target}
         while (before := flat.link(way)) is not None:
             if before in seen:

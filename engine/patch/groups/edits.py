@@ -17,7 +17,7 @@ from engine.patch import changes, rules
 from engine.patch.changes import Connection, Node, PortRef, Position
 from engine.patch.editing import EditablePatch
 from engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
-from engine.patch.groups.types import NEW, PORTS, check_name, free_name, names_of
+from engine.patch.groups.types import FUNCTION, NEW, PORTS, check_name, free_name, names_of
 from engine.patch.organise.annotations import Frame
 from engine.patch.organise.annotations import moved as moved_note
 from engine.patch.regions import region_of
@@ -51,6 +51,8 @@ def ungroup(patch: EditablePatch, node: Node) -> list[str]:
     """Put the blocks of a group into the scope around it, remove the group, and return these blocks."""
     if not patch.is_group(node.id):
         raise PatchError(f"node to ungroup must be a group, got {shown(node.id)}")
+    if node.mode:
+        raise PatchError(f"group to dissolve must be in use, got {node.id}, which is {node.mode}; use it again first")
     inside = [patch.nodes[member] for member in patch.members(node.id)]
     members = [member for member in inside if not patch.is_end(member.id)]
     x, y = _centre(members) if members else node.position
@@ -91,7 +93,7 @@ def move(patch: EditablePatch, nodes: Collection[Node], scope: str) -> None:
     for connection in dict.fromkeys(c for node in sorted(shifted) for c in patch.connections_of(node)):
         source, target = connection.source, connection.target
         if not {source.node, target.node} <= shifted:
-            crossing.append((connection, list(_ways(patch, connection, goal))))
+            crossing.append((connection, list(_ways(patch, connection, goal, shifted))))
     patch._do("Move", *(changes.Disconnected(connection) for connection, _ in crossing), *moving)
     for _, ways in crossing:
         for source, target in ways:
@@ -128,6 +130,8 @@ def promote(patch: EditablePatch, port: PortRef, name: str) -> tuple[str, str]:
     if not group_node:
         raise PatchError(f"port to promote must be of a block in a group, got {port}")
     spec = patch.find_end(port)
+    if patch.is_end(port.node) or (patch.is_group(port.node) and port.port == FUNCTION):
+        raise PatchError(f"port to promote must be of a block, or a port of a group, got {port}")
     is_input = spec is not None and rules.is_target(spec)
     known = patch.source_of(port) if is_input else None
     if known is not None:
@@ -181,15 +185,23 @@ def _set_ports(patch: EditablePatch, end: str, ports: dict[str, str], name: str)
     patch._do(name, changes.ParameterChanged(end, PORTS, ports, patch.nodes[end].parameters.get(PORTS)))
 
 
-def _ways(patch: EditablePatch, connection: Connection, goal: str) -> Iterator[tuple[PortRef, PortRef]]:
+def _ways(
+    patch: EditablePatch, connection: Connection, goal: str, shifted: Collection[str]
+) -> Iterator[tuple[PortRef, PortRef]]:
     """Yield what a connection must lead from and to, once one of its blocks has gone to another group.
 
     A block that leaves a group has the sources and targets of the group's ports.
     """
     around = {goal, *(patch.groups_around(goal) if goal else ())}
     source: PortRef | None = connection.source
-    while source is not None and patch.is_end(source.node) and (left := patch.group_of(source.node)) not in around:
-        source = patch.source_of(PortRef(left, source.port))
+    seen: set[PortRef] = set()
+    while source is not None and source not in seen:
+        seen.add(source)
+        if patch.is_end(source.node) and (left := patch.group_of(source.node)) not in around:
+            source = patch.source_of(PortRef(left, source.port))
+        elif patch.is_group(source.node):  # one that feeds itself may be fed by a block that leaves it
+            inner = patch.source_of(PortRef(patch.end_of(source.node, OUTPUTS), source.port))
+            source = inner if inner is not None and inner.node in shifted else source
     if source is None:
         return
     waiting = [connection.target]

@@ -148,11 +148,20 @@ class Flat:
                 self._leave(node.id)
             case changes.NodeRegionChanged(node_id, region):
                 kind = self.hidden.get(node_id, "")
+                through = (
+                    [c for c in self._stored.values() if node_id in (c.source.node, c.target.node)]
+                    if kind in ENDS
+                    else []
+                )
+                led = dict.fromkeys(pair for connection in through for pair in self.pairs(connection))
                 nodes = [*self._scope_of, node_id] if kind == GROUP else [node_id]
                 before = {node: self.scope(self._scope_of.get(node, "")) for node in nodes}
                 self._leave(node_id)
                 self._enter(node_id, kind, region)
                 yield from self._moved(before)
+                leads = dict.fromkeys(pair for connection in through for pair in self.pairs(connection))
+                yield from (changes.Disconnected(pair) for pair in led if pair not in leads)
+                yield from (changes.Connected(pair) for pair in leads if pair not in led)
             case changes.Connected(connection):
                 if connection.source.node in self.hidden:
                     self._fed.setdefault(connection.source, {})[connection.target] = None

@@ -193,6 +193,29 @@ def test_a_value_drives_a_parameter_of_a_group(editor: MainWindow, qtbot: QtBot)
     assert patch.without_groups().source_of(PortRef("first", "scale")) == PortRef("time", "seconds")
 
 
+def test_functions_by_keys_and_menus(editor: MainWindow, qtbot: QtBot) -> None:
+    """A linked copy follows edits inside the other, until it is made unique; Add places another one."""
+    group, patch, actions = grouped(editor, qtbot), patch_of(editor), editor.actions_by_id
+    first = dump_patch(patch)
+    press(editor, Qt.Key.Key_D, CONTROL | Qt.KeyboardModifier.AltModifier)
+    (copy,) = editor.canvas.selected()
+    assert copy != group and patch.title(copy) == patch.title(group) == "Group"
+    press(editor, Qt.Key.Key_Return)
+    twin = next(n for n in editor.canvas.scene.nodes if patch.nodes[n].key == "first")
+    patch.set(twin, offset=3.0)
+    assert patch.value("first", "offset") == 3.0
+    press(editor, Qt.Key.Key_Escape)
+    actions["make_unique"].trigger()
+    patch.set("first", offset=4.0)
+    assert patch.value(twin, "offset") == 3.0
+    editor.canvas.edits.add_instance(editor.canvas.edits.functions()[0])
+    (added,) = editor.canvas.selected()
+    assert patch.value(added, "function") == "Group"
+    while patch.history.undo_name != "Group 2 nodes":
+        press(editor, Qt.Key.Key_Z, CONTROL)
+    assert dump_patch(patch) == first
+
+
 def test_a_group_is_dragged_and_moved_into_by_the_menu(editor: MainWindow, qtbot: QtBot) -> None:
     """A drag of a group moves only its node; Move into offers the groups of the level."""
     group, patch = grouped(editor, qtbot), patch_of(editor)
