@@ -19,7 +19,8 @@ from engine.figures import format_rate, format_time
 from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport, UpdateRecord
 
-_WIDEST = "cuda:0 · 8,888 fps · 88.88 ms · overlapping"
+#: Texts that the label has room for; longer ones are cut off. The second is for narrow windows.
+_WIDEST, _WIDEST_IN_NARROW = "cuda:0 · compiling … · 8,888 fps · 88.88 ms", "cuda:0 · 8,888 fps · 888 ms"
 _SILENCE_S = 2.0  # seconds without a report, after which the badge shows the silence
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 _STILL_S = 1.0  # seconds without a launch, after which the patch counts as still
@@ -64,7 +65,7 @@ class EngineBadge(QWidget):
         self._update: UpdateRecord | None = None
         self.label = ElidedLabel("figures")
         self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.label.setFixedWidth(self.fontMetrics().horizontalAdvance(_WIDEST))
+        self.set_narrow(False)
         layout = QHBoxLayout(self, contentsMargins=QMargins(24, 4, 12, 2))
         layout.addWidget(self.label)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
@@ -86,6 +87,11 @@ class EngineBadge(QWidget):
         bridge.report.connect(self.show_report)
         bridge.updated.connect(self.note_update)
         bridge.waiting.connect(self.show_waiting)
+
+    def set_narrow(self, is_narrow: bool) -> None:
+        """Take less room, in a narrow window."""
+        text = _WIDEST_IN_NARROW if is_narrow else _WIDEST
+        self.label.setFixedWidth(self.fontMetrics().horizontalAdvance(text))
 
     def clear(self) -> None:
         """Show that no engine runs."""

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMargins, QPoint, QTimer, QUrl
-from PySide6.QtGui import QCloseEvent, QDesktopServices
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QInputDialog,
@@ -72,6 +72,7 @@ from engine.protocol.client import Client
 from engine.protocol.sampling import Sample
 from engine.runtime.check.check_patch import check_patch
 
+_NARROW = 760  # pixels; in a narrower window, menus and the badge have little room
 _SHOWN_MS = 8000  # milliseconds that the status bar shows a message
 #: How soon a thread that reads reports or writes a recovery copy gives the interpreter back. With Python's 5 ms, the
 #: window's thread waits 1.7 ms in the longest of 1000 turns of its event loop, and with this 0.6 ms.
@@ -269,6 +270,8 @@ class MainWindow(QMainWindow):
     def use_layout(self, name: str) -> None:
         """Arrange the docks as in a named arrangement, or as at first."""
         self.layouts.use(self.state.arrangements.get(name))
+        if name not in self.state.arrangements:
+            self.looking.show_behind()
 
     def save_layout(self) -> None:
         """Ask for a name, and keep the present arrangement under it."""
@@ -357,6 +360,11 @@ class MainWindow(QMainWindow):
                 is_open = self.files.recover(found)
 
     # Qt
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave room for the menus beside the badge."""
+        self.badge.set_narrow(event.size().width() < _NARROW)
+        super().resizeEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         """Stop drawing while the window is minimised."""

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QMargins, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QMenu, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
 
+from app.docks.elided_label import ElidedLabel
 from app.theme.icons import icon
 from app.view_models.code.places import CodePlace
 from engine.patch.document import Patch
@@ -19,7 +20,8 @@ class CodeBar(QWidget):
         self.places = QComboBox(toolTip="The files and texts of the selected block, then all that are not saved")
         self.places.setAccessibleName("File")
         self.places.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.state = QLabel(objectName="message", textFormat=Qt.TextFormat.PlainText)
+        self.state = ElidedLabel("message")
+        self.state.setTextFormat(Qt.TextFormat.PlainText)
         self.save = QPushButton(icon("save"), "Save", toolTip="Save the file (Ctrl+S in the code)")
         self.copy = QPushButton(icon("duplicate"), "Edit a copy", toolTip="Make a copy that you can change")
         self.compiled = QToolButton(text="Compiled", checkable=True, toolTip="PTX and SASS beside the code")
@@ -38,8 +40,7 @@ class CodeBar(QWidget):
         row = QHBoxLayout(self, contentsMargins=QMargins(8, 4, 8, 4), spacing=8)
         left: list[QWidget] = [self.places, self.save, self.copy, self.state]
         for part in left:
-            row.addWidget(part)
-        row.addStretch(1)
+            row.addWidget(part, 1 if part is self.state else 0)
         right: list[QWidget] = [self.compiled, self.compare, more]
         for part in right:
             row.addWidget(part)

@@ -68,9 +68,9 @@ class PortDocks(QObject):
         self.viewer(self.follower).show_ports([])
         self.follower.setVisible(False)
         if patch is not None and self._is_open:
-            QTimer.singleShot(0, self, self._show)  # when the other docks are shown
+            QTimer.singleShot(0, self, self.show_behind)  # when the other docks are shown
 
-    def _show(self) -> None:
+    def show_behind(self) -> None:
         """Show the dock of the selection, at first behind the viewers; Qt misplaces the tabs of hidden docks."""
         if self._patch is None:
             return

@@ -106,8 +106,8 @@ def test_help_opens_a_runnable_example(opened: MainWindow, qtbot: QtBot) -> None
     """The help of a block opens a shipped example with the block selected, or a patch that is made for the block."""
     patch = opened.session.patch
     patch.add("particles.forces", node_id="forces")
-    patch.add("image.glow", node_id="glow")
-    for node, name in (("forces", "particles.forces"), ("glow", "image.glow")):
+    patch.add("image.gradient", node_id="gradient")
+    for node, name in (("forces", "particles.forces"), ("gradient", "image.gradient")):
         opened.session.replace(patch)
         opened.canvas.select([node])
         opened.actions_by_id["block_help"].trigger()
