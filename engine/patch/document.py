@@ -336,7 +336,8 @@ class Patch(EditablePatch):
         found, position = self._require(self._id_of(node)), rules.checked_position(position)
         if position != found.position:
             change = changes.NodeMoved(found.id, position, found.position)
-            self._do(f"Move {self.title(found.id)}", change, gesture=gesture)
+            name = f"Move {self.title(found.id)}" if self._open_edit is None else ""
+            self._do(name, change, gesture=gesture)
 
     def move_into(self, nodes: NodeRef | str | Collection[NodeRef | str], region: NodeRef | str) -> None:
         """Move nodes into a region, or with "" out of all regions. A region block's members move with it.
