@@ -228,7 +228,12 @@ class Canvas(QWidget):
             self.patch_dropped.emit(opened)
         else:
             patch, names = self.patch, ", ".join(path.name for path in paths)
-            self.beside(f"Reading {names} …", drop_work(patch, paths), lambda: self._place_read(patch, paths, point))
+            self.beside(
+                f"Reading {names} …",
+                drop_work(patch, paths),
+                lambda: self._place_read(patch, paths, point),
+                lambda: None,
+            )
 
     def _place_read(self, patch: Patch, paths: list[Path], point: QPointF) -> None:
         if patch is not self.patch:

@@ -1,23 +1,48 @@
-"""`Beside`: slow work on a separate thread, with a follow-up on the UI's thread."""
+"""`Beside`: slow work on a separate thread, with a follow-up on the UI's thread; the person may cancel some of it."""
 
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 _log = logging.getLogger(__name__)
-#: Milliseconds after which work is reported as slow.
-_REPORT_AFTER_MS = 200
-#: Runs `work`, which `what` describes in a few words, and then `then`.
-Run = Callable[[str, Callable[[], object], Callable[[], None]], None]
+#: Milliseconds after which work is reported as slow, and after which it can be cancelled.
+_REPORT_AFTER_MS, _CANCEL_AFTER_MS = 200, 1000
 
 
-def at_once(what: str, work: Callable[[], object], then: Callable[[], None]) -> None:
+class Run(Protocol):
+    """Runs `work`, which `what` describes in a few words, and then `then`, or `cancelled` if the person cancels it.
+
+    Without `cancelled`, the work can't be cancelled.
+    """
+
+    def __call__(
+        self,
+        what: str,
+        work: Callable[[], object],
+        then: Callable[[], None],
+        cancelled: Callable[[], None] | None = None,
+        /,
+    ) -> None: ...
+
+
+def at_once(
+    what: str, work: Callable[[], object], then: Callable[[], None], cancelled: Callable[[], None] | None = None, /
+) -> None:
     """Run `work` and then `then` on the caller's thread, where no window would freeze."""
     work()
     then()
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    what: str
+    work: Callable[[], object]
+    then: Callable[[], None]
+    cancelled: Callable[[], None] | None
 
 
 class Beside(QObject):
@@ -25,44 +50,83 @@ class Beside(QObject):
 
     #: The description of slow work; "" when it is done.
     reported = Signal(str)
+    #: Whether the work that runs takes long and can be cancelled.
+    cancellable = Signal(bool)
     _done = Signal(object)
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._thread = ThreadPoolExecutor(1, "warploom-beside")
-        self._waiting: list[str] = []
+        self._waiting: list[_Job] = []
         self._is_reported = False
         self._timer = QTimer(self, singleShot=True, interval=_REPORT_AFTER_MS)
         self._timer.timeout.connect(self._report)
+        self._long = QTimer(self, singleShot=True, interval=_CANCEL_AFTER_MS)
+        self._long.timeout.connect(self._offer)
         self._done.connect(self._follow, Qt.ConnectionType.QueuedConnection)
 
-    def run(self, what: str, work: Callable[[], object], then: Callable[[], None]) -> None:
+    def run(
+        self,
+        what: str,
+        work: Callable[[], object],
+        then: Callable[[], None],
+        cancelled: Callable[[], None] | None = None,
+        /,
+    ) -> None:
         """Run `work` on the thread, and `then` on the UI's thread, even if the work has failed."""
-        self._waiting.append(what)
+        job = _Job(what, work, then, cancelled)
+        if not self._waiting:
+            self._long.start()
+        self._waiting.append(job)
         self._timer.start()
-        self._thread.submit(self._work, work, then)
+        self._thread.submit(self._work, job)
+
+    def cancel(self) -> None:
+        """Stop waiting for the work that runs. It ends on its own thread, without effect; the next work begins now."""
+        if not self._waiting or self._waiting[0].cancelled is None:
+            return
+        job, *others = self._waiting
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._thread = ThreadPoolExecutor(1, "warploom-beside")
+        for other in others:
+            self._thread.submit(self._work, other)
+        self._forget(job)
+        assert job.cancelled is not None
+        job.cancelled()
 
     def close(self) -> None:
         """Cancel pending work, and wait for running work."""
         self._thread.shutdown(cancel_futures=True)
 
-    def _work(self, work: Callable[[], object], then: Callable[[], None]) -> None:
+    def _work(self, job: _Job) -> None:
         try:
-            work()
+            job.work()
         except Exception:  # noqa: BLE001 - `then` reports the failure, since it needs the result of the work
             _log.exception("work beside the UI failed")
         finally:
-            self._done.emit(then)
+            self._done.emit(job)
 
-    def _follow(self, then: Any) -> None:
-        self._waiting.pop(0)
-        if not self._waiting:
-            self._timer.stop()
-            if self._is_reported:  # otherwise it would clear other messages
-                self._is_reported = False
-                self.reported.emit("")
-        then()
+    def _follow(self, job: Any) -> None:
+        if job in self._waiting:  # otherwise it was cancelled
+            self._forget(job)
+            job.then()
+
+    def _forget(self, job: _Job) -> None:
+        self._waiting.remove(job)
+        self.cancellable.emit(False)
+        if self._waiting:
+            self._long.start()
+            return
+        self._long.stop()
+        self._timer.stop()
+        if self._is_reported:  # otherwise it would clear other messages
+            self._is_reported = False
+            self.reported.emit("")
 
     def _report(self) -> None:
         self._is_reported = True
-        self.reported.emit(self._waiting[0])
+        self.reported.emit(self._waiting[0].what)
+
+    def _offer(self) -> None:
+        if self._waiting:
+            self.cancellable.emit(self._waiting[0].cancelled is not None)

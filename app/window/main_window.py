@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QInputDialog,
     QMainWindow,
     QMenu,
+    QPushButton,
     QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
@@ -192,6 +193,10 @@ class MainWindow(QMainWindow):
             toolbar.addWidget(part)
         self.addToolBar(toolbar)
         self.menu("view").addAction(toolbar.toggleViewAction())
+        cancel = QPushButton("Cancel", toolTip="Stop waiting for this", visible=False)
+        cancel.clicked.connect(self.beside.cancel)
+        self.beside.cancellable.connect(cancel.setVisible)
+        self.statusBar().addPermanentWidget(cancel)
         self.problem_count = ProblemCount()
         self.problem_count.clicked.connect(lambda: self.docks.toggle(Problems.name))
         self.docks.widget(Problems).counted.connect(self.problem_count.show_count)
@@ -338,7 +343,7 @@ class MainWindow(QMainWindow):
                     self.files.show_made(patch)
                     self.canvas.select([node])
 
-            self.beside.run(f"Making an example of {wanted.title} …", make, show)
+            self.beside.run(f"Making an example of {wanted.title} …", make, show, lambda: None)
 
     def show_palette(self) -> None:
         """Search the entries of all menus."""

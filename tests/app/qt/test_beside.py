@@ -51,3 +51,22 @@ def test_work_that_has_not_begun_is_forgotten_at_the_end(qtbot: QtBot) -> None:
     closing.start()
     may_end.set()
     closing.join()
+
+
+def test_long_work_can_be_cancelled(qtbot: QtBot) -> None:
+    """After a second, work that allows it can be cancelled: it has no effect, and the next work begins at once."""
+    parent = QObject()
+    beside, may_end, heard, offered = Beside(parent), threading.Event(), list[str](), list[bool]()
+    beside.cancellable.connect(offered.append)
+    beside.run("never ends", may_end.wait, lambda: heard.append("followed"), lambda: heard.append("cancelled"))
+    beside.run("next", lambda: None, lambda: heard.append("next"))
+    qtbot.waitUntil(lambda: offered == [True])
+    beside.cancel()
+    qtbot.waitUntil(lambda: heard == ["cancelled", "next"])
+    assert offered[1] is False
+    beside.run("must end", may_end.set, lambda: heard.append("ended"))
+    beside.cancel()
+    qtbot.waitUntil(lambda: heard[2:] == ["ended"])
+    qtbot.wait(20)
+    assert "followed" not in heard
+    beside.close()

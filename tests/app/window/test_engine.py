@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.docks.problems import Problems
@@ -151,3 +153,24 @@ def test_a_stopped_kernel_offers_to_run_without_a_time_limit(opened: MainWindow)
     assert engine_of(opened).posted[-2:] == [SetKernelTimeLimit(None), RunMuted()]
     opened.files.new()
     assert SetKernelTimeLimit(None) in engine_of(opened).posted
+
+
+def test_a_save_block_has_a_button(opened: MainWindow, qtbot: QtBot) -> None:
+    """The inspector of a block that saves has a button that writes the files; other blocks have none."""
+    patch_of(opened).add("io.save_image", node_id="save")
+    opened.canvas.select(["save"])
+    button = next(found for found in opened.inspector.findChildren(QPushButton) if found.text() == "Save now")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert SaveOutputs() in engine_of(opened).posted
+
+
+def test_going_to_a_problem_keeps_the_zoom(opened: MainWindow, qtbot: QtBot) -> None:
+    """A problem's block is selected and brought into view, without a change of the zoom."""
+    patch_of(opened).add("value.slider", node_id="far", position=(4000, 3000))
+    qtbot.wait(20)
+    zoom = opened.canvas.view.zoom
+    opened.kernel.go_to("far")
+    view = opened.canvas.view
+    assert opened.canvas.selected() == ["far"] and view.zoom == zoom
+    place = view.mapFromScene(opened.canvas.scene.rect_of(["far"]).center())
+    assert view.viewport().rect().contains(place)
