@@ -8,6 +8,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.canvas.block_search import BlockSearch, Goal
+from app.canvas.find_bar import FindBar
 from app.canvas.frames.frame_form import FrameForm
 from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.graph_view import GraphView
@@ -84,6 +85,7 @@ class Canvas(QWidget):
         self._hint = EmptyHint()
         self.scene.filled.connect(self._show_hint)
         self.search = BlockSearch(self, self.organise.free_place)
+        self.finding = FindBar(self)
         self.keyboard = CanvasKeyboard(self.scene, self.connecting, self.search_for, self)
         self.search.placed.connect(self._select_placed)
         self.search.refused.connect(self._refuse)
@@ -318,6 +320,17 @@ class Canvas(QWidget):
         point = self.view.mapToScene(position)
         scope = self.scene.regions.scope_at(point)
         self.search.open(self.patch, position, point, goal, scope, only_fitting=only_fitting)
+
+    def open_find(self) -> None:
+        """Open the field that finds blocks and frames of the patch."""
+        self.finding.open(self.patch)
+
+    def go_to_frame(self, frame_id: str) -> None:
+        """Select a frame, and bring it into view."""
+        if (view := self.scene.frames.views.get(frame_id)) is not None:
+            self.select([])
+            self.scene.frames.select([frame_id])
+            self.view.ensureVisible(view.rect, 48, 48)
 
     def insert_block(self) -> None:
         """Search for a block to put in the middle of the selected connection."""

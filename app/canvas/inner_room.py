@@ -9,6 +9,7 @@ from app.canvas.breadcrumb import Breadcrumb
 from app.canvas.canvas import Canvas
 from app.documents.bridge import Bridge
 from app.documents.session import Session
+from app.edits.bookmarks import bookmark, set_bookmark
 from app.qt.beside import Run
 from app.view_models.groups import GroupReports
 from app.view_models.ops.report import op_report
@@ -19,6 +20,7 @@ from engine.kernel_blocks.graph_block import ComputeBlock
 from engine.kernel_sources.sources import OpGraphSource
 from engine.patch.document import Patch
 from engine.patch.inner_patch import InnerPatch, inner_kind
+from engine.patch.organise.annotations import Frame
 from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport
 
 #: Keeps an abandoned edit where redo can restore it.
@@ -51,6 +53,7 @@ class InnerRoom(QObject):
         self.reported.connect(canvas.show_report)
         canvas.escaped.connect(self.leave)
         canvas.node_activated.connect(self.open)
+        canvas.finding.went_to.connect(self._go_to_found)
         canvas.beside = beside
         canvas.profile = lambda: None if self.is_open else bridge.profile
         canvas.peak_bytes_per_s = lambda: session.peak_bytes_per_s
@@ -129,6 +132,47 @@ class InnerRoom(QObject):
         if op and self.node != node:
             self.enter(patch, node)
         self._canvas.go_to(op or node)
+
+    def _go_to_found(self, place: str, is_frame: bool) -> None:
+        """Show what the person has found, and leave the focus in the field."""
+        if is_frame:
+            frame = self._canvas.patch.annotations.get(f"frame {place}")
+            if isinstance(frame, Frame) and not self.is_open:
+                self.show_level(frame.group)
+            self._canvas.go_to_frame(place)
+        elif self.is_open:
+            self._canvas.go_to(place)
+        else:
+            self.go_to(place)
+        self._canvas.finding.field.setFocus()
+
+    def go_to_bookmark(self, number: int) -> None:
+        """Bring the part of the canvas of a bookmark into view, in its group."""
+        patch = self._session.patch
+        found = bookmark(patch, number) if patch is not None else None
+        if found is None:
+            self.refused.emit(f"Bookmark {number} is not set; Ctrl+{number} sets it")
+            return
+        self.show_level(found.group)
+        self._canvas.view.set_zoom(found.zoom)
+        self._canvas.view.centerOn(*found.centre)
+        self._canvas.setFocus()
+
+    def set_bookmark(self, number: int) -> None:
+        """Set a bookmark to the part of the canvas in view."""
+        patch, view = self._session.patch, self._canvas.view
+        if patch is None or self.is_open:
+            self.refused.emit("A bookmark must be of the patch, not of the patch inside a block")
+            return
+        centre = view.mapToScene(view.viewport().rect().center())
+        set_bookmark(patch, number, (centre.x(), centre.y()), view.zoom, self.level)
+
+    def show_level(self, group: str) -> None:
+        """Show the inside of a group, or what is outside all groups."""
+        if self._editing is not None:
+            self._close()
+        if self.level != group:
+            self._show_level(group)
 
     def select(self, node: str) -> None:
         """Select a node of the patch while the canvas shows the patch."""

@@ -8,7 +8,7 @@ from app.canvas.drawing.measures import measures
 from app.canvas.drawing.node_layout import node_size
 from app.canvas.frames.frame_gestures import nodes_in
 from app.canvas.items.scene import GraphScene
-from app.edits import dots, frames
+from app.edits import dots, frames, presets
 from app.edits import nodes as node_edits
 from app.edits.arranging.align import align, distribute
 from app.edits.arranging.arrange import arrange, spread_pile
@@ -17,6 +17,7 @@ from app.edits.rects import Rect, free_shift
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, Mode, Position
 from engine.patch.document import Patch
+from engine.patch.organise.annotations import Preset
 
 #: The size of a frame that is made around nothing.
 _FRAME = (320.0, 200.0)
@@ -123,6 +124,25 @@ class OrganiseEdits(QObject):
     def straighten(self) -> None:
         """Remove the dots of the selected connections."""
         dots.straighten(self.patch, self._scene.selected_connections())
+
+    # Presets
+
+    def save_preset(self, node: str, name: str) -> None:
+        """Save the values of a block's parameters under a name."""
+        self._try(lambda: presets.save_preset(self.patch, node, name))
+
+    def apply_preset(self, preset: Preset, _checked: bool = False) -> None:
+        """Give the selected blocks the values of a preset."""
+        nodes = self._scene.selected_nodes()
+        self._try(lambda: presets.apply_preset(self.patch, nodes, preset))
+
+    def rename_preset(self, preset: Preset, name: str) -> None:
+        """Give a preset another name."""
+        self._try(lambda: presets.rename_preset(self.patch, preset, name))
+
+    def delete_preset(self, preset: Preset) -> None:
+        """Remove a preset."""
+        self._try(lambda: self.patch.remove_annotation(preset.key))
 
     # Modes
 

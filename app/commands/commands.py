@@ -31,7 +31,7 @@ CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
         *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", "look", None),
         *("group", "ungroup", "function", "wrap_in", "move_into", "take_out", None),
-        *("bypass", "disable", "align", None),
+        *("bypass", "disable", "align", "presets", None),
         *("open_graph", "block_help", "open_code", "edit_copy"),
     ),
     "connection": (

@@ -1,11 +1,16 @@
 """The menu of commands that keep a patch in order."""
 
+from collections.abc import Callable
 from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QInputDialog, QMenu
 
 from app.commands.actions import Command, Menu
 from app.commands.needs import Needs
 from app.docks.dock import Editor
-from engine.patch.organise.annotations import COLOURS
+from app.edits.presets import presets_for
+from engine.patch.organise.annotations import COLOURS, Preset
 
 _ALIGNMENTS = {
     "left": "&Left edges",
@@ -17,10 +22,77 @@ _ALIGNMENTS = {
 }
 
 
+_NUMBERS = range(1, 10)
+
+
+def _go_to(window: Editor, needs: Needs, number: int) -> Command:
+    run = partial(window.kernel.go_to_bookmark, number)
+    return Command(f"bookmark_{number}", f"&{number}", run, keys=(str(number),), needs=needs.patch, canvas_only=True)
+
+
+def _set(window: Editor, needs: Needs, number: int) -> Command:
+    run, keys = partial(window.kernel.set_bookmark, number), (f"Ctrl+{number}",)
+    return Command(f"set_bookmark_{number}", f"&{number}", run, keys=keys, needs=needs.patch, canvas_only=True)
+
+
+def _list_presets(window: Editor, menu: QMenu) -> None:
+    """List the presets for the selected blocks, with actions that save, apply, rename and delete them."""
+    canvas, patch, nodes = window.canvas, window.canvas.patch, window.canvas.selected()
+    for old in menu.findChildren(QMenu):
+        old.deleteLater()
+    if not nodes:
+        return
+    organise, known = canvas.organise, presets_for(patch, nodes)
+    for preset in known:
+        title = preset.name.replace("&", "&&")
+        menu.addAction(title).triggered.connect(partial(organise.apply_preset, preset))
+    if known:
+        menu.addSeparator()
+    save = menu.addAction("&Save as preset …")
+    save.triggered.connect(lambda: _ask(window, "Save preset", "", partial(organise.save_preset, nodes[0])))
+    for title, run in (("&Rename", _rename), ("&Delete", _delete)) if known else ():
+        each = QMenu(title, menu)
+        menu.addMenu(each)
+        for preset in known:
+            each.addAction(preset.name.replace("&", "&&")).triggered.connect(partial(run, window, preset))
+
+
+def _rename(window: Editor, preset: Preset) -> None:
+    _ask(window, "Rename preset", preset.name, partial(window.canvas.organise.rename_preset, preset))
+
+
+def _delete(window: Editor, preset: Preset) -> None:
+    window.canvas.organise.delete_preset(preset)
+
+
+def _ask(window: Editor, title: str, text: str, then: Callable[[str], object]) -> None:
+    """Ask for a name."""
+    dialog = QInputDialog(window.canvas)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setWindowTitle(title)
+    dialog.setLabelText("Name")
+    dialog.setTextValue(text)
+    dialog.textValueSelected.connect(then)
+    dialog.open()
+
+
 def organise_menu(window: Editor, needs: Needs) -> Menu:
     """Return the menu."""
     organise, node = window.canvas.organise, needs.node
     items: list[Command | Menu | None] = [
+        Command(
+            "find",
+            "&Find …",
+            window.canvas.open_find,
+            keys=("Ctrl+F",),
+            help="Find blocks and frames by title, type and values",
+            needs=needs.patch,
+            canvas_only=True,
+        ),
+        Menu("bookmarks", "Go to boo&kmark", [_go_to(window, needs, number) for number in _NUMBERS], needs=needs.patch),
+        Menu("set_bookmarks", "Set bookm&ark", [_set(window, needs, number) for number in _NUMBERS], needs=needs.patch),
+        Menu("presets", "&Presets", needs=node, fill=partial(_list_presets, window), if_empty="Select a block"),
+        None,
         Command(
             "lay_out",
             "&Lay out",

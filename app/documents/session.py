@@ -214,6 +214,16 @@ class Session(QObject):
             self.patch.redo()
             self.notify()
 
+    def jump(self, done: int) -> None:
+        """Undo or redo until so many edits are done."""
+        if self.patch is not None:
+            history = self.patch.history
+            while len(history.names) > done and self.patch.undo() is not None:
+                pass
+            while len(history.names) < done and self.patch.redo() is not None:
+                pass
+            self.notify()
+
     def notify(self) -> None:
         """Emit `changed` in the next turn of the event loop."""
         self._later.start()

@@ -51,6 +51,11 @@ class History:
         return [edit.name for edit in self._done]
 
     @property
+    def undone_names(self) -> list[str]:
+        """The names of the edits that redo would apply, the next one first."""
+        return [edit.name for edit in reversed(self._undone)]
+
+    @property
     def is_saved(self) -> bool:
         """True when the patch equals its last saved version."""
         return (self._done[-1] if self._done else None) is self._saved

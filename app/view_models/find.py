@@ -1,0 +1,60 @@
+"""Finds blocks and frames of a patch by their names, types and values."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.patch.document import Patch
+from engine.patch.organise.annotations import Frame
+
+_LONGEST_VALUE = 80
+
+
+@dataclass(frozen=True)
+class Found:
+    """A block or a frame: its id, its title, why it was found, and the order of such reasons."""
+
+    id: str
+    title: str
+    why: str
+    rank: int
+    is_frame: bool = False
+
+
+def find(patch: Patch, text: str) -> list[Found]:
+    """Return what holds every word of a text, best first: titles, then types and ids, then values and comments.
+
+    Blocks in groups are among them.
+    """
+    words = text.lower().split()
+    if not words:
+        return []
+    found = [hit for node in patch.nodes if (hit := _of_node(patch, node, words)) is not None]
+    found += [hit for frame in patch.annotations_of(Frame) if (hit := _of_frame(frame, words)) is not None]
+    return sorted(found, key=lambda hit: (hit.rank, hit.title.lower(), hit.id))
+
+
+def _of_node(patch: Patch, node: str, words: list[str]) -> Found | None:
+    if patch.is_end(node):
+        return None
+    title, held = patch.title(node), patch.nodes[node]
+    group = patch.group_of(node)
+    place = f" in {patch.title(group)}" if group else ""
+    names = [(title, held.type + place), (f"{node} {held.type}", f"{held.type}, {node}{place}")]
+    for rank, (where, why) in enumerate([*names, *_values(patch, node, place)]):
+        if all(word in where.lower() or word in title.lower() for word in words):
+            return Found(node, title, why, min(rank, 2))
+    return None
+
+
+def _values(patch: Patch, node: str, place: str) -> Iterator[tuple[str, str]]:
+    for name, value in patch.nodes[node].parameters.items():
+        shown = str(value)[:_LONGEST_VALUE] if isinstance(value, (str, int, float)) else ""
+        yield f"{name} {shown}", f"{name}: {shown}{place}" if shown else f"{name}{place}"
+
+
+def _of_frame(frame: Frame, words: list[str]) -> Found | None:
+    title = frame.title or "Frame"
+    for rank, text in ((0, title), (2, f"{title} {frame.comment}")):
+        if all(word in text.lower() for word in words):
+            return Found(frame.id, title, "Frame", rank, is_frame=True)
+    return None
