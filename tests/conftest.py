@@ -145,7 +145,10 @@ def leaves_no_block_types() -> Iterator[None]:
     """Remove block types that the test defined from the catalogue."""
     before = block_types.all()
     yield
-    # The block library stays: it is imported once per process, by the first test that needs it.
-    after = {i: t for i, t in block_types.all().items() if t.__module__.split(".")[0] != LIBRARY}
-    changed = [type_id for type_id, block in after.items() if before.get(type_id) is not block]
+    changed = [
+        type_id
+        for type_id, block in block_types.all().items()
+        # The block library stays: it is imported once per process, by the first test that needs it.
+        if before.get(type_id) is not block and block.__module__.split(".")[0] != LIBRARY
+    ]
     block_types.commit({type_id: before[type_id] for type_id in changed if type_id in before}, changed)

@@ -7,6 +7,7 @@ import ctypes
 import os
 import threading
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,7 @@ def free_bytes() -> int:
     return min([free, *(max(limit - used, 0) for limit, used in container_limits())])
 
 
+@cache
 def total_bytes() -> int:
     """Return the bytes of this computer's memory, or the limit of the container that this process runs in."""
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

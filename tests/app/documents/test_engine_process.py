@@ -33,6 +33,7 @@ def test_an_engine_whose_process_dies_is_started_again(
 ) -> None:
     """If the engine's process dies, this is said, and a new one runs the patch, but not over and over."""
     monkeypatch.setattr("app.documents.session._COST_S", 600.0)
+    monkeypatch.setattr("app.documents.restarts._MOST", 2)
     window = MainWindow(make_engine, tmp_path / "state")
     window.show()
     try:
@@ -47,7 +48,7 @@ def test_an_engine_whose_process_dies_is_started_again(
         assert cost.level is UpdateLevel.COLD
 
         patch.set("tone", exposure=-2.0)
-        for _ in range(3):
+        for _ in range(2):
             dead, child = window.session.engine, the_child()
             os.kill(child, signal.SIGKILL)
             qtbot.waitUntil(lambda dead=dead: window.session.engine is not dead)
