@@ -129,9 +129,10 @@ class PortViewer(QWidget):
         key = str(self.port)
         buffer = report.buffers.get(key)
         if buffer is not None:
-            self._know(
-                buffer.dtype, buffer.shape, buffer_text(buffer, with_allocated=False).partition(", not stored")[0]
-            )
+            facts = buffer_text(buffer, with_allocated=False).partition(", not stored")[0]
+            if (count := report.counts.get(key)) is not None:
+                facts = f"{count:,} appended · {facts}"
+            self._know(buffer.dtype, buffer.shape, facts)
         elif key in report.values:
             self._know("f64", (), "value")
         elif not self._is_known or self.page.currentIndex():

@@ -16,13 +16,14 @@ from msgspec.structs import replace
 
 from engine import Engine, Patch, forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic, PatchError
-from engine.patch.changes import Node, NodeAdded
+from engine.patch.changes import Node, NodeAdded, PortRef
 from engine.patch.files import load_patch, save_patch
 from engine.protocol import liveness
 from engine.protocol.client import Client
 from engine.protocol.elsewhere import far_client
 from engine.protocol.messages import FrameReport, Observe, Saved, SaveOutputs, Viewing
 from engine.protocol.pipe import connect
+from engine.protocol.sampling import ObservePorts, Sample, Sampling
 from tests.fuzzing import many, seeds
 from tests.protocol.elsewhere.far_engine_process import command
 from tests.waiting import next_report, until
@@ -193,6 +194,12 @@ def test_after_cuts_and_stalls_the_engine_equals_a_fresh_one(seed: int, mine: Pa
             preview = client.take_preview("viewer") or preview
             time.sleep(0.002)
         assert preview.pixels.shape == (200, 320, 4)
+        board = PortRef("board", "out")
+        client.post(ObservePorts({"board": Sampling(board)}))
+        client.step()
+        found: list[Sample] = []
+        until(lambda: bool(found.extend(filter(None, [client.take_sample("board")])) or found))
+        np.testing.assert_array_equal(found[0].data, client.read(board))
         assert starts == 1 + len(cuts)
     finally:
         client.close()
