@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import QMargins, QRect, QRectF, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.theme.icons import icon
 from app.view_models.looking.numbers import element_text
@@ -23,6 +23,8 @@ _BINS = 128
 _FIRST_SIDE = 512
 #: Room around what is seen, so that panning shows no gap at once.
 _MARGIN = 0.25
+_NUMBER_WIDTH = 58
+_COLOUR = "colour"
 
 
 class ImageView(PortView):
@@ -37,7 +39,7 @@ class ImageView(PortView):
         self.histogram = Histogram()
         self.channel, self.colour_map, self.compared = QComboBox(), QComboBox(), QComboBox()
         self.channel.setToolTip("Channel")
-        self.channel.addItem("colour")
+        self.channel.addItem(_COLOUR)
         self.colour_map.setToolTip("Colours of single numbers")
         self.colour_map.addItems(COLOUR_MAPS)
         self.compared.setToolTip("Compare with another port: drag the line in the picture")
@@ -77,7 +79,8 @@ class ImageView(PortView):
     def tone(self) -> Tone:
         """How numbers are shown now."""
         chosen = None if self.auto.isChecked() else (self.low.value(), self.high.value())
-        return Tone(self.channel.currentText(), self.colour_map.currentText(), self.exposure.value(), chosen)
+        exposure = self.exposure.value() if self.channel.currentText() == _COLOUR else 0.0
+        return Tone(self.channel.currentText(), self.colour_map.currentText(), exposure, chosen)
 
     @property
     def other_port(self) -> PortRef | None:
@@ -169,7 +172,9 @@ class ImageView(PortView):
 
     def _draw(self) -> None:
         main, other = self._samples.get(MAIN), self._samples.get(OTHER)
-        self.colour_map.setVisible(self.channel.currentText() != "colour")
+        is_colour = self.channel.currentText() == _COLOUR
+        self.colour_map.setVisible(not is_colour)
+        self.exposure.setVisible(is_colour)  # single numbers have a range
         if main is None or main.data is None:
             return
         pixels, shown = self._toned(main)
@@ -230,16 +235,15 @@ class ImageView(PortView):
     def _make_controls(self) -> QWidget:
         controls = QWidget()
         row = QHBoxLayout(controls, contentsMargins=QMargins(8, 4, 8, 4), spacing=4)
-        dash = QLabel("to")
         for box in (self.exposure, self.low, self.high, self.plane):
             box.setButtonSymbols(NumberBox.ButtonSymbols.NoButtons)
-            box.setMaximumWidth(72)
-        for part in (self.channel, self.colour_map, self.plane, self.auto, self.low, dash, self.high, self.exposure):
+            box.setFixedWidth(_NUMBER_WIDTH)
+        for part in (self.channel, self.colour_map, self.plane, self.auto, self.low, self.high, self.exposure):
             row.addWidget(part)
         row.addStretch(1)
         row.addWidget(self.compared)
         row.addWidget(self.counts)
-        self.compared.setMinimumContentsLength(8)
+        self.compared.setMinimumContentsLength(4)  # the column of docks must not grow for it
         self.compared.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.compared.addItem("Compare with …", None)
         self.plane.hide()
