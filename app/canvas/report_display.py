@@ -10,6 +10,7 @@ from app.qt.throttle import Throttle
 from app.view_models.profile.heat import degree_of, legend_text
 from app.view_models.tooltips import size_text, time_text
 from engine.diagnostics import Source
+from engine.patch.organise.bypass import left_out
 from engine.protocol.messages import FrameReport, NodeState
 
 _BADGE_INTERVAL_MS = 200
@@ -53,10 +54,11 @@ class ReportDisplay(QObject):
         self._show_measured()
 
     def _show_states(self, report: FrameReport) -> None:
-        get = report.nodes.get
+        get, out = report.nodes.get, left_out(self._scene.regions.patch)
         for node_id, view in self._scene.nodes.items():
             found = get(node_id)
-            state = found.state if found is not None else NodeState.OK
+            # A block that a disabled one feeds does not run either.
+            state = found.state if found is not None else NodeState.IDLE if node_id in out else NodeState.OK
             if view.appearance.state is not state:
                 view.show_appearance(state=state)
         found_at = {(item.node, item.port) for item in report.diagnostics if item.source is Source.SENTINEL}

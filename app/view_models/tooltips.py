@@ -15,9 +15,10 @@ from engine.blocktypes.parameters import ParameterSpec
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Source
 from engine.figures import format_bytes, format_shape, format_time, plural
-from engine.patch.changes import Connection, PortRef
+from engine.patch.changes import Connection, Mode, PortRef
 from engine.patch.document import Patch
 from engine.patch.inner_patch import InnerPatch
+from engine.patch.organise.bypass import left_out, pass_through
 from engine.patch.regions import branch_of, region_of
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
@@ -80,7 +81,7 @@ def node_tooltip(
         said = message_text(patch, found) if found else ""
         kept = f"Block type {node.type} is not installed; its data and connections are kept."
         return _joined([*lines, kept, said])
-    lines += [block_type.summary, constants_text(patch, node_id, block_type)]
+    lines += [block_type.summary, constants_text(patch, node_id, block_type), mode_text(patch, node_id)]
     if report is None or found is None:
         return _joined(lines)
     figures = [_STATES[found.state]]
@@ -100,6 +101,19 @@ def _measuring_text(patch: Patch, report: FrameReport, found: NodeReport) -> str
     if report.statistics.profiling < ProfilingLevel.PER_KERNEL:
         return "To measure what each part takes: Run > Profiling > Each kernel."
     return "Not measured yet."
+
+
+def mode_text(patch: Patch, node_id: str) -> str:
+    """Return whether a block is bypassed, disabled, or left out with a disabled one; "" if it runs."""
+    block_type = patch.block_type(node_id)
+    match patch.nodes[node_id].mode:
+        case Mode.BYPASSED:
+            passed = pass_through(block_type) if block_type is not None else {}
+            ways = ", ".join(f"{output} takes what feeds {name}" for output, name in passed.items())
+            return f"Bypassed: {ways}."
+        case Mode.DISABLED:
+            return "Disabled: it does not run, nor do blocks that need it."
+    return "Left out, since a block that it needs is disabled." if node_id in left_out(patch) else ""
 
 
 def message_text(patch: Patch, report: NodeReport) -> str:

@@ -9,10 +9,13 @@ from app.canvas.canvas import Canvas
 from app.canvas.frames.frame_form import FrameForm
 from app.canvas.search_popup import SearchPopup
 from app.edits.rects import Rect
+from app.view_models.tooltips import node_tooltip
 from engine.patch.changes import Mode, PortRef
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch
 from engine.patch.organise.annotations import Dots, Frame
+from engine.protocol.messages import NodeState
+from tests.app.app_support import make_report
 from tests.app.canvas.canvas_support import Hand, place
 
 NONE = Qt.KeyboardModifier.NoModifier
@@ -220,3 +223,16 @@ def test_a_frame_in_a_group_is_shown_there_and_comes_out_with_ungroup(hand: Hand
     chain.undo()
     chain.remove(group)
     assert not chain.annotations_of(Frame)
+
+
+def test_blocks_that_need_a_disabled_one_fade_and_say_why(hand: Hand, chain: Patch) -> None:
+    """Reports have no state of blocks that don't run; tooltips name the reason."""
+    hand.canvas.select(["a"])
+    hand.canvas.organise.disable()
+    hand.canvas.show_report(make_report())
+    assert hand.scene.nodes["c"].appearance.state is NodeState.IDLE
+    assert hand.scene.nodes["loose"].appearance.state is NodeState.OK
+    assert "Left out, since a block that it needs is disabled." in node_tooltip(chain, "c", None)
+    hand.canvas.organise.disable()
+    hand.canvas.organise.bypass()
+    assert "Bypassed: out takes what feeds x." in node_tooltip(chain, "a", None)
