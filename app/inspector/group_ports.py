@@ -1,4 +1,4 @@
-"""`GroupPorts`: the ports of a group in the inspector, which a person renames and removes."""
+"""`GroupPorts`: the function of a group in the inspector, and its ports, which a person renames and removes."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,6 +11,7 @@ from app.theme.icons import icon
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.groups.flat import INPUTS, OUTPUTS
+from engine.patch.groups.functions import function_of
 from engine.patch.groups.types import names_of
 
 
@@ -29,6 +30,13 @@ class GroupPorts(QWidget):
         self._grid.setVerticalSpacing(4)
         self._grid.setColumnStretch(1, 1)
         group = node if patch.is_group(node) else patch.group_of(node)
+        if node == group:
+            self.function = TypedLine(accessibleName="Function", placeholderText="None")
+            self.function.show_text(function_of(patch.nodes[node]))
+            self.function.setToolTip("Groups with the same function change together; its name, or nothing for none")
+            self.function.entered.connect(partial(self._join, node))
+            self._grid.addWidget(QLabel("Function"), 0, 0)
+            self._grid.addWidget(self.function, 0, 1)
         for kind, title in ((INPUTS, "Inputs"), (OUTPUTS, "Outputs")):
             for end in patch.members(group):
                 if patch.nodes[end].type == kind and node in (end, group):
@@ -49,13 +57,16 @@ class GroupPorts(QWidget):
             line.show_text(name)
             line.setToolTip(spec.doc if spec is not None else "")
             line.entered.connect(partial(self._rename, port))
-            remove = QToolButton(autoRaise=True, accessibleName=f"Remove {name}")
+            remove = QToolButton(autoRaise=True, objectName="rowReset", accessibleName=f"Remove {name}")
             remove.setToolTip(f"Remove {name} from the group, with its connections")
             remove.setIcon(icon("close", "text_faint"))
             remove.setIconSize(QSize(14, 14))
             remove.clicked.connect(partial(self._remove, port))
             self._grid.addWidget(line, row, 1)
             self._grid.addWidget(remove, row, 2)
+
+    def _join(self, group: str, text: str) -> None:
+        self.asked.emit(lambda patch: patch.set(group, function=text.strip()))
 
     def _remove(self, port: PortRef) -> None:
         self.asked.emit(lambda patch: patch.remove_port(port))

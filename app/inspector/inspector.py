@@ -38,6 +38,7 @@ from engine.diagnostics import Diagnostic, PatchError
 from engine.kernel_blocks.constants import CONSTANTS, marked
 from engine.patch.changes import Change, Connected, Disconnected, NodeRemoved, NodeRenamed, ParameterChanged
 from engine.patch.document import Patch
+from engine.patch.groups.types import FUNCTION
 from engine.protocol.messages import FrameReport, SaveOutputs
 
 _HINT = "Select a block to edit its parameters"
@@ -219,7 +220,9 @@ class Inspector(EmptyState, Dock):
         self.header.given_up.connect(lambda title: self._give_up(self._renaming(title)))
         self.header.finished.connect(self.renaming_ended)
         column.addWidget(self.header)
+        is_group = patch.is_group(self.nodes[0])
         specs = [] if block_type is None else [s for s in block_type.parameters.values() if s.type != "object"]
+        specs = [spec for spec in specs if not (is_group and spec.name == FUNCTION)]  # it is shown with the ports
         self._has_constants = any(spec.can_be_constant for spec in specs)
         if block_type is not None and block_type.parameters:
             form = QFormLayout(horizontalSpacing=8, verticalSpacing=2)

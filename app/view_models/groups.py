@@ -11,7 +11,7 @@ import msgspec
 from app.view_models.tooltips import title_of
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
-from engine.patch.groups.flat import ENDS, GROUP
+from engine.patch.groups.flat import ENDS, GROUP, INPUTS
 from engine.protocol.messages import FrameReport, NodeReport, NodeState
 
 _Told = TypeVar("_Told")
@@ -53,7 +53,7 @@ class GroupReports:
             nodes=self._with_groups,
             buffers=self._with(report.buffers),
             counts=self._with(report.counts),
-            values=self._with(report.values),
+            values={**self._with(report.values), **_set_values(patch, report.values)},
             diagnostics=(
                 *report.diagnostics,
                 *(msgspec.structs.replace(d, node=ref.node, port=ref.port) for ref, d in seen),
@@ -74,6 +74,20 @@ def _ports(patch: Patch) -> Iterable[tuple[str, PortRef]]:
             leaf = patch.leaf(PortRef(node.id, name))
             if leaf is not None and leaf.node != node.id:
                 yield f"{node.id}.{name}", leaf
+
+
+def _set_values(patch: Patch, told: Mapping[str, float]) -> dict[str, float]:
+    """Return the numbers of parameters of groups that nothing drives, at the ends and at the blocks inside."""
+    found: dict[str, float] = {}
+    for node in patch.nodes.values():
+        block_type = patch.type_of(node) if node.type == INPUTS else None
+        for name, spec in block_type.values_out.items() if block_type is not None else ():
+            group = patch.group_of(node.id)
+            places = [f"{leaf}.{parameter}" for leaf, parameter in patch.leaves(group, name)]
+            if patch.leaf(PortRef(node.id, name)) is None and spec.type in ("float", "int", "bool"):
+                number = float(patch.value(group, name))
+                found |= dict.fromkeys([f"{node.id}.{name}", *(p for p in places if p not in told)], number)
+    return found
 
 
 def _group_report(patch: Patch, group: str, nodes: Mapping[str, NodeReport]) -> NodeReport:

@@ -11,6 +11,7 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.value_blocks import ValueBlock
 from engine.patch.changes import Connection, Mode
 from engine.patch.document import Patch
+from engine.patch.groups.types import NEW
 from engine.patch.rules import is_drivable
 
 
@@ -114,7 +115,8 @@ def _declared(
         kind = kind_at(patch, node_id, block_type, spec)
         inputs.append(PortViewModel(spec.name, True, kind, spec.optional, live=live))
     outputs = [PortViewModel(s.name, False, kind_at(patch, node_id, block_type, s)) for s in block_type.outputs()]
-    return inputs, outputs + values
+    last = [port for port in outputs if port.name == NEW]  # of a group's inputs, below those that exist
+    return inputs, [port for port in outputs if port.name != NEW] + values + last
 
 
 def _own_value(patch: Patch, node_id: str, name: str) -> LiveValue:

@@ -28,7 +28,7 @@ _FUNCTION = ParameterSpec(
 )
 _PORTS = ParameterSpec(PORTS, "object", {}, "Ports by name, each with its help.", structural=True)
 _DOCS = {
-    GROUP: "Blocks that are opened on their own. They run as if they were not in a group.",
+    GROUP: "Blocks behind ports of their own; Enter opens it. They run as if there was no group.",
     INPUTS: "The inputs and parameters of the group. Connect + to an input or a parameter to add one.",
     OUTPUTS: "The outputs of the group. Connect an output to + to add one.",
 }
