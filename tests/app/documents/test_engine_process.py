@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from pytestqt.qtbot import QtBot
 
 from app.window.main_window import MainWindow
 from engine import Patch, ProfilingLevel
 from engine.patch.changes import NodeRemoved, PortRef
-from engine.patch.files import EXAMPLES_FOLDER
+from engine.patch.files import EXAMPLES_FOLDER, load_patch, save_patch
 from engine.protocol import liveness, pipe
 from engine.protocol.client import Client
 from engine.protocol.messages import FrameReport, NodeState, UpdateLevel
@@ -28,6 +29,15 @@ def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
     return connect(patch, COMMAND, "host", profiling=profiling, waits=False)
 
 
+def photo(folder: Path) -> Path:
+    """Save the example with a photograph in a folder, with a small picture in its place, and return its file."""
+    Image.new("RGB", (48, 31), "teal").save(folder / "small.png")
+    patch = load_patch(EXAMPLES_FOLDER / "photo.loom")
+    patch.set("load", file=str(folder / "small.png"))
+    save_patch(patch, folder / "photo.loom")
+    return folder / "photo.loom"
+
+
 def test_an_engine_whose_process_dies_is_started_again(
     qtbot: QtBot, tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -37,7 +47,7 @@ def test_an_engine_whose_process_dies_is_started_again(
     window = MainWindow(make_engine, tmp_path / "state")
     window.show()
     try:
-        assert window.files.open_example(EXAMPLES_FOLDER / "photo.loom")
+        assert window.files.open_path(photo(tmp_path))
         patch = window.session.patch
         assert patch is not None
         with qtbot.waitSignal(window.bridge.preview):
@@ -144,7 +154,7 @@ def test_a_silent_process_is_shown_and_can_be_waited_for_or_restarted(
     window = MainWindow(make_engine, tmp_path / "state")
     window.show()
     try:
-        assert window.files.open_example(EXAMPLES_FOLDER / "photo.loom")
+        assert window.files.open_path(photo(tmp_path))
         patch = window.session.patch
         assert patch is not None
         with qtbot.waitSignal(window.bridge.preview):
