@@ -6,6 +6,7 @@ from app.commands.actions import Command, Menu
 from app.commands.command_window import CommandWindow
 from app.commands.needs import Needs
 from app.docks.code.code import Code
+from app.docks.console import Console
 
 
 def code_menu(window: CommandWindow, needs: Needs) -> Menu:
@@ -44,6 +45,16 @@ def code_menu(window: CommandWindow, needs: Needs) -> Menu:
             lambda: window.code.making.new_kernel(),
             "new",
             help="Make a kernel file beside the patch, and open it",
+            needs=patch,
+        ),
+        None,
+        Command(
+            "console",
+            "&Python console",
+            lambda: window.reveal(Console).setFocus(),
+            "code",
+            ("Ctrl+`",),
+            help="Call the open patch and its engine from Python",
             needs=patch,
         ),
     ]

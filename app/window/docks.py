@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from app.docks.code.code import Code
+from app.docks.console import Console
 from app.docks.dock import D, Dock, Editor
 from app.docks.help import Help
 from app.docks.log import Log
@@ -19,7 +20,10 @@ from app.docks.updates import Updates
 from app.inspector.inspector import Inspector
 
 #: Every dock except the viewers, in the order of the View menu and the status bar. List new ones here.
-DOCKS: tuple[type[Dock], ...] = (Inspector, Help, Overview, EditList, Problems, Updates, Log, Code, Recorder, Profiler)
+DOCKS: tuple[type[Dock], ...] = (
+    *(Inspector, Help, Overview, EditList, Problems, Updates),
+    *(Log, Code, Console, Recorder, Profiler),
+)
 #: The lists below the canvas. They are closed at first; the status bar shows their counts and opens them.
 LISTS = tuple(dock.name for dock in DOCKS if dock.area is Qt.DockWidgetArea.BottomDockWidgetArea)
 #: The share of the window's height that the lists take when they open, and the most pixels.

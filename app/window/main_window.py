@@ -27,6 +27,7 @@ from app.commands.keys import Keys
 from app.commands.palette import palette_choices
 from app.commands.shortcut_dialog import ShortcutDialog
 from app.docks.code.code import Code
+from app.docks.console import Console
 from app.docks.dock import D
 from app.docks.help import Help
 from app.docks.log import Log
@@ -386,6 +387,7 @@ class MainWindow(QMainWindow):
         self.restarts.close()
         self.session.close()
         self.log.end()
+        self.docks.widget(Console).end()
         self.gc_timer.close()
         self.beside.close()
         self._recovery.close()
