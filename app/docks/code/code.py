@@ -20,6 +20,8 @@ from app.docks.code.compiled import Compiled
 from app.docks.code.find_bar import FindBar
 from app.docks.code.making import Making
 from app.docks.code.texts import OpenTexts, State
+from app.docks.code.trial_view import TrialView
+from app.docks.code.trials import Trials, Versions
 from app.docks.dock import Dock, Editor
 from app.edits.interfaces import setting_work
 from app.edits.nodes import set_parameter
@@ -57,7 +59,9 @@ class Code(EmptyState, Dock):
         self.text, self.compare, self.compiled = CodeText(), CompareView(), Compiled()
         self.search, self.banner = FindBar(self.text), Banner()
         self._split = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        sides: list[QWidget] = [self.text, self.compare, self.compiled]
+        self.trial = TrialView()
+        self.trial.hide()
+        sides: list[QWidget] = [self.text, self.compare, self.trial, self.compiled]
         for part in sides:
             self._split.addWidget(part)
         column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
@@ -74,6 +78,7 @@ class Code(EmptyState, Dock):
         self._diagnostics: tuple[Diagnostic, ...] = ()
         self._mistakes: tuple[Mistake, ...] = ()
         self._is_stale = False
+        self._tried = ""
         self._beside: Run = at_once
         self._unsubscribe: Callable[[], None] = lambda: None
         self._show_graph: Callable[[], bool] = lambda: False
@@ -90,6 +95,10 @@ class Code(EmptyState, Dock):
         bar.replace.triggered.connect(lambda: self._search(True))
         bar.next.triggered.connect(self.text.next_mistake)
         bar.discard.triggered.connect(self._discard)
+        bar.trial.clicked.connect(self.try_versions)
+        self.trial.kept.connect(lambda: self._end_trial(None))
+        self.trial.rolled_back.connect(lambda: self._end_trial(self._tried))
+        self.trial.closed.connect(self.trial.hide)
         bar.outside.triggered.connect(self._open_outside)
         pair = bar.compiled, bar.compare
         for button, other in (pair, reversed(pair)):
@@ -164,6 +173,9 @@ class Code(EmptyState, Dock):
 
         canvas.node_activated.connect(activate)
         self.making = Making(editor, show_made, self)
+        self.trials = Trials(editor, self)
+        self.trials.finished.connect(self.trial.show_outcomes)
+        self.trials.refused.connect(self.noted)
         self.bar.copy.clicked.connect(self.making.edit_copy)
 
     def _set_parameter(self, place: CodePlace, text: str) -> None:
@@ -217,6 +229,7 @@ class Code(EmptyState, Dock):
             return False
         if place != self.place:
             self.enter_typed()
+            self.trial.hide()
             self.place = place
             self._mistakes = ()
             self._show_document(document)
@@ -245,6 +258,28 @@ class Code(EmptyState, Dock):
         except OSError as problem:
             self.noted.emit(f"{place.name(self._patch)} must be writable, got: {problem}")
         self.look()
+
+    def try_versions(self) -> None:
+        """Run the code before and the code now: what is typed against the saved text, or the last two saves."""
+        place = self.place
+        if place is None:
+            return
+        now = self.texts.text(place)
+        before = next((version.text for version in self.texts.versions(place) if version.text != now), None)
+        if before is None:
+            self.noted.emit("Change the code first: there is no other version to compare with")
+        elif self.trials.start(self._node, Versions(place, before, now)):
+            self._tried = before
+            self.trial.show_wait()
+            self.trial.show()
+
+    def _end_trial(self, text: str | None) -> None:
+        """Save the code now, or the code before if it is given."""
+        self.trial.hide()
+        if self.place is not None:
+            if text is not None:
+                self.texts.restore(self.place, text)
+            self.save()
 
     def enter_typed(self) -> None:
         """Set the parameters whose code was typed, which undo then takes back; files wait until they are saved."""

@@ -26,6 +26,7 @@ class CodeBar(QWidget):
         self.copy = QPushButton(icon("duplicate"), "Edit a copy", toolTip="Make a copy that you can change")
         self.compiled = QToolButton(text="Compiled", checkable=True, toolTip="PTX and SASS beside the code")
         self.compare = QToolButton(text="Compare", checkable=True, toolTip="Two versions side by side")
+        self.trial = QToolButton(text="A/B", toolTip="Run the code before and the code now on the same input")
         more = QToolButton(text="⋯", toolTip="More", popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.search = QAction("Find\tCtrl+F", self)
         self.replace = QAction("Replace\tCtrl+H", self)
@@ -41,7 +42,7 @@ class CodeBar(QWidget):
         left: list[QWidget] = [self.places, self.save, self.copy, self.state]
         for part in left:
             row.addWidget(part, 1 if part is self.state else 0)
-        right: list[QWidget] = [self.compiled, self.compare, more]
+        right: list[QWidget] = [self.trial, self.compiled, self.compare, more]
         for part in right:
             row.addWidget(part)
 
