@@ -51,7 +51,7 @@ def code_menu(window: CommandWindow, needs: Needs) -> Menu:
         Command(
             "console",
             "&Python console",
-            lambda: window.reveal(Console).setFocus(),
+            lambda: window.reveal(Console).begin(),
             "code",
             ("Ctrl+`",),
             help="Call the open patch and its engine from Python",

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QEvent, QMargins
+from PySide6.QtCore import QEvent, QMargins, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.docks.dock import Dock, Editor
@@ -32,6 +32,7 @@ What a line or cell edits is one undo step.
 #: A cell with one of these words has no undo step around it, since it uses the history itself.
 _HISTORY = re.compile(r"\b(?:undo|redo|history|shelve|edit)\b")
 _LONGEST_NAME = 60
+_SEEN_MS = 200  # milliseconds in view before it is made
 
 
 class Console(EmptyState, Dock):
@@ -47,6 +48,9 @@ class Console(EmptyState, Dock):
         self._is_installed = is_installed
         self._names: dict[str, Any] = {"np": np, "patch": None, "client": None, "block": None, "blocks": []}
         self._edit: AbstractContextManager[None] | None = None
+        self._seen = False
+        self._soon = QTimer(self, singleShot=True, interval=_SEEN_MS)
+        self._soon.timeout.connect(self._show)
         #: The console of qtconsole, once it was made; below, its kernel.
         self.widget: Any = None
         self.kernel: Any = None
@@ -64,15 +68,28 @@ class Console(EmptyState, Dock):
             self.push(patch=patch)
             show_selection()
             self.set_filled(self.widget is not None and patch is not None)
-            self.set_seen(self.isVisible())
+            if self._seen:
+                self._soon.start()
 
         session.replaced.connect(show_patch)
         session.engine_changed.connect(lambda client: self.push(client=client))
         canvas.selection_changed.connect(show_selection)
 
     def set_seen(self, seen: bool) -> None:
-        """Make the console when it is first seen."""
-        if seen and self._is_installed and self._names["patch"] is not None:
+        """Make the console when it is first seen, and not when it only opens together with the other lists."""
+        self._seen = seen
+        if seen:
+            self._soon.start()
+        else:
+            self._soon.stop()
+
+    def begin(self) -> None:
+        """Make the console if there is none yet, and give it the keyboard."""
+        self._show()
+        self.setFocus()
+
+    def _show(self) -> None:
+        if self._is_installed and self._names["patch"] is not None:
             if self.widget is None:
                 self._make()
             self.set_filled(True)

@@ -57,5 +57,5 @@ def test_without_its_packages_the_dock_says_what_to_install(qtbot: QtBot, monkey
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "qtconsole" else find(name))
     console = Console()
     qtbot.addWidget(console)
-    console.set_seen(True)
+    console.begin()
     assert "-m pip install 'qtconsole>=5.7'" in console.hint.text() and console.widget is None
