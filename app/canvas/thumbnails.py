@@ -128,7 +128,10 @@ class Thumbnails(QObject):
         for name, buffer in report.buffers.items():
             node, _, port = name.rpartition(".")
             if node not in self._ports and _can_show(buffer):
-                self._ports[node] = PortRef(node, port), buffer
+                patch, seen = self._patch, PortRef(node, port)
+                is_known = patch is not None and node in patch.nodes
+                leaf = patch.leaf(seen) if patch is not None and is_known else None  # an engine knows no groups
+                self._ports[node] = leaf or seen, buffer
 
     def text_of(self, node: str) -> str:
         """Return the last numbers of a small buffer that a node makes; "" for others."""

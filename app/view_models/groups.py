@@ -12,7 +12,7 @@ from app.view_models.tooltips import title_of
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.groups.flat import ENDS, GROUP, INPUTS
-from engine.protocol.messages import FrameReport, NodeReport, NodeState
+from engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
 
 _Told = TypeVar("_Told")
 
@@ -31,6 +31,8 @@ class GroupReports:
     _nodes: Mapping[str, NodeReport] = field(default_factory=dict)
     _with_groups: dict[str, NodeReport] = field(default_factory=dict)
     _ports: dict[str, PortRef] = field(default_factory=dict)
+    _told: Mapping[str, BufferReport] = field(default_factory=dict)
+    _buffers: dict[str, BufferReport] = field(default_factory=dict)
 
     def add_to(self, patch: Patch, report: FrameReport) -> FrameReport:
         """Return a report that also has states, times and messages of groups, and what their ports carry.
@@ -40,18 +42,20 @@ class GroupReports:
         if not patch.has_groups:
             return report
         if patch is not self._patch or patch.groups_edition != self._edition:
-            self._patch, self._edition, self._nodes = patch, patch.groups_edition, {}
+            self._patch, self._edition, self._nodes, self._told = patch, patch.groups_edition, {}, {}
             self._ports = dict(_ports(patch))
         if report.nodes is not self._nodes:
             self._nodes = report.nodes
             groups = {node: _group_report(patch, node, report.nodes) for node in patch.nodes if patch.is_group(node)}
             self._with_groups = {**report.nodes, **groups}
+        if report.buffers is not self._told:
+            self._told, self._buffers = report.buffers, self._with(report.buffers)
         at = {(leaf.node, leaf.port): PortRef(*key.split(".", 1)) for key, leaf in self._ports.items()}
         seen = [(at[d.node or "", d.port or ""], d) for d in report.diagnostics if (d.node, d.port) in at]
         return msgspec.structs.replace(
             report,
             nodes=self._with_groups,
-            buffers=self._with(report.buffers),
+            buffers=self._buffers,
             counts=self._with(report.counts),
             values={**self._with(report.values), **_set_values(patch, report.values)},
             diagnostics=(

@@ -32,7 +32,10 @@ _LEAST_SIDE = 4
 
 
 def ports_of(patch: Patch, nodes: Sequence[str], connections: Sequence[Connection]) -> list[PortRef]:
-    """Return the output ports of a selection: those of the connections first, then those of the first node."""
+    """Return the output ports of a selection: those of the connections first, then those of the first node.
+
+    For ports of groups, they are those of the blocks inside, which an engine knows.
+    """
     found = [connection.source for connection in connections]
     for node in nodes[:1]:
         block_type = patch.block_type(node)
@@ -42,7 +45,8 @@ def ports_of(patch: Patch, nodes: Sequence[str], connections: Sequence[Connectio
         found += [PortRef(node, spec.name) for spec in block_type.value_outputs()]
         if not any(port.node == node for port in found):  # a viewer shows its input
             found += [c.source for c in patch.connections if c.target.node == node]
-    return list(dict.fromkeys(found))
+    leaves = map(patch.leaf, found) if patch.has_groups else found
+    return list(dict.fromkeys(port for port in leaves if port is not None))
 
 
 def is_struct(dtype: str) -> bool:

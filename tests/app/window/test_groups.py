@@ -11,6 +11,7 @@ from app.docks.problems import Problems
 from app.inspector.group_ports import GroupPorts
 from app.inspector.inspector import Inspector
 from app.inspector.parameter_editors import NumberEditor
+from app.view_models.looking.fitting import ports_of
 from app.view_models.problems import place_title
 from app.window.main_window import MainWindow
 from engine.diagnostics import error
@@ -168,6 +169,7 @@ def test_errors_inside_show_outside(editor: MainWindow, qtbot: QtBot) -> None:
     view = editor.canvas.scene.nodes[group]
     qtbot.waitUntil(lambda: view.appearance.state is NodeState.ERROR)
     qtbot.waitUntil(lambda: view.appearance.badge == "3.00 ms")
+    assert ports_of(patch, [group], []) == [PortRef("second", "out")]  # a viewer looks at what the engine knows
     assert place_title(patch, "first") == "Group › Scale Offset"
     problems = editor.docks.widget(Problems)
     problems.node_activated.emit("first")
