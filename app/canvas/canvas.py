@@ -298,14 +298,17 @@ class Canvas(QWidget):
     def open_search(self, position: QPoint | None = None) -> None:
         """Open the search at a position of the canvas, or at the pointer. The chosen block is placed there.
 
-        With one block selected, blocks that fit its free end come first, and are connected to it. If the search is
-        already open, close it.
+        With one block selected, blocks that fit its free end come first, and are connected to it; without a pointer on
+        the canvas, the new block goes beside it. If the search is already open, close it.
         """
         selected = self.selected()
         if self.search.popup.isVisible():
             self.search.popup.close_search()
         elif position is None and len(selected) == 1 and (end := self._free_end(selected[0])) is not None:
-            self.search_for(end, only_fitting=False)
+            if self.view.viewport().rect().contains(self.view.cursor_position):
+                self._open_search_for(None, end, only_fitting=False)
+            else:
+                self.search_for(end, only_fitting=False)
         else:
             self._open_search_for(position)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QMargins, Qt
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QSizePolicy
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from engine.diagnostics import cut
 from engine.figures import plural
@@ -38,6 +38,8 @@ class Banner(QFrame):
         super().__init__()
         self.setObjectName("banner")
         self.notice = NO_NOTICE
+        #: What the person answers for; it gets the keyboard after an answer.
+        self.rest: QWidget | None = None
         self._label, self._details = (QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText) for _ in range(2))
         self._details.setObjectName("faint")
         for label in (self._label, self._details):
@@ -58,6 +60,8 @@ class Banner(QFrame):
     def show_notice(self, notice: Notice) -> None:
         """Show a notice instead of the previous one."""
         self.notice = notice
+        if self.rest is not None and any(button.hasFocus() for button in self.buttons):
+            self.rest.setFocus()  # Qt would give it to the next control, wherever that is
         for button in self.buttons:
             button.hide()
             button.deleteLater()

@@ -172,6 +172,8 @@ class MainWindow(QMainWindow):
         column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
         for part in (*banners, self.kernel.breadcrumb, self.canvas):
             column.addWidget(part)
+        for banner in banners:
+            banner.rest = self.canvas
         self._central = QStackedWidget()
         self._central.addWidget(self.welcome)
         self._central.addWidget(page)

@@ -60,6 +60,7 @@ class Person:
 
     def add(self, text: str, x: float, y: float) -> str:
         """Open the search with Tab at a place, take the first result, and return its node."""
+        self.window.canvas.select([])  # the new block would be connected to a selected one
         move_pointer(self.hand.view.viewport(), self.hand.view.mapFromScene(QPointF(x, y)))
         QTest.keyClick(self.hand.view, Qt.Key.Key_Tab)
         popup = self.window.canvas.findChild(SearchPopup)
