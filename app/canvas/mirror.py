@@ -84,6 +84,8 @@ class Mirror:
         if patch.has_groups and patch.groups_edition != self._edition:  # ports of groups follow from blocks elsewhere
             self._edition = patch.groups_edition
             touched.update(dict.fromkeys(n for n in patch.nodes if patch.is_group(n) or patch.is_end(n)))
+            # A region takes its blocks along when it comes into a group.
+            touched.update(dict.fromkeys(n for n in patch.nodes if self._shows(n) != (n in scene.nodes)))
         models = self._models(touched)
         used = (line for line in patch.connections if line.source.node in models or line.target.node in models)
         if patch.has_groups:  # a file that a person has edited may connect blocks of different groups
@@ -104,7 +106,7 @@ class Mirror:
         for node, model in models.items():
             scene.show_node(node, model, patch.nodes[node].position)
             scene.regions.show(node, region_view_model(patch, node))
-        scene.move_nodes({node: QPointF(*patch.nodes[node].position) for node in moved if node in patch.nodes})
+        scene.move_nodes({node: QPointF(*patch.nodes[node].position) for node in moved if node in scene.nodes})
         for connection in wanted:
             dots = patch.dots(connection.target)
             scene.show_connection(connection, patch.sentinel_of(connection.source), dots)
