@@ -20,11 +20,17 @@ class GcTimer(QObject):
     stop a timer or destroy a widget of another thread: Qt warns, and then hangs or crashes.
     """
 
+    _has_frozen = False
+
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._was_enabled = gc.isenabled()
         gc.disable()
-        gc.freeze()  # the imported modules, which a full collection would take 75 ms to look through
+        # A full collection would take 75 ms to look through the imported modules, which stay. To unfreeze them later
+        # would also affect objects that others froze.
+        if not GcTimer._has_frozen:
+            GcTimer._has_frozen = True
+            gc.freeze()
         self._blocks = sys.getallocatedblocks()
         self._timer = QTimer(self, interval=_QUIET_MS)
         self._timer.timeout.connect(self._collect)
@@ -37,7 +43,6 @@ class GcTimer(QObject):
     def close(self) -> None:
         """Return collection to Python. A second call does nothing."""
         self._timer.stop()
-        gc.unfreeze()
         if self._was_enabled:
             gc.enable()
 
