@@ -44,8 +44,10 @@ def test_the_dot_is_green_only_while_running(qtbot: QtBot) -> None:
     badge = EngineBadge()
     qtbot.addWidget(badge)
     badge.resize(200, 24)
+    badge.show()
 
     def is_green() -> bool:
+        qtbot.wait(1)  # the layout follows the text
         picture = badge.grab().toImage()
         return any(picture.pixelColor(x, 12).name() == current().running for x in range(200))
 

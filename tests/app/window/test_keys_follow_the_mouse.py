@@ -8,11 +8,12 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QEnterEvent, QInputDevice, QPointingDevice, QPointingDeviceUniqueId, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QTreeWidget, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.canvas.search_popup import SearchPopup
-from app.commands.help_dialogs import GESTURES, make_shortcut_list
+from app.commands.help_dialogs import GESTURES
+from app.commands.shortcut_dialog import ShortcutDialog
 from app.inspector.parameter_editors import BoolEditor, ChoiceEditor, NumberEditor, TextEditor
 from engine.patch.document import Patch
 
@@ -145,9 +146,8 @@ def test_a_wheel_zooms_and_a_trackpad_pans(
 
 def test_gestures_stand_in_the_list_of_shortcuts(window: Any) -> None:
     """The list of shortcuts contains every gesture, and every command with keys."""
-    dialog = make_shortcut_list(window, window.actions_by_id.commands.values())
-    rows = dialog.findChild(QTreeWidget)
-    assert rows is not None
+    dialog = ShortcutDialog(window.keys, window)
+    rows = dialog.rows
     listed = {(rows.topLevelItem(k).text(0), rows.topLevelItem(k).text(1)) for k in range(rows.topLevelItemCount())}
     assert set(GESTURES) <= listed
     assert {command.name for command in window.actions_by_id.commands.values() if command.keys} <= dict(listed).keys()
