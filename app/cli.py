@@ -264,7 +264,11 @@ def check(**options: Any) -> int:
 @cli.command()
 @_patch
 @click.option(
-    "--format", "form", default="text", metavar="FORMAT", help="text, dot, svg or memory (an SVG of memory over time)."
+    "--format",
+    "form",
+    default="text",
+    metavar="FORMAT",
+    help="text, json, dot, svg or memory (an SVG of memory over time).",
 )
 @click.option("--out", type=_PATH, metavar="FILE", help="Write the plan to FILE instead of printing it.")
 @_fuse

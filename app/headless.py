@@ -18,7 +18,7 @@ from app.run_result import RunResult
 from app.run_table import print_result
 from engine import Patch, ProfilingLevel
 from engine.blocktypes.parameters import parse_text
-from engine.compiler.inspection import memory_svg, plan_dot, plan_svg, plan_text
+from engine.compiler.inspection import frame_plan, memory_svg, plan_dot, plan_svg, plan_text
 from engine.compiler.plan import Plan
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, printable
 from engine.figures import plural
@@ -236,7 +236,7 @@ def check_headless(*, patch: Path, as_json: bool, trust: bool, reported: dict[st
 def plan_headless(*, patch: Path, form: str, out: Path | None, trust: bool, fuse: bool) -> int:
     """Print a patch's plan, or write it to a file; return the exit status."""
     formats: dict[str, Callable[[Plan], str]]
-    formats = {"text": plan_text, "dot": plan_dot, "svg": plan_svg, "memory": memory_svg}
+    formats = {"text": plan_text, "dot": plan_dot, "svg": plan_svg, "memory": memory_svg, "json": _plan_json}
     if form not in formats:
         raise click.BadParameter(f"--format must be one of {', '.join(formats)}, got {form!r}")
     plan, diagnostics = plan_patch(open_patch(patch, trust=trust), fuses=fuse)
@@ -250,6 +250,10 @@ def plan_headless(*, patch: Path, form: str, out: Path | None, trust: bool, fuse
         _write("plan", out, text)
         click.echo(f"wrote {out}")
     return 1 if has_errors(diagnostics) else 0
+
+
+def _plan_json(plan: Plan) -> str:
+    return msgspec.json.format(msgspec.json.encode(frame_plan(plan))).decode() + "\n"
 
 
 def _make_pacer(step_s: float, rate: float | None, real_time: bool) -> Pacer:

@@ -11,6 +11,7 @@ from app.docks.console import Console
 from app.docks.dock import D, Dock, Editor
 from app.docks.help import Help
 from app.docks.log import Log
+from app.docks.memory.memory import Memory
 from app.docks.organise.history import EditList
 from app.docks.organise.overview import Overview
 from app.docks.problems import Problems
@@ -22,7 +23,7 @@ from app.inspector.inspector import Inspector
 #: Every dock except the viewers, in the order of the View menu and the status bar. List new ones here.
 DOCKS: tuple[type[Dock], ...] = (
     *(Inspector, Help, Overview, EditList, Problems, Updates),
-    *(Log, Code, Console, Recorder, Profiler),
+    *(Log, Code, Console, Recorder, Profiler, Memory),
 )
 #: The lists below the canvas. They are closed at first; the status bar shows their counts and opens them.
 LISTS = tuple(dock.name for dock in DOCKS if dock.area is Qt.DockWidgetArea.BottomDockWidgetArea)

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.arguments import check_of, checked
+from engine.compiler.inspection.data import FramePlan
 from engine.device.device import DeviceInfo
 from engine.diagnostics import Diagnostic, PatchError, WarploomError
 from engine.patch.changes import BlockTypesChanged, Change, PortRef, net_changes
@@ -173,6 +174,13 @@ class Client:
         It waits for no frame. `SetFrameBudget` decides which frames are slow.
         """
         return self._ask(questions.ReadRecorder())
+
+    def plan(self) -> FramePlan | None:
+        """Return the operations and buffers of the running graph, see `engine.compiler.inspection.data`.
+
+        It waits for no frame. None while nothing runs.
+        """
+        return self._ask(questions.ReadPlan())
 
     @checked()
     def start(self, *, rate: float | None = 60.0, pacing: Pacing | None = None, deterministic: bool = False) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar, get_args
 import msgspec
 import numpy as np
 
+from engine.compiler.inspection.data import FramePlan
 from engine.device.device import DeviceInfo
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Change, PortRef
@@ -101,6 +102,10 @@ class ReadRecorder(Question[FlightRecord], frozen=True, tag=True):
     """Copy the contents of the flight recorder, without waiting for a frame."""
 
 
+class ReadPlan(Question[FramePlan | None], frozen=True, tag=True):
+    """Return the plan of the running graph, without waiting for a frame; None while there is none."""
+
+
 class Start(Question[None], frozen=True, tag=True):
     """Run frames on the engine's own thread."""
 
@@ -151,6 +156,7 @@ AnyQuestion = (
     | Trace
     | ReadProfile
     | ReadRecorder
+    | ReadPlan
     | Start
     | Stop
     | Read

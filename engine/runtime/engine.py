@@ -14,6 +14,7 @@ from msgspec import Meta
 from engine.arguments import checked
 from engine.blocktypes.block import block_types
 from engine.catalogue.saved_files import SavedFiles
+from engine.compiler.inspection.data import frame_plan
 from engine.device.device import Device, DeviceInfo
 from engine.device.open import check_device_name, open_device
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, cut
@@ -186,6 +187,9 @@ class LocalEngine:
                     return engine.profiler.profile()
             case questions.ReadRecorder():
                 return engine.recorder.record()
+            case questions.ReadPlan():
+                compiled = engine.updates.compiled
+                return frame_plan(compiled.plan) if compiled is not None else None
             case questions.Start(pacing, deterministic):
                 return self._start(pacing, deterministic=deterministic)
             case questions.Replay(from_frame):

@@ -1,8 +1,21 @@
-"""Shows a plan: as text, as a graph in DOT or SVG, and as a timeline of its memory."""
+"""Shows a plan: as text, as data, as a graph in DOT or SVG, and as a timeline of its memory."""
 
+from engine.compiler.inspection.data import FramePlan, PlannedMemory, PlannedOperation, frame_plan
 from engine.compiler.inspection.dot import plan_dot
 from engine.compiler.inspection.drawing import plan_svg
 from engine.compiler.inspection.memory import MemoryTimeline, TimelineStep, memory_svg, memory_timeline
 from engine.compiler.inspection.text import plan_text
 
-__all__ = ["MemoryTimeline", "TimelineStep", "memory_svg", "memory_timeline", "plan_dot", "plan_svg", "plan_text"]
+__all__ = [
+    "FramePlan",
+    "MemoryTimeline",
+    "PlannedMemory",
+    "PlannedOperation",
+    "TimelineStep",
+    "frame_plan",
+    "memory_svg",
+    "memory_timeline",
+    "plan_dot",
+    "plan_svg",
+    "plan_text",
+]
