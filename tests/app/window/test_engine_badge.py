@@ -49,7 +49,7 @@ def test_the_dot_is_green_only_while_running(qtbot: QtBot) -> None:
     def is_green() -> bool:
         qtbot.wait(1)  # the layout follows the text
         picture = badge.grab().toImage()
-        return any(picture.pixelColor(x, 12).name() == current().running for x in range(200))
+        return any(picture.pixelColor(x, 12).name() == current().running for x in range(picture.width()))
 
     assert not is_green()
     badge.show_report(make_report(running=True))
