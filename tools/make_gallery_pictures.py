@@ -71,6 +71,8 @@ def framed(pixels: np.ndarray) -> Image.Image:
     """Return a picture in the size of a card, cut at its longer sides; small pictures keep their pixels sharp."""
     picture = Image.fromarray(np.ascontiguousarray(pixels[..., :3]))
     method = Image.Resampling.LANCZOS if picture.width >= SIZE[0] // 2 else Image.Resampling.NEAREST
+    if picture.width >= 2 * picture.height:  # a plot, of whose axes nothing may be cut off
+        return ImageOps.pad(picture, SIZE, method, color=picture.getpixel((0, 0)))
     return ImageOps.fit(picture, SIZE, method)
 
 

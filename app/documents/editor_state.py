@@ -42,7 +42,6 @@ class UserState(msgspec.Struct):
     keys: dict[str, list[str]] = {}
     #: How much larger than usual the whole editor is.
     scale: float = 1.0
-    has_seen_tour: bool = False
     #: Ids of the most recently placed block types, the newest last.
     recent_blocks: list[str] = []
     #: Titles of the palette's unfolded groups; below, of the inspector's folded sections.

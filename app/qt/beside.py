@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -104,7 +105,8 @@ class Beside(QObject):
         except Exception:  # noqa: BLE001 - `then` reports the failure, since it needs the result of the work
             _log.exception("work beside the UI failed")
         finally:
-            self._done.emit(job)
+            with suppress(RuntimeError):  # cancelled work may end after the window
+                self._done.emit(job)
 
     def _follow(self, job: Any) -> None:
         if job in self._waiting:  # otherwise it was cancelled
