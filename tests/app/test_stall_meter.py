@@ -51,9 +51,8 @@ def test_own_work_is_no_wait(qtbot: QtBot, meter: StallMeter) -> None:
     while time.thread_time() < end_s:
         pass
     qtbot.wait(20)
-    turn = max(range(len(meter.own_ms)), key=meter.own_ms.__getitem__)
-    assert meter.own_ms[turn] > 0.9 * _HELD_MS
-    assert meter.held_ms[turn] < 0.9 * _HELD_MS
+    assert meter.own_ms.quantile(1) > 0.9 * _HELD_MS
+    assert meter.held_ms.quantile(1) < 0.9 * _HELD_MS
 
 
 def test_a_session_of_random_edits_leaves_the_editor_whole(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -74,13 +75,15 @@ def test_a_replay_computes_what_frames_do(device: Device, materials: Materials, 
 
 
 @pytest.mark.parametrize("seed", seeds(2))
-def test_a_replay_fails_where_frames_fail(materials: Materials, closing: ExitStack, blocks: None, seed: int) -> None:
+def test_a_replay_fails_where_frames_fail(tmp_path: Path, closing: ExitStack, blocks: None, seed: int) -> None:
     """A block anywhere in a patch, that fails in some launch, fails in the same frame of a replay, which names it.
 
     Only on the host: a fault on a GPU would end all work of this process there.
     """
     device = HostDevice()
     closing.callback(device.close)
+    materials = Materials(tmp_path, device)
+    closing.callback(materials.take_back)
     made = a_patch(seed, materials, closing)
     regions = [node.id for node in made.patch.nodes.values() if node.type in REGIONS]
     kinds = [entry for entry in LINES if entry != "endless"]
