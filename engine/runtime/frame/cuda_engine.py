@@ -476,6 +476,8 @@ class CudaEngine:
     def _collect(self, compiled: CompiledGraph | None, frame: int, by_hand: bool) -> None:
         """Take the pictures of visible viewers, and save the requested outputs."""
         if self.previews.is_watched:
+            if by_hand:
+                self.previews.land()
             readings = self._read_samples(compiled, frame, by_hand) if self.previews.samples.is_watched else []
             launches = self.launcher.launches
             self.previews.take(compiled, self.launcher.stream, launches, frame, readings, by_hand=by_hand)

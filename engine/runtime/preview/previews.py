@@ -180,6 +180,11 @@ class Previews:
                 raise
             self._complete(wait=by_hand)
 
+    def land(self) -> None:
+        """Wait for what is under way, so that a frame by hand can take all pictures and samples anew."""
+        self._complete(wait=True)
+        self.samples.finish()
+
     def before_launch(self, stream: Stream) -> None:
         """Have the next launch on a stream wait, on the device, while the last frame's pictures are read."""
         stream.wait(self._read)

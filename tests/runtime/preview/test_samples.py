@@ -16,7 +16,7 @@ from engine.device.host import HostDevice
 from engine.diagnostics import WarploomError
 from engine.patch.changes import PortRef
 from engine.protocol.client import Client
-from engine.protocol.messages import FrameReport
+from engine.protocol.messages import FrameReport, Reset
 from engine.protocol.pipe import connect
 from engine.protocol.sampling import ObservePorts, Reduction, Sample, Sampling, Statistics
 from engine.runtime.preview.reducing import make_sample
@@ -187,6 +187,26 @@ def test_a_sample_is_what_a_read_returns(device: Device, where: str) -> None:
         watch(client, [])
         client.step()
         assert client.take_sample(str(ports[0])) is None
+
+
+def test_a_frame_by_hand_has_samples_of_its_own() -> None:
+    """A sample that is under way when a frame by hand begins is not taken for that frame's."""
+    device = LateDevice()
+    with Engine(chain(), device=device) as engine:
+        ports = all_outputs(engine.step())
+        watch(engine, ports)
+        engine.step()
+        for port in ports:
+            engine.take_sample(str(port))
+        engine.core.previews.clock_ns = lambda: 1 << 62  # all samples are due
+        device.is_late = True
+        engine.post(Reset())  # or else the next launch would repeat the last one
+        engine.core.frame(free_running=True)
+        assert engine.core.previews.is_flying
+        device.is_late = False
+        report = engine.step()
+        samples = [engine.take_sample(str(port)) for port in ports]
+        assert [sample.frame for sample in samples if sample is not None] == [report.frame] * len(ports)
 
 
 def test_a_port_without_contents_says_so(device: Device) -> None:
