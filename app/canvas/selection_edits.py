@@ -106,7 +106,7 @@ class SelectionEdits(QObject):
         nodes = self._scene.selected_nodes()
         if nodes:
             with self._saying_refusals():
-                self._scene.select([groups.group(self.patch, nodes)])
+                self._scene.select([groups.group(self.patch, nodes, self._size)])
 
     def ungroup(self) -> None:
         """Dissolve the selected groups, and select what was inside."""

@@ -1,8 +1,8 @@
 """Edits that group blocks and dissolve groups, and of the ports of groups; each is one undo step of the patch."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
-from app.edits.nodes import snapped
+from app.edits.nodes import snapped, uncover
 from app.edits.regions import outermost
 from engine.diagnostics import PatchError
 from engine.figures import plural
@@ -13,13 +13,17 @@ from engine.patch.groups.types import FUNCTION
 from engine.patch.inner_patch import InnerPatch
 
 
-def group(patch: Patch, nodes: Collection[str]) -> str:
-    """Put nodes into a new group, and return its node. Raise PatchError with the reason when they can't be grouped."""
+def group(patch: Patch, nodes: Collection[str], size: Callable[[str], tuple[float, float]]) -> str:
+    """Put nodes into a new group, and return its node, which covers no other; `size` returns the size of a node.
+
+    Raise PatchError with the reason when the nodes can't be grouped.
+    """
     if isinstance(patch, InnerPatch):
         raise PatchError(f"group must hold blocks, got {patch.holds}; group blocks of the patch around it")
     with patch.edit(f"Group {plural(len(outermost(patch, nodes)), 'node')}"):
         made = patch.group(nodes)
         patch.move(made, snapped(*patch.nodes[made.id].position))
+        uncover(patch, [made.id], size)
     return made.id
 
 

@@ -249,11 +249,11 @@ def paste(
     with patch.edit(name):
         made = list(patch.insert(part, offset=(dx, dy), name=name, region=scope).values())
         if size is not None:
-            _uncover(patch, made, size)
+            uncover(patch, made, size)
     return made
 
 
-def _uncover(patch: Patch, nodes: list[str], size: Callable[[str], tuple[float, float]]) -> None:
+def uncover(patch: Patch, nodes: list[str], size: Callable[[str], tuple[float, float]]) -> None:
     """Move nodes down, right or up together, the least of these, so that they cover no other node of their group."""
     level = patch.group_of(nodes[0])
     own = set(nodes)

@@ -71,6 +71,16 @@ def test_grouped_and_back_by_keys(editor: MainWindow, qtbot: QtBot) -> None:
     assert dump_patch(patch_of(editor)) == first
 
 
+def test_a_group_covers_no_other_block(editor: MainWindow, qtbot: QtBot) -> None:
+    """The group of blocks on both sides of another one stands beside that one, and undo is one step."""
+    first = dump_patch(patch_of(editor))
+    group = grouped(editor, qtbot, ["first", "third"])
+    places = {node: view.place for node, view in editor.canvas.scene.nodes.items()}
+    assert not any(places[group].intersects(place) for node, place in places.items() if node != group)
+    press(editor, Qt.Key.Key_Z, CONTROL)
+    assert dump_patch(patch_of(editor)) == first
+
+
 def test_opened_by_a_double_click_and_left_by_escape(editor: MainWindow, qtbot: QtBot) -> None:
     """Inside, the canvas shows the blocks between the group's ends; the breadcrumb names the way and leads back."""
     grouped(editor, qtbot)
