@@ -24,6 +24,7 @@ def type_line(window: MainWindow, qtbot: QtBot, line: str) -> None:
     assert field is not None
     QTest.keyClicks(field, line)
     QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyRelease(field, Qt.Key.Key_Shift)  # or else Shift counts as held in later tests
 
 
 @pytest.mark.skipif(not all(map(importlib.util.find_spec, PACKAGES)), reason="needs the extra `console`")
