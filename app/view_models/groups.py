@@ -14,7 +14,7 @@ from engine.patch.document import Patch
 from engine.patch.groups.flat import ENDS, GROUP, INPUTS
 from engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
 
-_Told = TypeVar("_Told")
+_Value = TypeVar("_Value")
 
 #: States of blocks inside that a group shows, the most important first.
 _SHOWN = (NodeState.ERROR, NodeState.WARNING, NodeState.INCOMPLETE)
@@ -31,7 +31,7 @@ class GroupReports:
     _nodes: Mapping[str, NodeReport] = field(default_factory=dict)
     _with_groups: dict[str, NodeReport] = field(default_factory=dict)
     _ports: dict[str, PortRef] = field(default_factory=dict)
-    _told: Mapping[str, BufferReport] = field(default_factory=dict)
+    _values: Mapping[str, BufferReport] = field(default_factory=dict)
     _buffers: dict[str, BufferReport] = field(default_factory=dict)
 
     def add_to(self, patch: Patch, report: FrameReport) -> FrameReport:
@@ -42,14 +42,14 @@ class GroupReports:
         if not patch.has_groups:
             return report
         if patch is not self._patch or patch.groups_edition != self._edition:
-            self._patch, self._edition, self._nodes, self._told = patch, patch.groups_edition, {}, {}
+            self._patch, self._edition, self._nodes, self._values = patch, patch.groups_edition, {}, {}
             self._ports = dict(_ports(patch))
         if report.nodes is not self._nodes:
             self._nodes = report.nodes
             groups = {node: _group_report(patch, node, report.nodes) for node in patch.nodes if patch.is_group(node)}
             self._with_groups = {**report.nodes, **groups}
-        if report.buffers is not self._told:
-            self._told, self._buffers = report.buffers, self._with(report.buffers)
+        if report.buffers is not self._values:
+            self._values, self._buffers = report.buffers, self._with(report.buffers)
         at = {(leaf.node, leaf.port): PortRef(*key.split(".", 1)) for key, leaf in self._ports.items()}
         seen = [(at[d.node or "", d.port or ""], d) for d in report.diagnostics if (d.node, d.port) in at]
         return msgspec.structs.replace(
@@ -64,10 +64,10 @@ class GroupReports:
             ),
         )
 
-    def _with(self, told: dict[str, _Told]) -> dict[str, _Told]:
-        """Return what is told of ports of blocks, and the same at ports of groups that stand for them."""
+    def _with(self, values: dict[str, _Value]) -> dict[str, _Value]:
+        """Return values by port, and each again at the ports of groups that stand for its port."""
         leaves = ((key, str(leaf)) for key, leaf in self._ports.items())
-        return {**told, **{key: told[leaf] for key, leaf in leaves if leaf in told}}
+        return {**values, **{key: values[leaf] for key, leaf in leaves if leaf in values}}
 
 
 def _ports(patch: Patch) -> Iterable[tuple[str, PortRef]]:
@@ -80,7 +80,7 @@ def _ports(patch: Patch) -> Iterable[tuple[str, PortRef]]:
                 yield f"{node.id}.{name}", leaf
 
 
-def _set_values(patch: Patch, told: Mapping[str, float]) -> dict[str, float]:
+def _set_values(patch: Patch, values: Mapping[str, float]) -> dict[str, float]:
     """Return the numbers of parameters of groups that nothing drives, at the ends and at the blocks inside."""
     found: dict[str, float] = {}
     for node in patch.nodes.values():
@@ -90,7 +90,7 @@ def _set_values(patch: Patch, told: Mapping[str, float]) -> dict[str, float]:
             places = [f"{leaf}.{parameter}" for leaf, parameter in patch.leaves(group, name)]
             if patch.leaf(PortRef(node.id, name)) is None and spec.type in ("float", "int", "bool"):
                 number = float(patch.value(group, name))
-                found |= dict.fromkeys([f"{node.id}.{name}", *(p for p in places if p not in told)], number)
+                found |= dict.fromkeys([f"{node.id}.{name}", *(p for p in places if p not in values)], number)
     return found
 
 
@@ -98,17 +98,17 @@ def _group_report(patch: Patch, group: str, nodes: Mapping[str, NodeReport]) -> 
     inside = {node: found for node in patch.within(group) if (found := nodes.get(node)) is not None}
     states = {found.state for found in inside.values()}
     state = next((state for state in _SHOWN if state in states), NodeState.OK)
-    told = [f"{title_of(patch, node)}: {found.message}" for node, found in inside.items() if found.state is state]
+    values = [f"{title_of(patch, node)}: {found.message}" for node, found in inside.items() if found.state is state]
     if state is NodeState.OK:
-        told = []
+        values = []
         if states and NodeState.OK not in states and len(states) == 1:
             state = next(iter(states))
-    more = [f"and {len(told) - _MOST} more inside"] if len(told) > _MOST else []
+    more = [f"and {len(values) - _MOST} more inside"] if len(values) > _MOST else []
     times = [found.time_ns for found in inside.values() if found.time_ns is not None]
     return NodeReport(
         GROUP,
         state,
-        "\n".join([*told[:_MOST], *more]),
+        "\n".join([*values[:_MOST], *more]),
         sum(times) if times else None,
         sum(found.kernels for found in inside.values()),
     )

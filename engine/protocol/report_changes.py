@@ -53,6 +53,6 @@ def changed_report(last: FrameReport, change: ReportChange) -> FrameReport:
         if field in change.kept:
             parts[field] = before
         elif isinstance(given, dict):
-            missing = change.gone.get(field, ())
+            missing = set(change.gone.get(field, ()))
             parts[field] = {key: value for key, value in before.items() if key not in missing} | given
     return replace(change.report, **parts)

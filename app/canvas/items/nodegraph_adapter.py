@@ -41,7 +41,7 @@ def _pipes_alone() -> Iterator[None]:
     try:
         yield
     finally:
-        # Whoever else imports the library gets the whole of it.
+        # Other importers get the complete library.
         for name in set(sys.modules) - before:
             if name.split(".")[0] in ("NodeGraphQt", "Qt"):
                 del sys.modules[name]

@@ -241,6 +241,7 @@ class ModuleCache:
     def _drop(self, source: KernelSource) -> None:
         self._replaced.append(self._loaded.pop(source))
         self._readings.pop(source, None)
+        self._given_up.pop(source, None)
         self.problems.pop(source, None)
         if isinstance(source, OpGraphSource):
             alike = self._alike[op_graphs.shared(source)]

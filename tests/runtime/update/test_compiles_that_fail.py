@@ -122,6 +122,7 @@ def test_a_cancelled_compile_is_an_error_until_it_is_tried_again(
         engine.post(kernels.write("scale.cu", text))
         engine.start(rate=None)
         process = started(hanging)
+        until(lambda: len(engine.core.context.services.modules._under_way) == 1)  # the other kernels are compiled
         engine.post(CancelCompiles())
         until(lambda: any("cancelled" in found.message for found in engine.step().diagnostics))
         assert not is_running(process)
@@ -134,6 +135,23 @@ def test_a_cancelled_compile_is_an_error_until_it_is_tried_again(
         engine.post(kernels.write("scale.cu", SCALE.replace("factor;", "factor * 3;")))
         until(lambda: not engine.step().diagnostics)
         assert engine.read(OUT).tolist() == [6, 12]
+
+
+def test_a_cancelled_kernel_may_be_unloaded(patch: Patch, kernels: Kernels, fails: None) -> None:
+    """A kernel whose compile was cancelled, and that was unloaded since, is not tried again."""
+    text, hanging = failing(SCALE)
+    with Engine(patch, "host") as engine:
+        engine.step()
+        engine.start(rate=None)
+        engine.post(kernels.write("scale.cu", text))
+        started(hanging)
+        engine.post(CancelCompiles())
+        until(lambda: any("cancelled" in found.message for found in engine.step().diagnostics))
+        engine.stop()
+        modules = engine.core.context.services.modules
+        (source,) = modules._given_up
+        modules._drop(source)
+        assert not modules.try_again()
 
 
 @pytest.mark.parametrize(("how", "told"), [("CRASH", "SIGSEGV"), ("STARVE", "SIGKILL")])
