@@ -31,7 +31,7 @@ class GroupReports:
     _nodes: Mapping[str, NodeReport] = field(default_factory=dict)
     _with_groups: dict[str, NodeReport] = field(default_factory=dict)
     _ports: dict[str, PortRef] = field(default_factory=dict)
-    _values: Mapping[str, BufferReport] = field(default_factory=dict)
+    _known: Mapping[str, BufferReport] = field(default_factory=dict)
     _buffers: dict[str, BufferReport] = field(default_factory=dict)
 
     def add_to(self, patch: Patch, report: FrameReport) -> FrameReport:
@@ -42,14 +42,14 @@ class GroupReports:
         if not patch.has_groups:
             return report
         if patch is not self._patch or patch.groups_edition != self._edition:
-            self._patch, self._edition, self._nodes, self._values = patch, patch.groups_edition, {}, {}
+            self._patch, self._edition, self._nodes, self._known = patch, patch.groups_edition, {}, {}
             self._ports = dict(_ports(patch))
         if report.nodes is not self._nodes:
             self._nodes = report.nodes
             groups = {node: _group_report(patch, node, report.nodes) for node in patch.nodes if patch.is_group(node)}
             self._with_groups = {**report.nodes, **groups}
-        if report.buffers is not self._values:
-            self._values, self._buffers = report.buffers, self._with(report.buffers)
+        if report.buffers is not self._known:
+            self._known, self._buffers = report.buffers, self._with(report.buffers)
         at = {(leaf.node, leaf.port): PortRef(*key.split(".", 1)) for key, leaf in self._ports.items()}
         seen = [(at[d.node or "", d.port or ""], d) for d in report.diagnostics if (d.node, d.port) in at]
         return msgspec.structs.replace(
@@ -98,17 +98,17 @@ def _group_report(patch: Patch, group: str, nodes: Mapping[str, NodeReport]) -> 
     inside = {node: found for node in patch.within(group) if (found := nodes.get(node)) is not None}
     states = {found.state for found in inside.values()}
     state = next((state for state in _SHOWN if state in states), NodeState.OK)
-    values = [f"{title_of(patch, node)}: {found.message}" for node, found in inside.items() if found.state is state]
+    lines = [f"{title_of(patch, node)}: {found.message}" for node, found in inside.items() if found.state is state]
     if state is NodeState.OK:
-        values = []
+        lines = []
         if states and NodeState.OK not in states and len(states) == 1:
             state = next(iter(states))
-    more = [f"and {len(values) - _MOST} more inside"] if len(values) > _MOST else []
+    more = [f"and {len(lines) - _MOST} more inside"] if len(lines) > _MOST else []
     times = [found.time_ns for found in inside.values() if found.time_ns is not None]
     return NodeReport(
         GROUP,
         state,
-        "\n".join([*values[:_MOST], *more]),
+        "\n".join([*lines[:_MOST], *more]),
         sum(times) if times else None,
         sum(found.kernels for found in inside.values()),
     )
