@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from app.console import print_diagnostics, progress
-from app.documents.trust import open_patch
+from app.documents.trust.trust import open_patch
 from app.engine_command import ENGINE_COMMAND
 from app.run_result import RunResult
 from app.run_table import print_result

@@ -147,7 +147,7 @@ def dialogs(window) -> Iterator[tuple[str, Callable[[], object]]]:  # type: igno
     from app.commands.help_dialogs import show_about
     from app.commands.shortcut_dialog import ShortcutDialog
     from app.documents import dialogs as questions
-    from app.documents.contents import FileChange
+    from app.documents.trust.contents import FileChange
     from engine.patch.changes import PortRef
 
     yield "shortcuts", partial(ShortcutDialog, window.keys, window)

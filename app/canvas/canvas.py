@@ -7,25 +7,25 @@ from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from app.canvas.block_search import BlockSearch, Goal
-from app.canvas.find_bar import FindBar
 from app.canvas.frames.frame_form import FrameForm
 from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.graph_view import GraphView
-from app.canvas.heat_legend import HeatLegend
 from app.canvas.items.scene import GraphScene
 from app.canvas.keyboard import CanvasKeyboard
 from app.canvas.mirror import Mirror
 from app.canvas.notice import CanvasNotice, EmptyHint
 from app.canvas.organise_edits import OrganiseEdits
-from app.canvas.path_display import PathDisplay
-from app.canvas.report_display import ReportDisplay
+from app.canvas.reports.heat_legend import HeatLegend
+from app.canvas.reports.path_display import PathDisplay
+from app.canvas.reports.report_display import ReportDisplay
+from app.canvas.reports.thumbnails import Thumbnails
+from app.canvas.search.block_search import BlockSearch, Goal
+from app.canvas.search.find_bar import FindBar
 from app.canvas.selection_edits import SelectionEdits
 from app.canvas.sentinel_form import SentinelForm
-from app.canvas.thumbnails import Thumbnails
 from app.edits import nodes as node_edits
 from app.edits import regions
-from app.edits.dropped_files import place_files
+from app.edits.files.dropped_files import place_files
 from app.edits.interfaces import drop_work
 from app.edits.regions import NodeDrop
 from app.edits.remedies import Remedy

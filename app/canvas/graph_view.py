@@ -36,7 +36,7 @@ from app.canvas.gestures.node_drag import NodeDrag, Refusal
 from app.canvas.gestures.slider_drag import SliderDrag, slider_at
 from app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
 from app.canvas.items.scene import GraphScene
-from app.edits.dropped_files import is_usable
+from app.edits.files.dropped_files import is_usable
 from app.edits.regions import NodeDrop
 from app.theme import colours
 from app.view_models.tooltips import Hit

@@ -9,7 +9,7 @@ from app.canvas.breadcrumb import Breadcrumb
 from app.canvas.canvas import Canvas
 from app.documents.bridge import Bridge
 from app.documents.session import Session
-from app.edits.bookmarks import bookmark, set_bookmark
+from app.edits.organise.bookmarks import bookmark, set_bookmark
 from app.qt.beside import Run
 from app.view_models.groups import GroupReports
 from app.view_models.ops.report import op_report

@@ -8,11 +8,11 @@ from app.canvas.drawing.measures import measures
 from app.canvas.drawing.node_layout import node_size
 from app.canvas.frames.frame_gestures import nodes_in
 from app.canvas.items.scene import GraphScene
-from app.edits import dots, frames, presets
 from app.edits import nodes as node_edits
-from app.edits.arranging.align import align, distribute
-from app.edits.arranging.arrange import arrange, spread_pile
 from app.edits.nodes import snapped
+from app.edits.organise import dots, frames, presets
+from app.edits.organise.align import align, distribute
+from app.edits.organise.arrange import arrange, spread_pile
 from app.edits.rects import Rect, free_shift
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, Mode, Position

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QInputDialog, QMenu
 from app.commands.actions import Command, Menu
 from app.commands.needs import Needs
 from app.docks.dock import Editor
-from app.edits.presets import presets_for
+from app.edits.organise.presets import presets_for
 from engine.patch.organise.annotations import COLOURS, Preset
 
 _ALIGNMENTS = {

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QMenu
 from app.canvas.canvas import Canvas
 from app.canvas.inner_room import InnerRoom
 from app.documents.bridge import Bridge
+from app.documents.code_files.own_code import OwnCode
 from app.documents.editor_state import UserState
 from app.documents.file_commands import FileCommands
-from app.documents.own_code import OwnCode
 from app.documents.session import Session
 from app.edits.remedies import Remedy
 from app.qt.beside import Beside

@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from app.qt.display_rate import refresh_rate
 from engine.diagnostics import Diagnostic
 from engine.profiling.profile import Profile
-from engine.protocol.liveness import SILENT_S
+from engine.protocol.child.liveness import SILENT_S
 from engine.protocol.messages import FrameReport, Frozen, Observe, ObserveProfile, Preview, Saved, UpdateRecord, Viewing
 from engine.protocol.sampling import ObservePorts, Sample, Sampling
 

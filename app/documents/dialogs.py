@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from app.documents.changes_dialog import ChangesDialog
-from app.documents.contents import FileChange
-from app.documents.new_code_dialog import NewCodeDialog
-from app.documents.trust import Trust
+from app.documents.code_files.new_code_dialog import NewCodeDialog
+from app.documents.trust.changes_dialog import ChangesDialog
+from app.documents.trust.contents import FileChange
+from app.documents.trust.trust import Trust
 from app.theme.icons import icon
 from app.widgets.banner import shorten
 from engine.figures import plural

@@ -5,9 +5,9 @@ from PySide6.QtCore import QTimer
 from app.engine_command import ENGINE_COMMAND
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
+from engine.protocol.child.process import SpareProcess
 from engine.protocol.client import Client
 from engine.protocol.culprit import CulpritSearch
-from engine.protocol.process import SpareProcess
 from engine.runtime.engine import open_engine
 
 #: How long after an engine was started another process is made ready: it competes with the first frames.

@@ -10,14 +10,14 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.documents import dialogs
-from app.documents.contents import Contents, FileChange
+from app.documents.code_files.drafts import Drafts
 from app.documents.dialogs import UnsavedChoice, in_a_line
-from app.documents.drafts import Drafts
 from app.documents.editor_state import UserState
 from app.documents.outside_changes import look_outside
 from app.documents.recovery import Recovered, RecoverySlot
 from app.documents.session import Session
-from app.documents.trust import Trust, TrustedPaths
+from app.documents.trust.contents import Contents, FileChange
+from app.documents.trust.trust import Trust, TrustedPaths
 from app.widgets.banner import NO_NOTICE, Notice
 from engine.blocktypes.block import is_ours
 from engine.catalogue.block_files import FOLDER_NAME, python_files

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from PySide6.QtCore import QLockFile
 
-from app.documents.drafts import Draft
+from app.documents.code_files.drafts import Draft
 from engine.diagnostics import PatchError
 from engine.patch.comparison import describe_difference
 from engine.patch.document import Patch

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.edits.file_paths import moved_paths
+from app.edits.files.file_paths import moved_paths
 from app.qt.display_rate import USUAL_RATE
 from engine.blocktypes.block import block_types
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
@@ -20,7 +20,7 @@ from engine.patch.changes import BlockTypesChanged, Change, inverse
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, save_patch
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.liveness import SILENT_S
+from engine.protocol.child.liveness import SILENT_S
 from engine.protocol.messages import (
     CancelCompiles,
     EditCost,

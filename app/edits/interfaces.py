@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
 
-from app.edits.dropped_files import kernel_blocks
+from app.edits.files.dropped_files import kernel_blocks
 from engine.kernel_blocks.kernel_block import KernelBlock
 from engine.patch.document import Patch
 

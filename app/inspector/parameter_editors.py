@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.edits.dropped_files import PICTURES, SOUNDS
-from app.edits.file_paths import relative_to
+from app.edits.files.dropped_files import PICTURES, SOUNDS
+from app.edits.files.file_paths import relative_to
 from app.inspector.typed_line import TypedLine
 from app.theme.icons import icon
 from app.widgets.number_box import NumberBox

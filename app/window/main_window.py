@@ -33,16 +33,16 @@ from app.docks.help import Help
 from app.docks.log import Log
 from app.docks.problems import Problems
 from app.documents.bridge import Bridge
+from app.documents.code_files.own_code import OwnCode
 from app.documents.editor_state import load_state, save_state
 from app.documents.file_commands import FileCommands
 from app.documents.gallery import example_with, find_examples
 from app.documents.outside_changes import OutsideChanges
-from app.documents.overwriting import OverwriteQuestion
-from app.documents.own_code import OwnCode
 from app.documents.recovery import RecoverySlot, find_left_behind
 from app.documents.restarts import MakeSearch, Restarts
 from app.documents.session import MakeEngine, Session
-from app.documents.trust import TrustedPaths
+from app.documents.trust.overwriting import OverwriteQuestion
+from app.documents.trust.trust import TrustedPaths
 from app.edits.example_patch import example_patch
 from app.edits.remedies import Remedy
 from app.inspector.inspector import Inspector

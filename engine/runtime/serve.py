@@ -26,9 +26,7 @@ from engine.logs import LogBuffer, attach, detach, set_level
 from engine.patch.applying import not_applied
 from engine.patch.changes import Change
 from engine.patch.document import Patch
-from engine.protocol.elsewhere.far_client import FarClient, placed_here
-from engine.protocol.elsewhere.messages import Content, Files, Got, Packed, Part
-from engine.protocol.encoding import (
+from engine.protocol.child.encoding import (
     Alive,
     Answered,
     Asked,
@@ -41,15 +39,17 @@ from engine.protocol.encoding import (
     encode,
     make_decoder,
 )
-from engine.protocol.frames import read_frame, write_frame
-from engine.protocol.hello import hello
-from engine.protocol.liveness import HEARTBEAT_S
+from engine.protocol.child.frames import read_frame, write_frame
+from engine.protocol.child.hello import hello
+from engine.protocol.child.liveness import HEARTBEAT_S
+from engine.protocol.child.pipe import KINDS
+from engine.protocol.child.report_changes import NO_REPORT, report_change
+from engine.protocol.child.shared_pictures import SharedPictures, inherited
+from engine.protocol.elsewhere.far_client import FarClient, placed_here
+from engine.protocol.elsewhere.messages import Content, Files, Got, Packed, Part
 from engine.protocol.messages import Edited, Message, Observe, Saved, SetTrust
-from engine.protocol.pipe import KINDS
 from engine.protocol.questions import Close, Open, Question, SaveTo
-from engine.protocol.report_changes import NO_REPORT, report_change
 from engine.protocol.sampling import Sample
-from engine.protocol.shared_pictures import SharedPictures, inherited
 from engine.readings import here
 from engine.runtime.engine import LocalEngine
 from engine.runtime.frame.launch_watch import LaunchWatch

@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 
 from app.documents import dialogs
 from app.documents.dialogs import UnsavedChoice
-from app.documents.trust import Trust
+from app.documents.trust.trust import Trust
 from app.qt.safe_overrides import protect_overrides
 from engine.patch.document import Patch
 from engine.patch.files import save_patch

@@ -12,8 +12,8 @@ import pytest
 from platformdirs import user_state_path
 
 from app.cli import main
-from app.documents.contents import Contents
-from app.documents.trust import Trust, TrustedPaths
+from app.documents.trust.contents import Contents
+from app.documents.trust.trust import Trust, TrustedPaths
 from engine import Patch, forget_blocks, trust_blocks
 from engine.catalogue.block_folders import block_folders
 from engine.patch.files import load_patch, save_patch

@@ -19,7 +19,7 @@ from engine.device.external import describe_external
 from engine.diagnostics import DeviceError, WarploomError
 from engine.patch.changes import Change, Node, NodeAdded, ParameterChanged, PortRef
 from engine.profiling.trace import TraceSlice
-from engine.protocol.encoding import FromEngine, ToEngine, encode, make_decoder
+from engine.protocol.child.encoding import FromEngine, ToEngine, encode, make_decoder
 from engine.protocol.messages import Message, SetKernelTimeLimit, Viewing, check_message
 from engine.protocol.pacing import Pacing, PacingMode
 from engine.protocol.questions import AnyQuestion, Question

@@ -10,10 +10,10 @@ import pytest
 
 from engine import Patch
 from engine.diagnostics import DeviceError
-from engine.protocol import pipe
-from engine.protocol.encoding import Alive, Hello, encode
-from engine.protocol.hello import hello, place, protocol
-from engine.protocol.pipe import connect
+from engine.protocol.child import pipe
+from engine.protocol.child.encoding import Alive, Hello, encode
+from engine.protocol.child.hello import hello, place, protocol
+from engine.protocol.child.pipe import connect
 from tests.waiting import next_report, until
 
 #: Sends one frame, and then waits for its end.
@@ -59,7 +59,7 @@ def test_a_window_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_other_mounts_are_another_place() -> None:
     """Another process has the same protocol; it is at the same place, unless it has other mounts."""
-    program = "from engine.protocol.hello import place, protocol; print(protocol(), place())"
+    program = "from engine.protocol.child.hello import place, protocol; print(protocol(), place())"
     here = [sys.executable, "-c", program]
     assert subprocess.check_output(here, text=True).strip() == f"{protocol()} {place()}"
     apart = [shutil.which("unshare") or "unshare", "--mount", *here]

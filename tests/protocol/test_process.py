@@ -6,7 +6,7 @@ import pytest
 
 from engine import Patch, ProfilingLevel
 from engine.diagnostics import DeviceError
-from engine.protocol.process import SpareProcess
+from engine.protocol.child.process import SpareProcess
 from engine.runtime.engine import open_engine
 from tests.protocol.engine_process import COMMAND
 

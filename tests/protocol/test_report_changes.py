@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from engine.diagnostics import Sighting, warning
-from engine.protocol.encoding import FromEngine, encode, make_decoder
+from engine.protocol.child.encoding import FromEngine, encode, make_decoder
+from engine.protocol.child.report_changes import NO_REPORT, changed_report, report_change
 from engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
-from engine.protocol.report_changes import NO_REPORT, changed_report, report_change
 from tests.fuzzing import many
 
 _KEYS = st.sampled_from(["a", "b", "c.out", "d"])

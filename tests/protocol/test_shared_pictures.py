@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from engine.protocol import shared_pictures
-from engine.protocol.encoding import encode, make_decoder
+from engine.protocol.child import shared_pictures
+from engine.protocol.child.encoding import encode, make_decoder
+from engine.protocol.child.shared_pictures import PlacedArray, SharedPictures, inherited, make_descriptor
 from engine.protocol.messages import Preview
-from engine.protocol.shared_pictures import PlacedArray, SharedPictures, inherited, make_descriptor
 from tests.fuzzing import many, seeds
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="memory without a name is of Linux")
@@ -70,7 +70,7 @@ def test_a_process_without_the_memory_uses_the_pipe(monkeypatch: pytest.MonkeyPa
 def test_another_file_is_not_used() -> None:
     """If the descriptor is that of another file, which is large enough, nothing is written there."""
     code = (
-        "import os, tempfile; from engine.protocol.shared_pictures import VARIABLE, inherited;"
+        "import os, tempfile; from engine.protocol.child.shared_pictures import VARIABLE, inherited;"
         "file = tempfile.TemporaryFile(); file.truncate(1 << 30);"
         "os.environ[VARIABLE] = str(file.fileno()); print(inherited())"
     )

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from engine.diagnostics import Severity
 from engine.patch.changes import Connected, Connection, Node, NodeAdded, ParameterChanged, PortRef
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.encoding import (
+from engine.protocol.child.encoding import (
     Answered,
     Asked,
     Failed,
@@ -27,7 +27,7 @@ from engine.protocol.encoding import (
     encode,
     make_decoder,
 )
-from engine.protocol.frames import read_frame, write_frame
+from engine.protocol.child.frames import read_frame, write_frame
 from engine.protocol.messages import Observe, ObserveProfile, SetProfiling, SetRunning, Viewing
 from engine.protocol.questions import Open, Question, Read, Step
 from engine.protocol.sampling import ObservePorts, Sampling

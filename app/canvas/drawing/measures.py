@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF
 
 from app.canvas.drawing.node_layout import NodeLayout, layout
 from app.canvas.drawing.region_layout import region_layout
-from app.edits.arranging.arrange import Measures
+from app.edits.organise.arrange import Measures
 from app.edits.rects import Rect
 from app.view_models.node_view_model import NodeViewModel, node_view_model
 from engine.patch.changes import PortRef

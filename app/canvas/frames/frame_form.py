@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.edits.frames import change_frames, frame_of
+from app.edits.organise.frames import change_frames, frame_of
 from app.theme.colours import current, frame_colour
 from engine.diagnostics import PatchError
 from engine.patch.document import Patch

@@ -6,8 +6,8 @@ from PySide6.QtCore import QPointF, QRectF
 
 from app.canvas.gestures.gesture import Gesture
 from app.canvas.items.scene import GraphScene
-from app.edits import frames as frame_edits
 from app.edits.nodes import snapped
+from app.edits.organise import frames as frame_edits
 from app.edits.rects import Rect
 from engine.patch.changes import Position
 from engine.patch.organise.annotations import LEAST_SIDE

@@ -6,8 +6,8 @@ from PySide6.QtCore import QPointF
 
 from app.canvas.gestures.gesture import Gesture
 from app.canvas.items.scene import GraphScene
-from app.edits.dots import with_dot
 from app.edits.nodes import snapped
+from app.edits.organise.dots import with_dot
 from engine.patch.changes import Connection, Position
 from engine.patch.document import Patch
 

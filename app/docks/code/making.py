@@ -8,9 +8,9 @@ from PySide6.QtCore import QObject, QRectF
 
 from app.docks.dock import Editor
 from app.documents import dialogs
-from app.edits import new_code
-from app.edits.file_paths import relative_to
-from app.edits.new_code import KINDS, Made
+from app.edits.files import new_code
+from app.edits.files.file_paths import relative_to
+from app.edits.files.new_code import KINDS, Made
 from app.edits.nodes import place, set_parameter, snapped
 from engine.blocktypes.block import is_ours
 from engine.diagnostics import WarploomError

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QTextCursor
 
 from app.docks.code.code_text import CodeDocument, text_of, units
-from app.documents.drafts import Drafts, write_code
+from app.documents.code_files.drafts import Drafts, write_code
 from app.view_models.code.places import CodePlace, read_code
 from engine.patch.document import Patch
 

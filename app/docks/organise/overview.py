@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from app.docks.dock import Dock, Editor
 from app.docks.organise.map_view import MapView
-from app.edits.bookmarks import bookmark_title, rename_bookmark
+from app.edits.organise.bookmarks import bookmark_title, rename_bookmark
 from app.widgets.empty_state import EmptyState
 from engine.diagnostics import PatchError
 from engine.patch.organise.annotations import Bookmark

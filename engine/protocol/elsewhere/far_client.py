@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from engine.protocol.child.encoding import PATH_CODE, encode
 from engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
 from engine.protocol.elsewhere.messages import Content, Files, Got, Lacks, Packed, Part, Written
 from engine.protocol.elsewhere.mirror import Mirror
 from engine.protocol.elsewhere.pictures import CODINGS, PictureCoder
-from engine.protocol.encoding import PATH_CODE, encode
 from engine.protocol.messages import KernelFilesChanged, Preview, Saved, SaveOutputs, Viewing
 from engine.protocol.outbox import Outbox
 from engine.protocol.questions import CostOf, SaveTo, WatchFiles

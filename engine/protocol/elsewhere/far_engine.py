@@ -15,11 +15,11 @@ from engine.diagnostics import DeviceError, Diagnostic, error
 from engine.patch.document import Patch
 from engine.patch.files import EXAMPLES_FOLDER, write_atomically
 from engine.patch.trust import SavePlace
+from engine.protocol.child.encoding import Alive, encode
 from engine.protocol.elsewhere.files import FilesOfPatch, sha256
 from engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
 from engine.protocol.elsewhere.messages import CodedPicture, Content, Got, Lacks, Packed, Part, Written
 from engine.protocol.elsewhere.pictures import decoded
-from engine.protocol.encoding import Alive, encode
 from engine.protocol.messages import Message, Saved
 from engine.protocol.questions import Answer, Question, SaveTo, WatchFiles
 

@@ -32,9 +32,9 @@ from engine.protocol.sampling import ObservePorts
 from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.frame_plan import FramePlan, plan_frame
 from engine.runtime.frame.launcher import Launcher
-from engine.runtime.frame.profiler import FrameProfiler
-from engine.runtime.frame.recorder import FlightRecorder
 from engine.runtime.frame.reporter import Reporter
+from engine.runtime.measure.profiler import FrameProfiler
+from engine.runtime.measure.recorder import FlightRecorder
 from engine.runtime.model.context import CudaContext
 from engine.runtime.preview.outputs import Saver
 from engine.runtime.preview.previews import Previews

@@ -13,7 +13,7 @@ from engine.device.device import Device
 from engine.device.protocol import Event, Memory, Stream
 from engine.device.releasing import release_all
 from engine.runtime.frame.clock import Clock
-from engine.runtime.frame.profiler import FrameProfiler
+from engine.runtime.measure.profiler import FrameProfiler
 from engine.runtime.preview.previews import Previews
 
 #: The frames of a burst take the device about this long at most, since a message may wait as long.

@@ -10,7 +10,7 @@ from engine.patch.changes import PortRef
 from engine.profiling.profile import Profile
 from engine.protocol.messages import EngineStatistics, FrameReport, UpdateLevel, UpdateRecord
 from engine.runtime.frame.frame_plan import FramePlan
-from engine.runtime.frame.profiler import FrameProfiler
+from engine.runtime.measure.profiler import FrameProfiler
 from engine.runtime.model.context import CudaContext
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
 from engine.runtime.report.node_reports import NodeReports, append_counts

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPointF, Qt
 
 from app.canvas.canvas import Canvas
 from app.canvas.frames.frame_form import FrameForm
-from app.canvas.search_popup import SearchPopup
+from app.canvas.search.search_popup import SearchPopup
 from app.edits.rects import Rect
 from app.view_models.tooltips import node_tooltip
 from engine.patch.changes import Mode, PortRef

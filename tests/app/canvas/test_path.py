@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.canvas.canvas import Canvas
-from app.canvas.heat_legend import HeatLegend
+from app.canvas.reports.heat_legend import HeatLegend
 from app.theme.apply import apply_theme
 from app.theme.colours import current
 from engine.patch.changes import Connection, PortRef

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPointF
 
 from app.canvas.canvas import Canvas
-from app.canvas.search_popup import SearchPopup
+from app.canvas.search.search_popup import SearchPopup
 from app.edits import nodes as node_edits
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch

@@ -6,7 +6,7 @@ from pytestqt.qtbot import QtBot
 
 from app.canvas.canvas import Canvas
 from app.canvas.notice import EmptyHint
-from app.canvas.search_popup import SearchPopup
+from app.canvas.search.search_popup import SearchPopup
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand

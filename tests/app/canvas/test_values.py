@@ -13,7 +13,7 @@ from app.canvas.drawing.node_painter import NEAR, body_colour
 from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.items.views import NodeView
 from app.canvas.notice import CanvasNotice
-from app.canvas.search_popup import SearchPopup
+from app.canvas.search.search_popup import SearchPopup
 from app.theme.colours import DARK, LIGHT, Colours
 from app.theme.port_style import PortKind
 from app.view_models.node_view_model import node_view_model

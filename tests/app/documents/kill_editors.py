@@ -28,12 +28,12 @@ from app.documents.editor_state import UserState
 from app.documents.file_commands import FileCommands
 from app.documents.recovery import RecoverySlot, find_left_behind
 from app.documents.session import Session
-from app.documents.trust import TrustedPaths
+from app.documents.trust.trust import TrustedPaths
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, load_patch, save_patch
 from engine.profiling.levels import ProfilingLevel
+from engine.protocol.child.pipe import connect
 from engine.protocol.client import Client
-from engine.protocol.pipe import connect
 from tests.app.app_support import FakeEngine
 from tests.protocol.engine_process import COMMAND
 

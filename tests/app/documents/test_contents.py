@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.contents import Contents, FileChange, changes, read_contents
-from app.documents.trust import Trust, TrustedPaths
+from app.documents.trust.contents import Contents, FileChange, changes, read_contents
+from app.documents.trust.trust import Trust, TrustedPaths
 from engine.readings import Disk
 from tests.fuzzing import seeds
 

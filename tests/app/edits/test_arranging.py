@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication
 
 from app.canvas.drawing.measures import measures
-from app.edits.arranging.align import ALIGNMENTS, align, distribute
-from app.edits.arranging.arrange import arrange, spread_pile
-from app.edits.arranging.layered import Edge, layered
+from app.edits.organise.align import ALIGNMENTS, align, distribute
+from app.edits.organise.arrange import arrange, spread_pile
+from app.edits.organise.layered import Edge, layered
 from app.edits.rects import Rect
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef

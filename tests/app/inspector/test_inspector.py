@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
-from app.edits.file_paths import relative_to
+from app.edits.files.file_paths import relative_to
 from app.inspector.inspector import Inspector
 from app.inspector.node_info import SectionHeading
 from app.inspector.parameter_editors import (

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.notice import CanvasNotice
-from app.canvas.search_popup import SearchPopup
+from app.canvas.search.search_popup import SearchPopup
 from app.docks.problems import Problems
 from app.view_models.problems import ProblemColumn
 from engine.catalogue.block_folders import block_folders

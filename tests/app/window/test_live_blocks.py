@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 
 from app.docks.help import Help
 from app.documents import dialogs
-from app.documents.changes_dialog import ChangesDialog
-from app.documents.trust import Trust, TrustedPaths
+from app.documents.trust.changes_dialog import ChangesDialog
+from app.documents.trust.trust import Trust, TrustedPaths
 from engine import Patch
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import default_catalogue, folder_beside

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 import engine
 from app.canvas.notice import CanvasNotice
-from app.canvas.search_popup import SearchPopup
+from app.canvas.search.search_popup import SearchPopup
 from app.docks.problems import Problems
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch

@@ -23,7 +23,7 @@ def main() -> None:
             os._exit(77)
 
     sys.addaudithook(refuse)
-    from engine.protocol import hello
+    from engine.protocol.child import hello
     from engine.runtime.serve import serve_standard_streams
 
     hello.place = lambda: "another machine"

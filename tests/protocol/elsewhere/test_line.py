@@ -6,9 +6,9 @@ from collections import deque
 
 import pytest
 
+from engine.protocol.child.encoding import FromEngine, encode, make_decoder
 from engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
 from engine.protocol.elsewhere.messages import Packed, Part
-from engine.protocol.encoding import FromEngine, encode, make_decoder
 from tests.fuzzing import seeds
 
 decode = make_decoder(FromEngine).decode

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.protocol.child.encoding import FromEngine, encode, make_decoder
 from engine.protocol.elsewhere.far_client import renamed
 from engine.protocol.elsewhere.messages import CodedPicture
 from engine.protocol.elsewhere.pictures import BUDGET_S, CODINGS, PictureCoder, decoded
-from engine.protocol.encoding import FromEngine, encode, make_decoder
 from engine.protocol.messages import Preview, Probed
 from tests.fuzzing import seeds
 

@@ -15,7 +15,7 @@ from engine.device.device import Device
 from engine.device.graph import Graph
 from engine.device.protocol import Executable
 from engine.processes.scope import check_cancelled
-from engine.runtime.frame import instrumented_graph
+from engine.runtime.measure import instrumented_graph
 from engine.runtime.update.running_graph import RunningGraph
 from tests.runtime.conftest import Kernels
 from tests.waiting import next_report

@@ -10,7 +10,7 @@ import pytest
 from engine import Engine, Patch, ProfilingLevel
 from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
 from engine.device.protocol import LaunchConfig
-from engine.runtime.frame.kernel_facts import LaunchFacts
+from engine.runtime.measure.kernel_facts import LaunchFacts
 
 #: The limits of an H200.
 LIMITS = MultiprocessorLimits(

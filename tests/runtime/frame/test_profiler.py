@@ -157,8 +157,8 @@ def burning(call: Callable[..., Any]) -> Callable[..., Any]:
     ("place", "calls"),
     [
         ("engine.runtime.report.node_reports.node_times", 2),
-        ("engine.runtime.frame.profiler.FrameProfiler.profile", 1),
-        ("engine.runtime.frame.instrumented_graph.Instrumented", 1),
+        ("engine.runtime.measure.profiler.FrameProfiler.profile", 1),
+        ("engine.runtime.measure.instrumented_graph.Instrumented", 1),
         ("engine.compiler.executable.instrument.Instrumented.launch", 1),
         ("engine.compiler.executable.instrument.Instrumented.read", 1),
     ],
@@ -228,7 +228,7 @@ def test_a_trace_measures_kernels_in_each_frame_and_goes_back_to_the_level_befor
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A trace measures the kernels of each frame without examining buffers, and then restores the level."""
-    monkeypatch.setattr("engine.runtime.frame.instrumented_graph.SurveyKernel", None)
+    monkeypatch.setattr("engine.runtime.measure.instrumented_graph.SurveyKernel", None)
     with Engine(nested(), device, profiling=SUMMARY) as engine:
         for _ in range(2):
             slices = engine.trace(3)

@@ -17,7 +17,7 @@ from engine.profiling.recorder import Stamps
 from engine.protocol.flight_record import SlowFrame, Spent, SpentOn
 from engine.protocol.messages import Observe, SetFrameBudget, SetProfiling, SetRunning, Viewing
 from engine.protocol.pacing import Pacing
-from engine.runtime.frame.recorder import divide
+from engine.runtime.measure.recorder import divide
 from engine.runtime.update.worker import Worker
 from tests.device.lagging_device import LaggingDevice
 from tests.runtime.conftest import Kernels

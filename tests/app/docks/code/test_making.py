@@ -13,9 +13,9 @@ from pytestqt.qtbot import QtBot
 
 from app.docks.code.code import Code
 from app.documents import dialogs
-from app.documents.new_code_dialog import NewCodeDialog
-from app.documents.trust import Trust
-from app.edits.new_code import KINDS, exchange, name_of, write_block, write_copy
+from app.documents.code_files.new_code_dialog import NewCodeDialog
+from app.documents.trust.trust import Trust
+from app.edits.files.new_code import KINDS, exchange, name_of, write_block, write_copy
 from app.window.main_window import MainWindow
 from engine import Engine
 from engine.catalogue.catalogue import default_catalogue, forget_blocks, trust_blocks

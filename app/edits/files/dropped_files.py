@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from app.edits.file_paths import relative_to
+from app.edits.files.file_paths import relative_to
 from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import KernelError, PatchError
 from engine.kernel_sources.loader import SUFFIXES, load_image

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from engine.diagnostics import DeviceError
-from engine.protocol.encoding import FromEngine, Hello, ToEngine
+from engine.protocol.child.encoding import FromEngine, Hello, ToEngine
 from engine.version import version
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")

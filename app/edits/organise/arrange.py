@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from app.edits.arranging.layered import GAP_X, GAP_Y, Edge, Place, Size, layered
-from app.edits.frames import FRAME_MARGIN, FRAME_TOP, top_of
 from app.edits.nodes import snapped
+from app.edits.organise.frames import FRAME_MARGIN, FRAME_TOP, top_of
+from app.edits.organise.layered import GAP_X, GAP_Y, Edge, Place, Size, layered
 from app.edits.rects import Rect
 from engine.figures import plural
 from engine.patch.changes import NodeMoved, PortRef

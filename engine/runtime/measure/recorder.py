@@ -13,7 +13,7 @@ from engine.profiling.recorder import LATEST_FRAMES, Stamps, frame_rows
 from engine.profiling.side_work import SideKind, SideWork
 from engine.protocol.flight_record import BUDGET_NS, FlightRecord, RecordedUpdate, SlowFrame, Spent, SpentOn
 from engine.protocol.messages import UpdateLevel, UpdateRecord
-from engine.runtime.frame.profiler import FrameProfiler
+from engine.runtime.measure.profiler import FrameProfiler
 from engine.runtime.update.updater import Updater
 
 _UPDATES, _SLOW_FRAMES, _COLLECTIONS = 200, 600, 32

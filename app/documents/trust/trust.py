@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.documents.contents import Contents, FileChange, changes, read_contents
 from app.documents.gallery import find_patch
+from app.documents.trust.contents import Contents, FileChange, changes, read_contents
 from engine.catalogue.catalogue import configured_folder, folder_beside, trust_blocks
 from engine.diagnostics import printable
 from engine.patch.document import Patch

@@ -35,8 +35,8 @@ from engine.profiling.rows import rows
 from engine.profiling.sampling import Sampler
 from engine.profiling.side_work import SideTimes
 from engine.profiling.statistics import WINDOW, Average, RecentRows
-from engine.runtime.frame.instrumented_graph import InstrumentedGraph
-from engine.runtime.frame.kernel_facts import LaunchFacts, moved_bytes
+from engine.runtime.measure.instrumented_graph import InstrumentedGraph
+from engine.runtime.measure.kernel_facts import LaunchFacts, moved_bytes
 
 #: The cost of a sample beyond its own clock. That makes 4,000 samples a second at most.
 _UNSEEN_NS = 10_000

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.canvas.drawing.node_layout import HEADER, ROW
-from app.canvas.search_popup import Group, SearchPopup, palette
+from app.canvas.search.search_popup import Group, SearchPopup, palette
 from app.edits import nodes as node_edits
 from app.edits.compatible import fitting_types
 from app.edits.nodes import snapped

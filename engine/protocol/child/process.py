@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from engine.diagnostics import DeviceError, cut
-from engine.protocol.shared_pictures import VARIABLE, SharedPictures, make_descriptor
+from engine.protocol.child.shared_pictures import VARIABLE, SharedPictures, make_descriptor
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,8 @@ from engine.logs import follow_level, log_again
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
-from engine.protocol import liveness
-from engine.protocol.client import Client
-from engine.protocol.elsewhere.far_engine import FarEngine
-from engine.protocol.encoding import (
+from engine.protocol.child import liveness
+from engine.protocol.child.encoding import (
     Alive,
     Answered,
     Asked,
@@ -54,14 +52,16 @@ from engine.protocol.encoding import (
     encode,
     make_decoder,
 )
-from engine.protocol.frames import Heard, read_frame, write_frame
-from engine.protocol.hello import place, read_hello
-from engine.protocol.liveness import Liveness
+from engine.protocol.child.frames import Heard, read_frame, write_frame
+from engine.protocol.child.hello import place, read_hello
+from engine.protocol.child.liveness import Liveness
+from engine.protocol.child.process import EngineProcess, start_process
+from engine.protocol.child.report_changes import NO_REPORT, ReportChange, changed_report
+from engine.protocol.client import Client
+from engine.protocol.elsewhere.far_engine import FarEngine
 from engine.protocol.messages import Edited, FrameReport, Message, Preview
 from engine.protocol.outbox import Outbox
-from engine.protocol.process import EngineProcess, start_process
 from engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
-from engine.protocol.report_changes import NO_REPORT, ReportChange, changed_report
 from engine.protocol.sampling import Sample
 
 _log = logging.getLogger(__name__)

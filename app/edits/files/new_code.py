@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.edits.file_paths import relative_to
+from app.edits.files.file_paths import relative_to
 from engine.blocktypes.block import Block
 from engine.diagnostics import KernelError, PatchError
 from engine.kernel_sources.image import KERNELS_FOLDER, read_source

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.documents import dialogs
 from app.documents.session import Session
-from app.documents.trust import Trust, TrustedPaths
+from app.documents.trust.trust import Trust, TrustedPaths
 from engine.catalogue.block_files import FOLDER_NAME, python_files
 from engine.catalogue.block_folders import block_folders
 from engine.patch.files import EXAMPLES_FOLDER

@@ -4,8 +4,8 @@ from PySide6.QtCore import QObject
 
 from app.canvas.drawing.node_painter import NEAR
 from app.canvas.graph_view import GraphView
-from app.canvas.heat_legend import HeatLegend
 from app.canvas.items.scene import GraphScene
+from app.canvas.reports.heat_legend import HeatLegend
 from app.qt.throttle import Throttle
 from app.view_models.profile.heat import degree_of, legend_text
 from app.view_models.tooltips import size_text, time_text

@@ -17,12 +17,12 @@ from engine.diagnostics import Diagnostic, WarploomError
 from engine.logs import Logged
 from engine.patch.changes import ParameterChanged
 from engine.profiling.profile import Profile
+from engine.protocol.child.report_changes import ReportChange
+from engine.protocol.child.shared_pictures import PlacedArray, SharedPictures
 from engine.protocol.elsewhere.messages import CodedPicture, Content, Files, Got, Lacks, Packed, Part, Written
 from engine.protocol.messages import Frozen, Message, Preview, Saved, UpdateRecord
 from engine.protocol.questions import AnyQuestion
-from engine.protocol.report_changes import ReportChange
 from engine.protocol.sampling import Sample
-from engine.protocol.shared_pictures import PlacedArray, SharedPictures
 
 PATH_CODE, _ARRAY, _DTYPE, _USER_ARRAY, _PLACED = range(5)  # codes of the extensions
 
