@@ -1,0 +1,208 @@
+"""The Edit menu: the history, the selection, connections, groups and regions."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtWidgets import QMenu
+
+from app.commands.actions import Command, Menu
+from app.commands.command_window import CommandWindow
+from app.commands.menus.entries import add_entry
+from app.commands.needs import Needs
+from app.inspector.inspector import Inspector
+
+#: Regions to wrap blocks in, by the last part of their types' ids, which blocks and ops share.
+WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&While", "While"), "for": ("&For", "For")}
+
+
+def edit_menu(window: CommandWindow, needs: Needs) -> Menu:
+    """Return the menu."""
+    session, canvas, edits = window.session, window.canvas, window.canvas.edits
+    patch, node, selection = needs.patch, needs.node, needs.selection
+    items: list[Command | Menu | None] = [
+        Command("undo", "&Undo", session.undo, "undo", ("Ctrl+Z",), needs=needs.undoable, says=needs.undo_text),
+        Command(
+            "redo",
+            "&Redo",
+            session.redo,
+            "redo",
+            ("Ctrl+Shift+Z", "Ctrl+Y"),
+            needs=needs.redoable,
+            says=needs.redo_text,
+        ),
+        None,
+        Command("cut", "Cu&t", edits.cut, keys=("Ctrl+X",), needs=needs.copyable, canvas_only=True),
+        Command("copy", "&Copy", edits.copy, "copy", ("Ctrl+C",), needs=needs.copyable, canvas_only=True),
+        Command("paste", "&Paste", edits.paste, "paste", ("Ctrl+V",), needs=patch, canvas_only=True),
+        Command("duplicate", "&Duplicate", edits.duplicate, "duplicate", ("Ctrl+D",), needs=needs.copyable),
+        Command("delete", "De&lete", edits.delete, "delete", ("Del", "Backspace"), needs=selection, canvas_only=True),
+        None,
+        Command("select_all", "Select &all", canvas.select_all, keys=("Ctrl+A",), needs=patch, canvas_only=True),
+        Command(
+            "add_block",
+            "Add &block …",
+            canvas.open_search,
+            "add",
+            ("Tab",),
+            "Search the block library",
+            needs=patch,
+            canvas_only=True,
+        ),
+        Command(
+            "insert_block",
+            "&Insert block …",
+            canvas.insert_block,
+            "add",
+            help="Add a block in the middle of the connection",
+            needs=needs.connection,
+        ),
+        Command(
+            "disconnect", "D&isconnect", edits.disconnect_all, keys=("Ctrl+Shift+D",), needs=selection, canvas_only=True
+        ),
+        Command(
+            "connect",
+            "Co&nnect …",
+            canvas.keyboard.connect,
+            keys=("L",),
+            help="Choose a port of the selected block, and what to connect it to",
+            needs=node,
+            canvas_only=True,
+        ),
+        Command(
+            "select_connection",
+            "Select ne&xt connection",
+            canvas.keyboard.select_connection,
+            keys=("Shift+L",),
+            help="Select the connections of the selected block, one after the other",
+            needs=selection,
+            canvas_only=True,
+        ),
+        Command(
+            "check_values",
+            "Check &values …",
+            canvas.check_values,
+            help="Check every frame for NaN, infinity and numbers out of range",
+            needs=needs.checkable,
+        ),
+        Command(
+            "remove_check",
+            "Remove c&heck",
+            canvas.remove_check,
+            help="Stop checking these values",
+            needs=needs.check,
+        ),
+        Command(
+            "rename",
+            "&Rename",
+            lambda: window.reveal(Inspector).begin_rename(),
+            keys=("F2",),
+            needs=node,
+            canvas_only=True,
+        ),
+        None,
+        Command(
+            "group",
+            "&Group",
+            edits.group,
+            keys=("Ctrl+G",),
+            help="Put the selected blocks into a group, which can be opened",
+            needs=node,
+            canvas_only=True,
+        ),
+        Command(
+            "ungroup",
+            "U&ngroup",
+            edits.ungroup,
+            keys=("Ctrl+Shift+G",),
+            help="Dissolve the selected groups; their blocks stay",
+            needs=needs.group,
+            canvas_only=True,
+        ),
+        Menu("function", "F&unction", _function_commands(window, needs)),
+        Menu("wrap_in", "&Wrap in", [_wrap(window, needs, kind) for kind in WRAPS], needs=node),
+        Menu(
+            "move_into",
+            "Move i&nto",
+            needs=node,
+            fill=partial(_list_regions, window),
+            if_empty="No other region or group here",
+        ),
+        Command(
+            "take_out",
+            "&Take out",
+            edits.take_out,
+            help="Move the blocks out to the scope around their region or group",
+            needs=needs.member,
+        ),
+        None,
+        Command(
+            "open_graph",
+            "Open inn&er patch",
+            partial(_open_inner_patch, window),
+            help="Open the group, or the ops, library calls or layers inside the selected block (Enter)",
+            needs=needs.inner_patch,
+        ),
+    ]
+    return Menu("edit", "&Edit", items)
+
+
+def _function_commands(window: CommandWindow, needs: Needs) -> Sequence[Command | Menu | None]:
+    edits = window.canvas.edits
+    return [
+        Command(
+            "make_function",
+            "&Make function",
+            edits.make_function,
+            help="Copies of the selected group change together with it from now on",
+            needs=needs.plain_group,
+        ),
+        Command(
+            "duplicate_linked",
+            "Duplicate &linked",
+            edits.duplicate_linked,
+            keys=("Ctrl+Alt+D",),
+            help="Add a copy of the selected group that changes together with it",
+            needs=needs.group,
+            canvas_only=True,
+        ),
+        Command(
+            "make_unique",
+            "Make &unique",
+            edits.make_unique,
+            help="Detach the selected group: it changes alone from now on",
+            needs=needs.instance,
+        ),
+        None,
+        Menu("add_function", "&Add", fill=partial(_list_functions, window), if_empty="No functions in this patch"),
+    ]
+
+
+def _list_functions(window: CommandWindow, menu: QMenu) -> None:
+    """List the functions of the patch, each of which adds a group."""
+    edits = window.canvas.edits
+    for name in edits.functions():
+        add_entry(menu, name, partial(edits.add_instance, name))
+
+
+def _wrap(window: CommandWindow, needs: Needs, kind: str) -> Command:
+    text, kind_name = WRAPS[kind]
+    return Command(
+        f"wrap_{kind}",
+        text,
+        partial(window.canvas.edits.wrap, kind),
+        help=f"Put the selected blocks into a new {kind_name}",
+        needs=needs.region_type(kind),
+    )
+
+
+def _list_regions(window: CommandWindow, menu: QMenu) -> None:
+    """List the regions that the selected blocks may move into."""
+    edits = window.canvas.edits
+    for scope, title in edits.scopes_to_enter().items():
+        add_entry(menu, title, partial(edits.move_into, scope))
+
+
+def _open_inner_patch(window: CommandWindow) -> None:
+    """Open the patch inside the selected block."""
+    for node in window.canvas.selected()[:1]:
+        window.kernel.open(node)

@@ -1,0 +1,32 @@
+"""The Help menu."""
+
+from app.commands.actions import Command, Menu
+from app.commands.command_window import CommandWindow
+from app.commands.needs import Needs
+from app.docks.help import Help
+
+
+def help_menu(window: CommandWindow, needs: Needs) -> Menu:
+    """Return the menu."""
+    items: list[Command | Menu | None] = [
+        Command("block_help", "&Help on the block", lambda: window.reveal(Help), "help", ("F1",), needs=needs.patch),
+        Command(
+            "block_example",
+            "&Example of the block",
+            window.show_block_example,
+            keys=("Shift+F1",),
+            help="Open a patch in which the selected block runs",
+            needs=needs.node,
+        ),
+        Command(
+            "palette",
+            "&Command palette …",
+            window.show_palette,
+            keys=("Ctrl+Shift+P",),
+            help="Find any command by its name",
+        ),
+        Command("shortcuts", "Shortcuts and &gestures", window.show_shortcuts, keys=("Ctrl+/",)),
+        Command("tour", "&Tour of the first three minutes", window.take_tour),
+        Command("about", "&About Warploom", window.show_about),
+    ]
+    return Menu("help", "&Help", items)

@@ -1,0 +1,111 @@
+"""The View menu: what the canvas shows, viewers, theme, size and layouts."""
+
+from functools import partial
+
+from PySide6.QtWidgets import QMenu
+
+from app.commands.actions import Command, Menu
+from app.commands.command_window import CommandWindow
+from app.commands.menus.entries import add_entry
+from app.commands.needs import Needs
+
+#: Sizes of the whole editor, in percent of the usual one.
+SCALES = (75, 100, 125, 150, 175, 200)
+
+
+def view_menu(window: CommandWindow, needs: Needs) -> Menu:
+    """Return the menu."""
+    canvas, state, patch, node = window.canvas, window.state, needs.patch, needs.node
+    items: list[Command | Menu | None] = [
+        Command("fit", "&Fit patch", canvas.fit, "fit", ("Home",), needs=patch, canvas_only=True),
+        Command("fit_selection", "Fit se&lection", canvas.fit_selection, keys=("F",), needs=node, canvas_only=True),
+        None,
+        Command(
+            "heat",
+            "&Heat map",
+            window.toggle_heat,
+            keys=("H",),
+            help="Colour each block by its share of the frame",
+            checked=state.shows_heat,
+            canvas_only=True,
+        ),
+        Command(
+            "thumbnails",
+            "Th&umbnails",
+            window.toggle_thumbnails,
+            keys=("T",),
+            help="Show a small picture, plot or the numbers of what each block makes below it",
+            checked=state.shows_thumbnails,
+            canvas_only=True,
+        ),
+        Command(
+            "path",
+            "&Critical path",
+            window.toggle_path,
+            help="Show or hide the critical path, which decides the frame's time, and the slack of other blocks",
+            checked=state.shows_path,
+        ),
+        None,
+        Command(
+            "look",
+            "&Look at the selection",
+            window.looking.look,
+            keys=("V",),
+            help="Show what the selected block or connection holds, without a viewer block",
+            needs=needs.selection,
+            canvas_only=True,
+        ),
+        Command(
+            "pin_look",
+            "&Pin what is shown",
+            window.looking.pin_shown,
+            keys=("Shift+V",),
+            help="Keep showing this port in a viewer of its own",
+            needs=needs.selection,
+            canvas_only=True,
+        ),
+        Menu("theme", "&Theme", [_theme(window, name) for name in ("dark", "light")]),
+        Menu("scale", "&Size of the editor", [_scale(window, percent) for percent in SCALES]),
+        None,
+        Command(
+            "lists",
+            "L&ists",
+            window.toggle_lists,
+            keys=("Ctrl+J",),
+            help="Open or close the problems and the other lists below the canvas",
+            needs=patch,
+        ),
+        Menu("layouts", "&Layout of the docks", fill=partial(_list_layouts, window), needs=patch),
+        Menu("viewers", "&Viewers", fill=partial(_list_viewers, window), if_empty="No viewers in this patch"),
+    ]
+    return Menu("view", "&View", items)
+
+
+def _theme(window: CommandWindow, name: str) -> Command:
+    run = partial(window.set_theme, name)
+    return Command(f"theme_{name}", f"&{name.capitalize()}", run, checked=window.state.theme == name, group="theme")
+
+
+def _scale(window: CommandWindow, percent: int) -> Command:
+    run = partial(window.set_scale, percent / 100)
+    checked = round(100 * window.state.scale) == percent
+    return Command(f"scale_{percent}", f"{percent} %", run, checked=checked, group="scale")
+
+
+def _list_layouts(window: CommandWindow, menu: QMenu) -> None:
+    """List the arrangements of the docks, with entries that keep the present one and delete others."""
+    add_entry(menu, "First layout", partial(window.use_layout, ""))
+    names = window.layout_names()
+    for name in names:
+        add_entry(menu, name, partial(window.use_layout, name))
+    menu.addSeparator()
+    add_entry(menu, "Save this layout …", window.save_layout)
+    if names:
+        gone = menu.addMenu("Delete")
+        for name in names:
+            add_entry(gone, name, partial(window.delete_layout, name))
+
+
+def _list_viewers(window: CommandWindow, menu: QMenu) -> None:
+    """List the viewers of the patch, with actions that show and hide them."""
+    menu.addActions([dock.toggleViewAction() for dock in window.viewers.docks.values()])
