@@ -55,7 +55,7 @@ class FlightFeed(QObject):
 
         def work() -> None:
             with suppress(WarploomError):  # the engine was closed or has ended; its last report has the reason
-                answers.append(engine.flight_record())
+                answers.append(engine.flight_record(with_times=False))
 
         def then() -> None:
             if engine is self._engine:

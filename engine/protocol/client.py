@@ -168,12 +168,14 @@ class Client:
         """
         return self._ask(questions.ReadProfile())
 
-    def flight_record(self) -> FlightRecord:
+    @checked()
+    def flight_record(self, *, with_times: bool = True) -> FlightRecord:
         """Return the times and events of the last 600 frames, and slow frames with the causes of their times.
 
-        It waits for no frame. `SetFrameBudget` decides which frames are slow.
+        With `with_times`, it has the times of nodes in the frames that were measured. It waits for no frame.
+        `SetFrameBudget` decides which frames are slow.
         """
-        return self._ask(questions.ReadRecorder())
+        return self._ask(questions.ReadRecorder(with_times))
 
     def plan(self) -> FramePlan | None:
         """Return the operations and buffers of the running graph, see `engine.compiler.inspection.data`.

@@ -65,11 +65,26 @@ class RecordedDiagnostics(msgspec.Struct, frozen=True):
     resolved: tuple[Diagnostic, ...]
 
 
+class NodeTimes(msgspec.Struct, frozen=True):
+    """The times of nodes in the recorded frames that were measured.
+
+    `places` are the indices of these frames in the record, ascending. `times_ns` has a row for each of them and a
+    column for each of `nodes`, as f4: 0 for a node that was skipped, NaN for one that was not in the graph.
+    `work_ns` is the time of all work outside of regions in each, of which nodes have shares.
+    """
+
+    nodes: tuple[str, ...]
+    places: np.ndarray[Any, Any]
+    times_ns: np.ndarray[Any, Any]
+    work_ns: np.ndarray[Any, Any]
+
+
 class FlightRecord(msgspec.Struct, frozen=True):
     """The contents of the flight recorder at `now_ns`; times without another unit are nanoseconds of one clock.
 
     `frames` are the last 600 as rows of `engine.profiling.recorder.FRAME_ROW`, oldest first. Frames of a paused engine
-    are not among them. Updates, diagnostics and slow frames may be older.
+    are not among them. Updates, diagnostics and slow frames may be older. `times` are only in an answer to a request
+    for them; frames are measured from the profiling level `PER_BLOCK` on, and there only some of them.
     """
 
     now_ns: int
@@ -78,10 +93,14 @@ class FlightRecord(msgspec.Struct, frozen=True):
     updates: tuple[RecordedUpdate, ...] = ()
     diagnostics: tuple[RecordedDiagnostics, ...] = ()
     slow: tuple[SlowFrame, ...] = ()
+    times: NodeTimes | None = None
 
 
 def record_json(record: FlightRecord) -> bytes:
-    """Return a record as JSON; times are milliseconds, and those of events count from the begin of the first frame."""
+    """Return a record as JSON; times are milliseconds, and those of events count from the begin of the first frame.
+
+    Measured frames have the times of their `nodes`.
+    """
     origin_ns, ends = _origin(record), record.frames["began"] + record.frames["whole"]
     frames = record.frames["frame"].tolist()
 
@@ -89,9 +108,10 @@ def record_json(record: FlightRecord) -> bytes:
         place = int(np.searchsorted(ends, time_ns))
         return frames[place] if time_ns >= origin_ns and place < len(frames) else None
 
+    nodes = _node_columns(record)
     told = {
         "budget_ms": _milliseconds(record.budget_ns),
-        "frames": [dict(zip(_COLUMNS, row, strict=True)) for row in _rows(record)],
+        "frames": [dict(zip(_COLUMNS, row, strict=True)) | nodes.get(at, {}) for at, row in enumerate(_rows(record))],
         "updates": [
             {"at_ms": _milliseconds(each.at_ns - origin_ns), **msgspec.structs.asdict(each.update)}
             | {"level": each.update.level.name}
@@ -140,6 +160,18 @@ def _rows(record: FlightRecord) -> list[tuple[Any, ...]]:
         (frame, UpdateLevel(level).name, _milliseconds(began - origin_ns), *map(_milliseconds, times))
         for frame, level, began, *times in record.frames.tolist()
     ]
+
+
+def _node_columns(record: FlightRecord) -> dict[int, dict[str, dict[str, float]]]:
+    """Return the times of nodes, as a field of a frame, by the frame's index."""
+    times = record.times
+    if times is None:
+        return {}
+    rows = zip(times.places.tolist(), times.times_ns.tolist(), strict=True)
+    return {
+        place: {"nodes": {n: _milliseconds(t) for n, t in zip(times.nodes, row, strict=True) if t == t}}
+        for place, row in rows
+    }
 
 
 def _origin(record: FlightRecord) -> int:

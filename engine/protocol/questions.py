@@ -101,6 +101,8 @@ class ReadProfile(Question[Profile], frozen=True, tag=True):
 class ReadRecorder(Question[FlightRecord], frozen=True, tag=True):
     """Copy the contents of the flight recorder, without waiting for a frame."""
 
+    with_times: bool = False
+
 
 class ReadPlan(Question[FramePlan | None], frozen=True, tag=True):
     """Return the plan of the running graph, without waiting for a frame; None while there is none."""

@@ -185,8 +185,8 @@ class LocalEngine:
             case questions.ReadProfile():
                 with self.lock:
                     return engine.profiler.profile()
-            case questions.ReadRecorder():
-                return engine.recorder.record()
+            case questions.ReadRecorder(with_times):
+                return engine.recorder.record(with_times=with_times)
             case questions.ReadPlan():
                 compiled = engine.updates.compiled
                 return frame_plan(compiled.plan) if compiled is not None else None

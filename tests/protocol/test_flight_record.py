@@ -4,12 +4,14 @@ import csv
 import io
 import json
 
+import msgspec
 import numpy as np
 
 from engine.diagnostics import warning
 from engine.profiling.recorder import FRAME_ROW
 from engine.protocol.flight_record import (
     FlightRecord,
+    NodeTimes,
     RecordedDiagnostics,
     RecordedUpdate,
     SlowFrame,
@@ -59,6 +61,13 @@ def test_json_counts_from_the_first_frame() -> None:
     assert told["diagnostics"][0]["appeared"][0]["message"] == "buffer is full"
     assert [(each["frame"], each["at_ms"], each["total_ms"]) for each in told["slow"]] == [(2, -60, 17), (8, 10, 33)]
     assert told["slow"][1]["spent"] == [{"on": "update", "ms": 25, "text": "a added"}]
+
+
+def test_measured_frames_have_their_nodes() -> None:
+    """A node that was not in the graph has no time, and a skipped one has 0."""
+    times = NodeTimes(("a", "b"), np.array([1]), np.array([[2 * MS, np.nan]], np.float32), np.array([2 * MS]))
+    frames = json.loads(record_json(msgspec.structs.replace(RECORD, times=times)))["frames"]
+    assert "nodes" not in frames[0] and frames[1]["nodes"] == {"a": 2}
 
 
 def test_the_table_has_a_row_for_each_frame() -> None:

@@ -1,13 +1,17 @@
-"""Facts of measured spans other than times: launches of kernels, and bytes that they read and write."""
+"""Facts of measured spans other than times: their places, launches of kernels, bytes that they read and write."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import NamedTuple
 
 from engine.compiler.executable.clocks import Span
 from engine.compiler.executable.nodes import KernelNode
-from engine.compiler.operations import RegionEntry
+from engine.compiler.inspection.labels import name
+from engine.compiler.operations import FusedEntry, RegionEntry
 from engine.compiler.plan import Plan
 from engine.device.occupancy import KernelResources
 from engine.device.protocol import LaunchConfig
+from engine.patch.regions import branch_of
 from engine.profiling.profile import KernelFacts
 
 
@@ -62,3 +66,43 @@ def moved_bytes(plan: Plan, spans: Sequence[Span]) -> list[int]:
         )
         for span in spans
     ]
+
+
+class SpanFacts(NamedTuple):
+    """The constant fields of a `SpanProfile`: those before the times, those after, and the last one."""
+
+    place: tuple[str, str, str, int]
+    body: tuple[bool, str]
+    parts: tuple[str, ...]
+
+
+def span_facts(plan: Plan, found: Sequence[Span], *, single: bool) -> list[SpanFacts]:
+    """Return the facts of spans, each a block or, with `single`, one operation."""
+    facts, none = [], repeat((), len(found))
+    for span, parts in zip(found, _parts_of_spans(plan, found) if single else none, strict=True):
+        region, branch = _body(plan, plan.operations[span.operations[0]].scope)
+        is_region = any(isinstance(plan.operations[i].entry, RegionEntry) for i in span.operations)
+        index = span.operations[0] if single else -1
+        called = name(plan, index) if single else ""
+        facts.append(SpanFacts((span.node, called, region, index), (is_region, branch), parts))
+    return facts
+
+
+def _body(plan: Plan, scope: int) -> tuple[str, str]:
+    """Return the region that a scope is a body of, and "else" for the other branch; "" for the top."""
+    if not scope:
+        return "", ""
+    body = plan.scopes[scope]
+    return plan.operations[body.region].node, branch_of(body.name)
+
+
+def _parts_of_spans(plan: Plan, found: Iterable[Span]) -> Iterator[tuple[str, ...]]:
+    """Yield for each span, of one operation, the parts of its node that it counts for."""
+    described = plan.description.by_id
+    work = {node: dict(each.description.work) for node, each in described.items() if each.description.work}
+    for span in found:
+        operation = plan.operations[span.operations[0]]
+        of_node, entry, places = work.get(operation.node, {}), operation.entry, [operation.place]
+        if isinstance(entry, FusedEntry):
+            places = [place for node, place in entry.parts if node == operation.node]
+        yield tuple(dict.fromkeys(part for place in places if place in of_node for part in of_node[place].timed))

@@ -6,10 +6,9 @@ records the time of every span. The difference is the cost of measuring, and lim
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,26 +19,27 @@ from engine.compiler.executable.instrument import SPAN_TIME, Instrumented
 from engine.compiler.executable.span_order import spans_before
 from engine.compiler.executable.survey import Survey, statistics
 from engine.compiler.frame import FrameUniforms
-from engine.compiler.inspection.labels import name
-from engine.compiler.operations import FusedEntry, RegionEntry
+from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
 from engine.device import optimiser
 from engine.device.device import Device
 from engine.device.protocol import Event, GraphNode, Stream
 from engine.device.releasing import release_all
 from engine.diagnostics import Diagnostic
-from engine.patch.regions import branch_of
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
+from engine.profiling.recorder import LATEST_FRAMES
 from engine.profiling.rows import rows
 from engine.profiling.sampling import Sampler
 from engine.profiling.side_work import SideTimes
 from engine.profiling.statistics import WINDOW, Average, RecentRows
 from engine.runtime.measure.instrumented_graph import InstrumentedGraph
-from engine.runtime.measure.kernel_facts import LaunchFacts, moved_bytes
+from engine.runtime.measure.kernel_facts import LaunchFacts, SpanFacts, moved_bytes, span_facts
 
 #: The cost of a sample beyond its own clock. That makes 4,000 samples a second at most.
 _UNSEEN_NS = 10_000
+#: Of the last measured frames, times of so many spans in all are kept.
+_MOST_TIMES = 1 << 19
 #: How many samples may be under way on the device.
 _SAMPLES = 3
 #: The fields of a span that only a full profile has: `after`, `moved_bytes` and `kernel`.
@@ -55,11 +55,25 @@ class _Sample:
     stop: Event
     frame: int = 0
     host_ns: int = 0
+    launched_ns: int = 0
     #: The copy that was launched; None for the graph itself.
     copied: Instrumented | None = None
     is_current: bool = True
     #: Whether a caller runs single frames and waits for this one.
     is_waited: bool = False
+
+
+class MeasuredFrame(NamedTuple):
+    """A measured frame for the flight recorder: when it was launched, the node of each span, and the span's time.
+
+    Spans that count in another one, which includes them, are left out. `work_ns` is all work outside of regions.
+    """
+
+    frame: int
+    launched_ns: int
+    nodes: tuple[str, ...]
+    busy_ns: np.ndarray[Any, Any]
+    work_ns: int
 
 
 class FrameProfiler:
@@ -109,7 +123,12 @@ class FrameProfiler:
         self._spans: tuple[Span, ...] = ()
         #: For each span, its constant facts, and the spans before it with the bytes that it moves; and the spans of
         #: each row that has several, by its key. None until they are needed.
-        self._facts: list[_SpanFacts] | None = None
+        self._facts: list[SpanFacts] | None = None
+        #: The last measured frames, and the number of times in them. Below, the spans
+        #: that count with their nodes, and those outside of regions.
+        self.measured = deque[MeasuredFrame](maxlen=LATEST_FRAMES)
+        self._kept = 0
+        self._counted: tuple[np.ndarray[Any, Any], tuple[str, ...], np.ndarray[Any, Any]] | None = None
         self._order: list[tuple[tuple[int, ...], int]] | None = None
         self._sums: dict[str, tuple[int, ...]] | None = None
         #: The graph that was measured last, until it changes; and facts of its kernels, by operation.
@@ -184,7 +203,7 @@ class FrameProfiler:
         sample = self._free[-1]
         sample.frame, sample.copied, sample.is_current, sample.is_waited = frame, copied, True, wait
         stream.record(sample.start)
-        launched_ns = time.perf_counter_ns()
+        sample.launched_ns = launched_ns = time.perf_counter_ns()
         if copied is None:
             compiled.launch(stream, advance=False, uniforms=self._uniforms.current)
         else:
@@ -224,7 +243,7 @@ class FrameProfiler:
         plan, history = self._plan, self._history
         if plan is not None and not history.is_empty:
             if self._facts is None:
-                self._facts = _span_facts(plan, self._spans, single=self.level >= ProfilingLevel.PER_KERNEL)
+                self._facts = span_facts(plan, self._spans, single=self.level >= ProfilingLevel.PER_KERNEL)
             means, high = np.rint((history.means(), history.percentiles(0.99))).astype(np.int64).tolist()
             rest = [_NO_REST] * len(means) if times_only else self._rest(plan)
             for facts, at, mean_ns, p99_ns, more in zip(
@@ -306,6 +325,7 @@ class FrameProfiler:
             self._surveyed = copied.surveys, copied.read_surveys()
             self._history.add(self._last["busy_ns"])
             self._frames.append(sample.frame)
+            self._keep(sample)
         is_first = self._is_new or self._unpaid is not None
         if copied is not None or self.level < ProfilingLevel.PER_BLOCK:
             self.frame, self._is_new = sample.frame, False
@@ -316,6 +336,25 @@ class FrameProfiler:
             self.sampler.begin_again(now_ns)
             if sample.is_waited:
                 self.sampler.forgive(now_ns)
+
+    def _keep(self, sample: _Sample) -> None:
+        """Keep the times of the frame that was measured last."""
+        if self._counted is None:
+            assert self._plan is not None
+            if self._facts is None:
+                self._facts = span_facts(self._plan, self._spans, single=self.level >= ProfilingLevel.PER_KERNEL)
+            ends = [(owner(place[0]), owner(place[2])) for place, _, _ in self._facts]
+            counted = [index for index, (node, region) in enumerate(ends) if node and node != region]
+            top = [index for index, (_, region) in enumerate(ends) if not region]
+            nodes = tuple(ends[index][0] for index in counted)
+            self._counted = np.array(counted, np.intp), nodes, np.array(top, np.intp)
+        indices, nodes, outside = self._counted
+        while self.measured and (len(self.measured) == LATEST_FRAMES or self._kept + len(nodes) > _MOST_TIMES):
+            self._kept -= len(self.measured.popleft().nodes)
+        self._kept += len(nodes)
+        busy_ns = self._last["busy_ns"]
+        times = nodes, busy_ns[indices], int(busy_ns[outside].sum())
+        self.measured.append(MeasuredFrame(sample.frame, sample.launched_ns, *times))
 
     def _pay(self, sample: _Sample, launch_ns: int, now_ns: int, host_ns: int) -> None:
         """Charge a sample, which took `host_ns` on this thread, to the time that follows."""
@@ -338,7 +377,7 @@ class FrameProfiler:
         """Begin with the spans of another plan."""
         is_other = self._plan is None or plan.schedule is not self._plan.schedule
         self._plan = plan
-        self._facts = self._order = self._sums = None
+        self._facts = self._order = self._sums = self._counted = None
         if is_other:
             self._begin_again()
 
@@ -346,7 +385,7 @@ class FrameProfiler:
         """Forget the times of another graph or level."""
         self.launch_ns, self.measured_ns = Average(), Average()
         self._spans = spans(self._plan, self.level) if self._plan is not None else ()
-        self._facts = self._order = self._sums = None
+        self._facts = self._order = self._sums = self._counted = None
         self._launch_facts, self._kernels = LaunchFacts(), {}
         self._history, self._last = RecentRows(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
         self._frames.clear()
@@ -354,43 +393,3 @@ class FrameProfiler:
         self._surveyed = (), np.zeros(0)
         self._cost_ns = self._every_ns = 0
         self._unpaid, self.frame = None, -1
-
-
-class _SpanFacts(NamedTuple):
-    """The constant fields of a `SpanProfile`: those before the times, those after, and the last one."""
-
-    place: tuple[str, str, str, int]
-    body: tuple[bool, str]
-    parts: tuple[str, ...]
-
-
-def _span_facts(plan: Plan, found: Sequence[Span], *, single: bool) -> list[_SpanFacts]:
-    """Return the facts of spans, each a block or, with `single`, one operation."""
-    facts, none = [], repeat((), len(found))
-    for span, parts in zip(found, _parts_of_spans(plan, found) if single else none, strict=True):
-        region, branch = _body(plan, plan.operations[span.operations[0]].scope)
-        is_region = any(isinstance(plan.operations[i].entry, RegionEntry) for i in span.operations)
-        index = span.operations[0] if single else -1
-        called = name(plan, index) if single else ""
-        facts.append(_SpanFacts((span.node, called, region, index), (is_region, branch), parts))
-    return facts
-
-
-def _body(plan: Plan, scope: int) -> tuple[str, str]:
-    """Return the region that a scope is a body of, and "else" for the other branch; "" for the top."""
-    if not scope:
-        return "", ""
-    body = plan.scopes[scope]
-    return plan.operations[body.region].node, branch_of(body.name)
-
-
-def _parts_of_spans(plan: Plan, found: Iterable[Span]) -> Iterator[tuple[str, ...]]:
-    """Yield for each span, of one operation, the parts of its node that it counts for."""
-    described = plan.description.by_id
-    work = {node: dict(each.description.work) for node, each in described.items() if each.description.work}
-    for span in found:
-        operation = plan.operations[span.operations[0]]
-        of_node, entry, places = work.get(operation.node, {}), operation.entry, [operation.place]
-        if isinstance(entry, FusedEntry):
-            places = [place for node, place in entry.parts if node == operation.node]
-        yield tuple(dict.fromkeys(part for place in places if place in of_node for part in of_node[place].timed))

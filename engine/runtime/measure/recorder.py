@@ -7,13 +7,24 @@ occurs.
 import gc
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+import numpy as np
 
 from engine.profiling.recorder import LATEST_FRAMES, Stamps, frame_rows
 from engine.profiling.side_work import SideKind, SideWork
-from engine.protocol.flight_record import BUDGET_NS, FlightRecord, RecordedUpdate, SlowFrame, Spent, SpentOn
+from engine.protocol.flight_record import (
+    BUDGET_NS,
+    FlightRecord,
+    NodeTimes,
+    RecordedUpdate,
+    SlowFrame,
+    Spent,
+    SpentOn,
+)
 from engine.protocol.messages import UpdateLevel, UpdateRecord
-from engine.runtime.measure.profiler import FrameProfiler
+from engine.runtime.measure.profiler import FrameProfiler, MeasuredFrame
 from engine.runtime.update.updater import Updater
 
 _UPDATES, _SLOW_FRAMES, _COLLECTIONS = 200, 600, 32
@@ -50,7 +61,7 @@ class FlightRecorder:
         """
         self._slow.append(self._slow_frame(Stamps(*self._frames[-1]), pictures_ns, updates))
 
-    def record(self) -> FlightRecord:
+    def record(self, *, with_times: bool = False) -> FlightRecord:
         """Return a copy of the whole record."""
         # `copy` is one step for other threads; `tuple` may begin a collection halfway, and with it another thread.
         log, noted, slow = self._updates.diagnostics.log.changes.copy(), self._noted.copy(), self._slow.copy()
@@ -60,7 +71,8 @@ class FlightRecorder:
         if not self._is_asynchronous:
             rows["wait"] += rows["launch"]
             rows["launch"] = 0
-        return FlightRecord(now_ns, self.budget_ns, rows, tuple(noted), tuple(log), tuple(slow))
+        times = node_times(rows, self._profiler.measured.copy()) if with_times else None
+        return FlightRecord(now_ns, self.budget_ns, rows, tuple(noted), tuple(log), tuple(slow), times)
 
     def hot_updates(self) -> Iterator[SideWork]:
         """Return the times of recorded frames that only read messages and wrote parameters, if any."""
@@ -110,6 +122,25 @@ class FlightRecorder:
         if taken_ns:
             times[SpentOn.DEVICE] = device_ns - taken_ns
         return launch_ns + taken_ns
+
+
+def node_times(rows: np.ndarray[Any, Any], measured: Iterable[MeasuredFrame]) -> NodeTimes:
+    """Return the times of nodes in those of the frames in `rows` that were measured."""
+    nodes: dict[str, int] = {}
+    found: list[tuple[int, MeasuredFrame]] = []
+    for each in measured:
+        place = int(np.searchsorted(rows["began"], each.launched_ns, side="right")) - 1
+        if place >= 0 and rows["frame"][place] == each.frame:  # otherwise it is older, or of a paused engine
+            found.append((place, each))
+            for node in each.nodes:
+                nodes.setdefault(node, len(nodes))
+    times = np.full((len(found), len(nodes)), np.nan, np.float32)
+    for row, (_, each) in zip(times, found, strict=True):
+        columns = [nodes[node] for node in each.nodes]
+        row[columns] = 0
+        np.add.at(row, columns, each.busy_ns)
+    places, work_ns = ([each[0] for each in found], [each[1].work_ns for each in found])
+    return NodeTimes(tuple(nodes), np.array(places, np.int64), times, np.array(work_ns, np.int64))
 
 
 def divide(stamps: Stamps, pictures: int, collections: Collection[tuple[int, int]] = ()) -> dict[SpentOn, int]:

@@ -15,7 +15,7 @@ from engine.diagnostics import DeviceError
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.recorder import Stamps
 from engine.protocol.flight_record import SlowFrame, Spent, SpentOn
-from engine.protocol.messages import Observe, SetFrameBudget, SetProfiling, SetRunning, Viewing
+from engine.protocol.messages import Observe, Reset, SetFrameBudget, SetProfiling, SetRunning, Viewing
 from engine.protocol.pacing import Pacing
 from engine.runtime.measure.recorder import divide
 from engine.runtime.update.worker import Worker
@@ -363,3 +363,27 @@ def test_the_collector_is_left_alone_when_the_engine_closes(patch: Patch) -> Non
     with Engine(patch, "host"):
         assert len(gc.callbacks) == len(before) + 1
     assert gc.callbacks == before
+
+
+def test_measured_frames_have_the_times_of_their_nodes(patch: Patch) -> None:
+    """At DEEP_SYNC each recorded frame has the time of each node; the measured ones of another level only some."""
+    with Engine(patch, "host", profiling=ProfilingLevel.DEEP_SYNC) as engine:
+        for _ in range(4):
+            engine.step()
+        profile, record = engine.profile(), engine.flight_record()
+        assert engine.flight_record(with_times=False).times is None
+        engine.post(Reset())
+        engine.step()
+        again = engine.flight_record().times
+        engine.post(SetProfiling(ProfilingLevel.NONE))
+        engine.step()
+        last = engine.flight_record()
+    times = record.times
+    assert times is not None and times.places.tolist() == [0, 1, 2, 3]
+    assert set(times.nodes) >= {"count", "scale", "noise"}
+    for node in ("count", "scale"):
+        spent = sum(span.busy_ns for span in profile.spans if span.node == node)
+        assert times.times_ns[-1, times.nodes.index(node)] == np.float32(spent)
+    assert times.work_ns[-1] == sum(span.busy_ns for span in profile.spans)
+    assert again is not None and again.places.tolist() == [0, 1, 2, 3, 4], "frame 0 twice"
+    assert last.times is not None and last.times.places.tolist() == [0, 1, 2, 3, 4] and len(last.frames) == 6
