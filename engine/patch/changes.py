@@ -18,8 +18,7 @@ from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.patch.organise.annotations import Annotation, Dots
 from engine.patch.organise.pins import Pin
-
-Position = tuple[float, float]
+from engine.patch.positions import Position as Position
 
 
 class PortRef(msgspec.Struct, frozen=True, gc=False, cache_hash=True):

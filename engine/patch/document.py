@@ -38,6 +38,7 @@ from engine.patch.naming import free_id
 from engine.patch.organise.annotations import Annotation, Dots, Frame, checked_annotation, is_same, moved
 from engine.patch.organise.bypass import check_bypass, healed
 from engine.patch.organise.pins import Pin
+from engine.patch.positions import checked_position
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
 from engine.types.bits import same_value
 
@@ -116,7 +117,7 @@ class Patch(EditablePatch):
             version=block_type.version,
             title=rules.checked_title(title),
             region=self._scope(new_id, region),
-            position=rules.checked_position(position),
+            position=checked_position(position),
             parameters=checked,
         )
         self._do(f"Add {block_type.title}", changes.NodeAdded(node))
@@ -136,7 +137,7 @@ class Patch(EditablePatch):
         `region`. Placeholders and their connections are added unchecked.
         """
         _require_patch(other)
-        outer, offset = self._scope("what is inserted", region), rules.checked_position(offset)
+        outer, offset = self._scope("what is inserted", region), checked_position(offset)
         ids, made = _copies(other, offset, outer, self.nodes, with_sentinels=self.takes_sentinels)
         if not self.takes_modes:
             made = [_active(change) for change in made]
@@ -333,7 +334,7 @@ class Patch(EditablePatch):
 
     def move(self, node: NodeRef | str, position: Position, *, gesture: object = None) -> None:
         """Move a node to another position on the canvas."""
-        found, position = self._require(self._id_of(node)), rules.checked_position(position)
+        found, position = self._require(self._id_of(node)), checked_position(position)
         if position != found.position:
             change = changes.NodeMoved(found.id, position, found.position)
             name = f"Move {self.title(found.id)}" if self._open_edit is None else ""
@@ -467,7 +468,7 @@ def _copies(
         inside = scope_text(ids[region_of(node.region)], branch_of(node.region)) if node.region else region
         groups = patch.groups_around(node.id)
         dx, dy = (0.0, 0.0) if groups else offset  # the inside of a group stays as it is
-        position = rules.checked_position((node.position[0] + dx, node.position[1] + dy))
+        position = checked_position((node.position[0] + dx, node.position[1] + dy))
         is_linked = any(function_of(patch.nodes[group]) for group in groups)
         key = (node.key or node.id) if is_linked else ""
         key = "" if key == ids[node.id] else key

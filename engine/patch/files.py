@@ -54,6 +54,7 @@ from engine.patch.changes import (
 from engine.patch.document import Patch
 from engine.patch.organise.annotation_files import LISTS, dump_annotations, parse_annotations
 from engine.patch.organise.annotations import Annotation
+from engine.patch.positions import checked_position
 from engine.patch.regions import DEEPEST_IN_FILE, TOP, RegionRefused, Scopes, region_of
 from engine.patch.schemas import NEWEST, schema_for, upgraded
 from engine.readings import read_bytes
@@ -322,7 +323,7 @@ def _parse_node(item: Any, where: str) -> Node:
         raise PatchError(f'{where}: "type" must be a name, got {shown(item.get("type"))}')
     fields: dict[str, Any] = {}
     try:
-        fields["position"] = rules.checked_position(item.get("position", [0, 0]))
+        fields["position"] = checked_position(item.get("position", [0, 0]))
     except PatchError as problem:
         raise PatchError(f"{where} ({item['id']}): {problem}") from None
     for key, default, rule in _OPTIONAL:

@@ -3,7 +3,6 @@
 Edits and files obey the same rules, so every edited patch can be saved and loaded again.
 """
 
-import numbers
 from collections.abc import Callable, Iterable
 from graphlib import CycleError, TopologicalSorter
 
@@ -13,7 +12,7 @@ from engine.blocktypes.parameters import ParameterSpec
 from engine.descriptions.checks import shown
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, PortRef, Position
+from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import Scopes
 
 #: Yields the direct successors of a node.
@@ -73,30 +72,6 @@ def checked_title(title: object) -> str:
     if not isinstance(title, str) or len(title) > LONGEST_TITLE or any("\ud800" <= c <= "\udfff" for c in title):
         raise PatchError(f"title must be a text of at most {LONGEST_TITLE} characters, got {shown(title)}")
     return str.__str__(title)
-
-
-def checked_position(position: object) -> Position:
-    """Return a position on the canvas, rounded as in a file. Raise PatchError when it is not two numbers."""
-    try:
-        x, y = map(_coordinate, position)  # type: ignore[call-overload]
-    except Exception:  # noqa: BLE001 - a value of another type may raise anything
-        x = y = None
-    if x is None or y is None:
-        raise PatchError(f"position must be two numbers from -1e9 to 1e9, got {shown(position)}")
-    return x, y
-
-
-def _coordinate(value: object) -> float | None:
-    """Return a coordinate of a node, as an integer if it is whole; None if it is invalid."""
-    if type(value) is float or type(value) is int:  # much faster than the test for any real number
-        return _in_range(round(value, 2))
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        return None
-    return _in_range(int(value) if isinstance(value, numbers.Integral) else round(float(value), 2))
-
-
-def _in_range(rounded: float) -> float | None:
-    return rounded if abs(rounded) <= 1e9 else None  # False for NaN
 
 
 def find_end(block_type: type[Block] | None, name: str) -> End | None:

@@ -20,6 +20,7 @@ from engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
 from engine.patch.groups.types import FUNCTION, NEW, PORTS, check_name, free_name, names_of
 from engine.patch.organise.annotations import Frame
 from engine.patch.organise.annotations import moved as moved_note
+from engine.patch.positions import checked_position
 from engine.patch.regions import region_of
 
 #: The distance of the ends inside from the blocks of a new group, and about the width of a block.
@@ -70,7 +71,7 @@ def ungroup(patch: EditablePatch, node: Node) -> list[str]:
         move(patch, members, node.region)
         for moved in [n for member in members for n in _with_regions(patch, member.id)] if dx or dy else ():
             x, y = position = patch.nodes[moved].position
-            patch._do("Ungroup", changes.NodeMoved(moved, rules.checked_position((x + dx, y + dy)), position))
+            patch._do("Ungroup", changes.NodeMoved(moved, checked_position((x + dx, y + dy)), position))
         for frame in [frame for frame in patch.annotations_of(Frame) if frame.group == node.id]:
             at = replace(moved_note(frame, (dx, dy)), group=patch.group_of(node.id))
             patch._do("Ungroup", changes.AnnotationChanged(frame.key, at, frame))
@@ -263,7 +264,7 @@ def _with_regions(patch: EditablePatch, node: str) -> list[str]:
 
 
 def _node(patch: EditablePatch, stem: str, kind: str, scope: str, position: Position, title: str = "") -> Node:
-    node_id, position = patch._free_id(stem), rules.checked_position(position)
+    node_id, position = patch._free_id(stem), checked_position(position)
     return Node(id=node_id, type=kind, region=scope, position=position, title=title)
 
 

@@ -6,8 +6,6 @@ The engine ignores all of them. Each annotation has a key, which is unique in it
 from __future__ import annotations
 
 import json
-import math
-import numbers
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
@@ -17,14 +15,13 @@ from engine.blocktypes.parameters import MOST_DEPTH, check_depth
 from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.patch.organise.pins import Pin, checked_pin
+from engine.patch.positions import Position, checked_position, rounded_number
 from engine.types.bits import same
 
-Pair = tuple[float, float]
 #: The colours of frames, by name; the editor's themes say how each looks.
 COLOURS = ("grey", "blue", "teal", "green", "yellow", "orange", "pink", "purple")
 #: The most characters of a title, and of a comment; the most dots of a connection; the least side of a frame.
 LONGEST_TITLE, LONGEST_COMMENT, MOST_DOTS, LEAST_SIDE = 200, 10_000, 64, 48.0
-_FARTHEST = 1e9
 #: The element types of arrays in files, as numpy names them without the byte order.
 _ARRAYS = frozenset(("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8"))
 _ZOOMS = (0.01, 100.0)
@@ -39,8 +36,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=Tru
     title: str = ""
     comment: str = ""
     colour: str = COLOURS[0]
-    position: Pair = (0.0, 0.0)
-    size: Pair = (320.0, 200.0)
+    position: Position = (0.0, 0.0)
+    size: Position = (320.0, 200.0)
     group: str = ""
     extra: dict[str, Any] = {}
 
@@ -49,7 +46,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=Tru
         """The key among all annotations."""
         return f"frame {self.id}"
 
-    def holds(self, position: Pair, size: Pair) -> bool:
+    def holds(self, position: Position, size: Position) -> bool:
         """True when a rectangle is inside the frame."""
         return all(
             low <= at and at + extent <= low + whole
@@ -64,7 +61,7 @@ class Dots(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=True
 
     node: str
     port: str
-    points: tuple[Pair, ...] = ()
+    points: tuple[Position, ...] = ()
     extra: dict[str, Any] = {}
 
     @property
@@ -80,7 +77,7 @@ class Bookmark(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=
 
     number: int
     title: str = ""
-    centre: Pair = (0.0, 0.0)
+    centre: Position = (0.0, 0.0)
     zoom: float = 1.0
     group: str = ""
     extra: dict[str, Any] = {}
@@ -120,7 +117,7 @@ def is_same(one: Annotation | None, other: Annotation | None) -> bool:
     return same(msgspec.structs.asdict(one), msgspec.structs.asdict(other))
 
 
-def moved(note: Moved, offset: Pair) -> Moved:
+def moved(note: Moved, offset: Position) -> Moved:
     """Return a frame or dots at another place."""
     dx, dy = offset
     if isinstance(note, Frame):
@@ -136,33 +133,33 @@ def checked_annotation(annotation: Annotation) -> Annotation:
                 raise PatchError(
                     f"colour of a frame must be one of {', '.join(COLOURS)}, got {shown(annotation.colour)}"
                 )
-            size = _pair("size of a frame", annotation.size)
+            size = checked_position(annotation.size, "size of a frame")
             if min(size) < LEAST_SIDE:
                 raise PatchError(f"size of a frame must be at least {LEAST_SIDE:g} each way, got {shown(size)}")
             _name("id of a frame", annotation.id)
             _text("title of a frame", annotation.title, LONGEST_TITLE)
             _text("comment of a frame", annotation.comment, LONGEST_COMMENT)
             _text("group of a frame", annotation.group, LONGEST_TITLE)
-            position = _pair("position of a frame", annotation.position)
+            position = checked_position(annotation.position, "position of a frame")
             return msgspec.structs.replace(annotation, position=position, size=size)
         case Dots():
             _name("node of dots", annotation.node)
             _name("port of dots", annotation.port)
             if not isinstance(annotation.points, tuple) or not 1 <= len(annotation.points) <= MOST_DOTS:
                 raise PatchError(f"dots of a connection must be 1 to {MOST_DOTS}, got {shown(annotation.points)}")
-            points = tuple(_pair("dot", point) for point in annotation.points)
+            points = tuple(checked_position(point, "dot") for point in annotation.points)
             return msgspec.structs.replace(annotation, points=points)
         case Bookmark():
             if type(annotation.number) is not int or not 1 <= annotation.number <= 999:
                 raise PatchError(f"number of a bookmark must be from 1 to 999, got {shown(annotation.number)}")
-            zoom = _number(annotation.zoom)
+            zoom = rounded_number(annotation.zoom)
             if zoom is None or not _ZOOMS[0] <= zoom <= _ZOOMS[1]:
                 raise PatchError(
                     f"zoom of a bookmark must be from {_ZOOMS[0]} to {_ZOOMS[1]}, got {shown(annotation.zoom)}"
                 )
             _text("title of a bookmark", annotation.title, LONGEST_TITLE)
             _text("group of a bookmark", annotation.group, LONGEST_TITLE)
-            centre = _pair("centre of a bookmark", annotation.centre)
+            centre = checked_position(annotation.centre, "centre of a bookmark")
             return msgspec.structs.replace(annotation, centre=centre, zoom=zoom)
         case Preset():
             _name("type of a preset", annotation.type)
@@ -207,22 +204,3 @@ def _name(what: str, text: object) -> None:
 def _text(what: str, text: object, most: int) -> None:
     if not isinstance(text, str) or len(text) > most or any("\ud800" <= c <= "\udfff" for c in text):
         raise PatchError(f"{what} must be a text of at most {most} characters, got {shown(text)}")
-
-
-def _pair(what: str, pair: object) -> Pair:
-    try:
-        x, y = map(_number, pair)  # type: ignore[call-overload]
-    except Exception:  # noqa: BLE001 - a value of another type may raise anything
-        x = y = None
-    if x is None or y is None:
-        raise PatchError(f"{what} must be two numbers from -1e9 to 1e9, got {shown(pair)}")
-    return x, y
-
-
-def _number(value: object) -> float | None:
-    """Return a finite number, as an integer if it is whole; None for anything else."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
-        return None
-    rounded = round(float(value), 2)
-    whole = int(rounded) if rounded == int(rounded) else rounded
-    return whole if abs(whole) <= _FARTHEST else None

@@ -58,12 +58,29 @@ class PictureSlot:
             return False
         return not on_device or (self._memory is not None and self._memory.size_bytes >= size_bytes)
 
+    def make_room(self, size_bytes: int, *, on_device: bool, beside: Executor, wait: bool) -> bool | None:
+        """Return whether a free slot has room for a picture of this size; None while a thread reserves memory for it.
+
+        With `wait`, the memory is waited for. If there is none, `refused` has the reason.
+        """
+        if self.fits(size_bytes, on_device=on_device):
+            return True
+        if self.refused[0] == size_bytes:
+            return False
+        self.is_free = False
+        reserving = beside.submit(self.reserve, size_bytes, on_device=on_device)
+        if not wait:
+            return None
+        reserving.result()
+        return self.fits(size_bytes, on_device=on_device)
+
     def reserve(self, size_bytes: int, *, on_device: bool) -> None:
-        """Make room for a picture, on any thread while the slot is not in use.
+        """Make room for a picture, on any thread while the slot is not in use; then the slot is free.
 
         Locking the pages of a large picture takes some ms. Without memory, `refused` has the reason.
         """
         try:
+            self._device.activate()
             if self._pinned is None or self._pinned.array.nbytes < size_bytes:
                 pinned, self._pinned = self._pinned, None
                 if pinned is not None:
@@ -76,6 +93,8 @@ class PictureSlot:
                 self._memory = self._pool.acquire(size_bytes, exact=True)
         except (DeviceError, MemoryError) as problem:
             self.refused = size_bytes, str(problem)
+        finally:
+            self.is_free = True
 
     def take(
         self,

@@ -288,18 +288,10 @@ class Previews:
 
     def _has_room(self, job: _Job, *, by_hand: bool) -> bool:
         """False while memory is being reserved for a picture, and when there is none, which is reported."""
-        slot, on_device = job.viewer.slot, self._is_staged(job)
-        size_bytes = PIXEL_BYTES * (job.size[0] * job.size[1] + 1)
-        if slot.fits(size_bytes, on_device=on_device):
-            return True
-        if slot.refused[0] != size_bytes:
-            slot.is_free = False
-            reserved = self._beside.submit(self._reserve, slot, size_bytes, on_device)
-            if not by_hand:
-                return False
-            reserved.result()
-            if slot.fits(size_bytes, on_device=on_device):
-                return True
+        slot, size_bytes = job.viewer.slot, PIXEL_BYTES * (job.size[0] * job.size[1] + 1)
+        room = slot.make_room(size_bytes, on_device=self._is_staged(job), beside=self._beside, wait=by_hand)
+        if room is not False:
+            return room is True
         text = f"picture of {job.size[0]} x {job.size[1]} must fit in memory: {slot.refused[1]}"
         job.viewer.refused = warning(
             text, node=job.node, remedy="show it smaller, or free memory", source=Source.CAPACITY
@@ -315,13 +307,6 @@ class Previews:
         if found != self._problems:
             self._problems = found
             self._tell(found)
-
-    def _reserve(self, slot: PictureSlot, size_bytes: int, on_device: bool) -> None:
-        try:
-            self._device.activate()
-            slot.reserve(size_bytes, on_device=on_device)
-        finally:
-            slot.is_free = True
 
     def _read_picture(self, compiled: CompiledGraph, job: _Job) -> None:
         source, slot, (width, height) = job.source, job.viewer.slot, job.size

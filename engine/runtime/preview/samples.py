@@ -164,26 +164,12 @@ class Samples:
 
     def has_room(self, reading: Reading, *, by_hand: bool) -> bool:
         """False while memory is being reserved for a sample, and when there is none, which the sample then says."""
-        slot, size_bytes, staged = reading.watch.slot, reading.layout.span_bytes, self._device.info.has_own_memory
-        if slot.fits(size_bytes, on_device=staged):
-            return True
-        if slot.refused[0] != size_bytes:
-            slot.is_free = False
-            reserved = self._beside.submit(self._reserve, slot, size_bytes, staged)
-            if not by_hand:
-                return False
-            reserved.result()
-            if slot.fits(size_bytes, on_device=staged):
-                return True
+        slot, staged = reading.watch.slot, self._device.info.has_own_memory
+        room = slot.make_room(reading.layout.span_bytes, on_device=staged, beside=self._beside, wait=by_hand)
+        if room is not False:
+            return room is True
         self.miss(reading.watch, reading.frame, f"sample must fit in memory: {slot.refused[1]}")
         return False
-
-    def _reserve(self, slot: PictureSlot, size_bytes: int, on_device: bool) -> None:
-        try:
-            self._device.activate()
-            slot.reserve(size_bytes, on_device=on_device)
-        finally:
-            slot.is_free = True
 
     def begin(self, reading: Reading, stream: Stream) -> None:
         """Copy bytes out of the graph's memory, on a stream."""
