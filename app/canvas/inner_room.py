@@ -13,6 +13,7 @@ from app.edits.organise.bookmarks import bookmark, set_bookmark
 from app.qt.beside import Run
 from app.view_models.groups import GroupReports
 from app.view_models.ops.report import op_report
+from app.view_models.profile.tape import Moment
 from engine.diagnostics import PatchError
 from engine.figures import plural
 from engine.inner_patches.editing import InnerEditing
@@ -61,6 +62,7 @@ class InnerRoom(QObject):
         session.replaced.connect(self.set_patch)
         session.types_changed.connect(canvas.show_types)
         bridge.report.connect(self.show_report)
+        bridge.looked_back.connect(self.look_back)
         self._editing: InnerEditing | None = None
         self._stop: list[Callable[[], None]] = []
         #: The group whose inside is shown, or around the open block; "" outside all groups.
@@ -69,6 +71,7 @@ class InnerRoom(QObject):
         self._views: dict[str, tuple[float, QPointF]] = {}
         self._groups = GroupReports()
         self._last_report: FrameReport | None = None
+        self._moment: Moment | None = None
         self._recent: list[str] = []
         self._has_errors = False
         self._unfollow: Callable[[], None] = lambda: None
@@ -214,6 +217,8 @@ class InnerRoom(QObject):
         While a block is open, show only the report of its parts, such as a network's layers.
         """
         self._last_report = report
+        if self._moment is not None:
+            report = self._moment.report(report)
         if self._editing is None:
             patch = self._session.patch
             self.reported.emit(self._groups.add_to(patch, report) if patch is not None else report)
@@ -224,6 +229,12 @@ class InnerRoom(QObject):
         if around != self._block_report or report.statistics.profiling is not self.report.statistics.profiling:
             self._block_report, self._statistics = around, report.statistics
             self._show_parts(self._editing.patch)
+
+    def look_back(self, moment: Moment | None) -> None:
+        """Show the times and values of a recorded frame, or of the present."""
+        self._moment = moment
+        if self._last_report is not None:
+            self.show_report(self._last_report)
 
     def leave(self) -> None:
         """Return from an open block to the level around it, or from a group to the level around the group."""

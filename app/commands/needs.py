@@ -20,6 +20,8 @@ class Needs:
         self.engine = Need(
             lambda: session.engine is not None and not bridge.has_stopped, (session.engine_changed, bridge.stopped)
         )
+        #: A recorded frame is shown in place of the present.
+        self.past = Need(lambda: bridge.moment is not None, (bridge.looked_back,))
         self.undoable = Need(lambda: self._undo_name() is not None, (session.changed,))
         self.redoable = Need(lambda: self._redo_name() is not None, (session.changed,))
         self.node = self._selection(lambda: bool(canvas.selected()))

@@ -19,6 +19,8 @@ class FlightFeed(QObject):
 
     #: A `Flight` that differs from the last one.
     arrived = Signal(Flight)
+    #: A record has the times of nodes that were requested.
+    timed = Signal()
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -64,6 +66,23 @@ class FlightFeed(QObject):
                     self._take(Flight(answers[0], time.time()))
 
         self.beside("Reading the flight recorder …", work, then)
+
+    def ask_times(self, flight: Flight) -> None:
+        """Request the times of nodes for a record that arrived."""
+        engine = self._engine
+        answers: list[FlightRecord] = []
+
+        def work() -> None:
+            with suppress(WarploomError):
+                if engine is not None:
+                    answers.append(engine.flight_record())
+
+        def take() -> None:
+            if answers:
+                flight.take_times(answers[0])
+                self.timed.emit()
+
+        self.beside("Reading the times of blocks …", work, take)
 
     def _take(self, flight: Flight) -> None:
         if flight.mark != self._mark:

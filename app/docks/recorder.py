@@ -1,5 +1,6 @@
 """The flight recorder: the times and events of the last 600 frames, and the causes of slow ones."""
 
+import time
 from collections.abc import Sequence
 
 from PySide6.QtCore import (
@@ -17,9 +18,11 @@ from app.docks.dock import Dock, Editor
 from app.docks.elided_label import ElidedLabel
 from app.docks.flight_feed import FlightFeed
 from app.docks.frame_bars import FrameBars, phase_colours
+from app.documents.bridge import Bridge
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.profile.flight import PHASES, Flight
+from app.view_models.profile.tape import Moment, Tape
 from app.widgets.empty_state import EmptyState
 from app.widgets.list_table import ListModel, make_table
 from engine.figures import format_time
@@ -81,12 +84,21 @@ class Recorder(EmptyState, Dock):
         super().__init__(page, _HINT)
         self.feed = FlightFeed(self)
         self.feed.arrived.connect(self._show)
+        self.feed.timed.connect(self._look_back)
         self.flight: Flight | None = None
         self._place: int | None = None
+        self._wants_slowest = False
+        self._bridge: Bridge | None = None
+        #: What was shown until the display was frozen.
+        self._tape: Tape | None = None
         self.freeze = QToolButton(checkable=True, text="Freeze", icon=icon("freeze"))
-        self.freeze.setToolTip("Freeze the display; the engine keeps recording. Arrow keys step through the frames")
+        self.freeze.setToolTip(
+            "Freeze the display; the engine keeps recording. Arrow keys step through the frames, Esc goes back"
+        )
         self.freeze.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.freeze.toggled.connect(self._on_frozen)
+        self.slowest = QToolButton(text="Slowest", toolTip="Show the slowest of these frames, here and in the editor")
+        self.slowest.clicked.connect(self.choose_slowest)
         self.budget = QComboBox(
             toolTip="A frame that ends later than this after it was due is slow, and is kept longer"
         )
@@ -118,6 +130,8 @@ class Recorder(EmptyState, Dock):
         """Follow the engine, send it the budget, and go to blocks."""
         session = editor.session
         self.feed.beside = editor.beside.run
+        self._bridge = editor.bridge
+        self._bridge.looked_back.connect(self._on_looked_back)
         session.engine_changed.connect(self.set_engine)
         self.node_activated.connect(editor.kernel.go_to)
         self.budget_changed.connect(lambda budget_ns: session.post(SetFrameBudget(budget_ns)))
@@ -146,10 +160,33 @@ class Recorder(EmptyState, Dock):
             self.feed.stop()
 
     def choose(self, place: int) -> None:
-        """Show the frame at an index, and freeze the display."""
+        """Show the frame at an index, here and in the whole editor, and freeze the display."""
         self._place = place
         self.freeze.setChecked(True)
         self._refresh()
+        flight = self.flight
+        if flight is not None and not flight.has_times:
+            self.feed.ask_times(flight)
+        self._look_back()
+
+    def choose_slowest(self) -> None:
+        """Show the slowest of the last frames, once they are known."""
+        place = self.flight.slowest if self.flight is not None else None
+        self._wants_slowest = place is None
+        if place is not None:
+            self.choose(place)
+            self.bars.setFocus()
+
+    def _look_back(self) -> None:
+        """Have the editor show the chosen frame."""
+        if self._bridge is not None and self.flight is not None and self._place is not None:
+            self._tape = self._tape or self._bridge.tape.copy()
+            self._bridge.look_back(Moment(self.flight, self._place, self._tape, time.time()))
+        self._refresh()
+
+    def _on_looked_back(self, moment: Moment | None) -> None:
+        if moment is None:
+            self.freeze.setChecked(False)
 
     def show_frame(self, flight: Flight, place: int) -> None:
         """Show a frame of another list's record, and freeze the display."""
@@ -165,6 +202,7 @@ class Recorder(EmptyState, Dock):
     def _make_bar(self) -> QHBoxLayout:
         bar = QHBoxLayout(contentsMargins=QMargins(8, 0, 8, 0), spacing=8)
         bar.addWidget(self.freeze)
+        bar.addWidget(self.slowest)
         bar.addWidget(self.summary, 1)
         bar.addWidget(self.legend)
         bar.addSpacing(8)
@@ -187,13 +225,17 @@ class Recorder(EmptyState, Dock):
         self.flight, self._place = flight, None
         self.set_filled(bool(len(flight.frames)))
         self._refresh()
+        if self._wants_slowest:
+            self.choose_slowest()
 
     def _refresh(self) -> None:
         flight = self.flight
         if flight is None:
             return
-        self.summary.setText(flight.summary)
-        self.summary.setToolTip(flight.summary)
+        recorded = self._bridge.tape.text if self._bridge is not None else ""
+        summary = " · ".join(filter(None, (flight.summary, recorded)))
+        self.summary.setText(summary)
+        self.summary.setToolTip(summary)
         self.bars.show_flight(flight, self._place)
         self._rows.show_flight(flight)
         if not len(flight.frames):
@@ -217,10 +259,14 @@ class Recorder(EmptyState, Dock):
             self.details.setText(self.flight.describe_slow(slow))
 
     def _on_frozen(self, frozen: bool) -> None:
-        self.freeze.setText("Frozen" if frozen else "Freeze")
+        self.freeze.setText("Live" if frozen else "Freeze")
         self.feed.is_held = frozen
-        if not frozen:
-            self._place = None
+        if frozen:
+            self._tape = self._bridge.tape.copy() if self._bridge is not None else None
+        else:
+            self._place = self._tape = None
+            if self._bridge is not None:
+                self._bridge.look_back(None)
             self._refresh()
             self.feed.ask()
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
 from app.qt.display_rate import refresh_rate
+from app.view_models.profile.tape import Moment, Shown, Tape
 from engine.diagnostics import Diagnostic
 from engine.profiling.profile import Profile
 from engine.protocol.child.liveness import SILENT_S
@@ -35,6 +38,9 @@ class Bridge(QObject):
     preview = Signal(Preview)
     #: What is looked at in a port; its name is "OWNER/NAME", see `observe_ports`.
     sampled = Signal(Sample)
+    #: The editor shows a recorded frame from now on, a `Moment`, in place of the present; or None: the present again.
+    #: `preview` and `sampled` follow with what was recorded.
+    looked_back = Signal(cast("type[Moment | None]", object))
     #: The profile of the newest measured frames; emitted only while there is a watcher.
     profiled = Signal(Profile)
     updated = Signal(UpdateRecord)
@@ -52,6 +58,10 @@ class Bridge(QObject):
         self._is_told = True  # whether the engine has the newest `_observed`
         self._is_told_ports = True  # and the newest `_samplings`
         self._has_asked = False  # whether the engine takes samples
+        #: What was shown in the last frames.
+        self.tape = Tape()
+        #: The recorded frame that the editor shows; None for the present.
+        self.moment: Moment | None = None
         #: The newest profile of this engine; None without a watcher, and before the first one arrives.
         self.profile: Profile | None = None
         self._profile_watchers: set[object] = set()
@@ -78,6 +88,7 @@ class Bridge(QObject):
         """Follow another engine, or none."""
         self._engine, self.has_stopped, self.is_silent, self._waits_for = engine, False, False, ""
         self.profile, self._asks_profiles, self._has_asked = None, False, False
+        self.tape.clear()
         self._post_observed()
         self._post_samplings()
         self._ask_profiles()
@@ -88,6 +99,10 @@ class Bridge(QObject):
         others = viewers.keys() != self._observed.keys()
         self._observed, self._is_told = viewers, False
         if others:
+            self.tape.keep_only(self._observed.keys() | self._samplings.keys())
+            if self.moment is not None:
+                self._show_recorded(viewers, {})
+        if others:
             self._post_observed()
 
     def observe_ports(self, owner: str, samplings: dict[str, Sampling]) -> None:
@@ -95,7 +110,34 @@ class Bridge(QObject):
         others = {name: each for name, each in self._samplings.items() if name.partition("/")[0] != owner}
         wanted = others | {f"{owner}/{name}": each for name, each in samplings.items()}
         if wanted != self._samplings:
+            new = {name: each for name, each in wanted.items() if each != self._samplings.get(name)}
             self._samplings, self._is_told_ports = wanted, False
+            self.tape.keep_only(self._observed.keys() | wanted.keys())
+            if self.moment is not None:
+                self._show_recorded({}, new)
+
+    def look_back(self, moment: Moment | None) -> None:
+        """Show a recorded frame in place of the present, or the present again."""
+        if moment is self.moment:
+            return
+        self.moment = moment
+        self.looked_back.emit(moment)
+        if moment is not None:
+            self._show_recorded(self._observed, self._samplings)
+        elif self._engine is not None:  # everything is sent again, even if the engine is paused
+            self._engine.post(Observe({}))
+            self._engine.post(ObservePorts({}))
+            self._post_observed()
+            self._post_samplings()
+
+    def _show_recorded(self, viewers: Mapping[str, Viewing], samplings: Mapping[str, Sampling]) -> None:
+        assert self.moment is not None
+        for node in viewers:
+            if isinstance(shown := self.moment.shown(node), Preview):
+                self.preview.emit(shown)
+        for name, sampling in tuple(samplings.items()):
+            if sampling.rate is not None and isinstance(shown := self.moment.shown(name, sampling), Sample):
+                self.sampled.emit(shown)
 
     def watch_profile(self, watcher: object, watches: bool) -> None:
         """Start or stop watching profiles. The engine reports them while there is a watcher."""
@@ -125,6 +167,7 @@ class Bridge(QObject):
             self._post_samplings()
         report = engine.take_report()
         if report is not None:
+            self.tape.put_values(report)
             self.report.emit(report)
         is_silent = engine.silent_s >= SILENT_S and not self.has_stopped
         if is_silent != self.is_silent:
@@ -135,11 +178,11 @@ class Bridge(QObject):
             self.waiting.emit(waits_for)
         for node in self._observed:
             preview = engine.take_preview(node)
-            if preview is not None:
+            if preview is not None and self._is_live(preview):
                 self.preview.emit(preview)
         for name in tuple(self._samplings):
             sample = engine.take_sample(name)
-            if sample is not None:
+            if sample is not None and self._is_live(sample):
                 self.sampled.emit(sample)
         if self._asks_profiles:
             profile = engine.take_profile()
@@ -156,6 +199,13 @@ class Bridge(QObject):
                     self.frozen.emit(event)
                 case Diagnostic():
                     self.failed.emit(event)
+
+    def _is_live(self, shown: Shown) -> bool:
+        """Record something that is shown; return False while the past is shown in its place."""
+        if isinstance(shown, Sample) and shown.sampling.rate is None:
+            return True  # it is for a file
+        self.tape.put(shown, time.monotonic())
+        return self.moment is None
 
     def _note_stop(self, report: FrameReport) -> None:
         if report.failed:

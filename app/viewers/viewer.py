@@ -8,6 +8,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.theme.icons import icon
+from app.view_models.profile.tape import Moment
 from app.viewers.picture_view import PictureView
 from app.widgets.empty_state import EmptyState
 from app.widgets.frame_rate import FrameRate
@@ -106,6 +107,8 @@ class ViewerPanel(QWidget):
         self._saver.wants_whole_changed.connect(self._tell_viewing)
         self._rate, self._pictures = FrameRate(), 0
         self._drawn_s = 0.0
+        self._moment: Moment | None = None
+        self._frame = 0  # that of the shown picture
         # A picture that stops changing has no rate, and no report arrives that would show this.
         self._stays = QTimer(self, singleShot=True, interval=_STAYS_MS)
         self._stays.timeout.connect(self._on_stays)
@@ -121,8 +124,20 @@ class ViewerPanel(QWidget):
         probe = None if self.picture.is_whole else self.picture.probe
         return Viewing(None if self._saver.wants_whole else self.picture.wanted_size, probe=probe)
 
+    def look_back(self, moment: Moment | None) -> None:
+        """Show the picture that was recorded at a moment, which follows, or that of the present again."""
+        if moment is not self._moment:
+            self._moment, self._drawn_s = moment, 0.0
+            self.page.set_filled(False)
+            self._footer.hide()
+            self._rate.clear()
+            self.status_label.setProperty("state", "past" if moment is not None else "")
+            self.status_label.style().polish(self.status_label)
+            self.save_button.setEnabled(moment is None)
+
     def show_preview(self, preview: Preview) -> None:
         """Show a new picture."""
+        self._frame = preview.frame
         self.picture.show_pixels(preview.pixels, preview.shape)
         if preview.probed is not None and self.picture.probe is not None:
             self._show_pixel(preview.probed.x, preview.probed.y, preview.probed.value)
@@ -133,7 +148,7 @@ class ViewerPanel(QWidget):
         self._pictures += 1
         self._rate.add(self._pictures, now_s)
         self._stays.start()
-        if now_s - self._drawn_s > _REFRESH_S:
+        if now_s - self._drawn_s > _REFRESH_S or self._moment is not None:
             self._drawn_s = now_s
             self._show_status()
         if self._footer.isHidden():
@@ -164,6 +179,7 @@ class ViewerPanel(QWidget):
             button.setAccessibleName(text)
             button.clicked.connect(run)
             row.addWidget(button)
+        self.save_button = button
         return footer
 
     def _on_probed(self) -> None:
@@ -198,6 +214,9 @@ class ViewerPanel(QWidget):
     def _show_status(self) -> None:
         size = self.picture.picture_size
         if size is None:
+            return
+        if self._moment is not None:
+            self.status_label.setText(self._moment.mark(self._frame))
             return
         rate = self._rate.per_second(time.monotonic())
         parts = [f"{size[0]} × {size[1]}", f"{self.picture.scale:.0%}"]

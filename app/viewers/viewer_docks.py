@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from app.docks.dock import Editor
+from app.view_models.profile.tape import Moment
 from app.view_models.tooltips import message_text
 from app.viewers.viewer import ViewerPanel
 from engine.blocktypes.block import shows_pictures
@@ -34,6 +35,7 @@ class ViewerDocks(QObject):
         self._unsubscribe: Callable[[], None] = lambda: None
         self._seen: set[str] = set()
         self._is_preparing = False
+        self._moment: Moment | None = None
         self._idle: dict[str, str] = {}  # the last reported reasons why viewers don't run
         self.empty = self._make_dock("viewer", "Viewer", ViewerPanel(_NO_VIEWER))
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.empty)
@@ -43,6 +45,7 @@ class ViewerDocks(QObject):
         """Follow the patch's viewers and their pictures, and request the pictures of visible viewers."""
         editor.session.replaced.connect(self.set_patch)
         editor.bridge.report.connect(self.show_report)
+        editor.bridge.looked_back.connect(self.look_back)
         editor.bridge.preview.connect(self.show_preview)
         editor.canvas.node_activated.connect(self.reveal)
         self.visible_changed.connect(editor.bridge.observe)
@@ -69,6 +72,13 @@ class ViewerDocks(QObject):
         """Pass a picture to its viewer, if that still exists."""
         if preview.node in self.docks:
             self.viewer(preview.node).show_preview(preview)
+
+    def look_back(self, moment: Moment | None) -> None:
+        """Show the pictures that were recorded at a moment, which follow, or those of the present again."""
+        self._moment = moment
+        for node in self.docks:
+            self.viewer(node).look_back(moment)
+            self.viewer(node).page.hint.setText(self._hint(node))
 
     def show_report(self, report: FrameReport) -> None:
         """Show what a viewer is waiting for, if it has no picture yet."""
@@ -101,6 +111,7 @@ class ViewerDocks(QObject):
         if block_type is None or not shows_pictures(block_type):
             return
         viewer = ViewerPanel(self._hint(node))
+        viewer.look_back(self._moment)
         viewer.viewing_changed.connect(partial(self._on_viewing, node))
         dock = self._make_dock(f"viewer:{node}", "", viewer)
         # Qt treats a tab behind another one as not visible, which is right here.
@@ -140,6 +151,8 @@ class ViewerDocks(QObject):
     def _hint(self, node: str) -> str:
         if not any(connection.target.node == node for connection in self._patch.connections):
             return _NO_IMAGE
+        if self._moment is not None:
+            return f"No picture was recorded at {self._moment.mark(self._moment.frame)}"
         if self._is_preparing:
             return _COMPILING
         why = self._idle.get(node, "")

@@ -62,6 +62,7 @@ from app.window.focus_keys import FocusKeys
 from app.window.input_events import InputEvents
 from app.window.layouts import Layouts
 from app.window.list_buttons import ListButtons
+from app.window.past_banner import PastBanner
 from app.window.problem_count import ProblemCount
 from app.window.transport import TransportBar
 from app.window.window_style import window_stylesheet
@@ -119,6 +120,7 @@ class MainWindow(QMainWindow):
         self.kernel = InnerRoom(self.canvas, self.session, self.bridge, self.beside.run, lambda: self.files.name, self)
         self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
         self.session.replaced.connect(self.inputs.set_patch)
+        self.session.replaced.connect(lambda _: self.bridge.look_back(None))
         application().focusChanged.connect(FocusKeys(self.canvas).watch)
         # In this order, the viewers are above the other docks, and Tab goes from the canvas to the docks.
         self.viewers = ViewerDocks(self)
@@ -142,6 +144,7 @@ class MainWindow(QMainWindow):
         self.layouts = Layouts(self, self.docks, self.viewers, self.state)
         self.canvas.show_heat(self.state.shows_heat)
         self.canvas.thumbnails.wanted.connect(partial(self.bridge.observe_ports, "canvas"))
+        self.bridge.looked_back.connect(lambda _: self.canvas.thumbnails.clear())
         self.bridge.sampled.connect(self._show_thumbnail)
         self.canvas.thumbnails.set_shown(self.state.shows_thumbnails)
         self.session.replace(None)
@@ -170,7 +173,7 @@ class MainWindow(QMainWindow):
         banners = self.banner, self.trust_banner, self.blocks_banner, self.save_banner, self.file_banner, tour_banner
         page = QWidget()
         column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
-        for part in (*banners, self.kernel.breadcrumb, self.canvas):
+        for part in (*banners, PastBanner(self.bridge), self.kernel.breadcrumb, self.canvas):
             column.addWidget(part)
         for banner in banners:
             banner.rest = self.canvas

@@ -28,6 +28,8 @@ def window_stylesheet(theme: Colours) -> str:
 #message {{ color: {theme.text_dim}; }}
 #banner {{ background: {theme.control}; border: none; border-bottom: 2px solid {theme.warning}; }}
 #banner[state="tour"] {{ border-bottom-color: {theme.accent}; }}
+#banner[state="past"] {{ border-bottom-color: {theme.accent}; }}
+#figures[state="past"] {{ color: {theme.accent}; font-weight: 600; }}
 #banner[state="error"] {{ border-bottom-color: {theme.error}; }}
 #breadcrumb {{ background: {theme.dock}; border: none; border-bottom: 1px solid {theme.border}; }}
 #breadcrumbPatch {{ background: transparent; border-color: transparent; padding: 2px 4px; color: {theme.text_dim}; }}

@@ -3,7 +3,7 @@
 No frame takes longer for them: an output that a frame does not keep has one only while the patch is still or paused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer, Signal
@@ -153,6 +153,10 @@ class Thumbnails(QObject):
             self._layer.pictures[node] = _plot(sample)
         self._scene.update(before.united(self._layer.area(node)).adjusted(-1, -1, _MOST_WIDTH, 1))
 
+    def clear(self) -> None:
+        """Show nothing until other samples follow."""
+        self._forget(self._asked)
+
     def refresh(self) -> None:
         """Use another theme's colours from the next samples on."""
         self._layer.update()
@@ -166,15 +170,18 @@ class Thumbnails(QObject):
                 view = self._scene.nodes.get(node)
                 if view is not None and view.place.intersects(seen) and len(wanted) < _MOST:
                     wanted[node] = _sampling(port, buffer, view.place.width())
-        layer = self._layer
-        for shown in (layer.pictures, layer.texts):
-            for node in shown.keys() - wanted.keys():
-                area = layer.area(node)
-                del shown[node]
-                self._scene.update(area.adjusted(-1, -1, _MOST_WIDTH, 1))
+        self._forget((self._layer.pictures.keys() | self._layer.texts.keys()) - wanted.keys())
         if wanted != self._asked:
             self._asked = wanted
             self.wanted.emit(wanted)
+
+    def _forget(self, nodes: Iterable[str]) -> None:
+        layer = self._layer
+        for node in nodes:
+            area = layer.area(node)
+            layer.pictures.pop(node, None)
+            layer.texts.pop(node, None)
+            self._scene.update(area.adjusted(-1, -1, _MOST_WIDTH, 1))
 
 
 def _can_show(buffer: BufferReport) -> bool:

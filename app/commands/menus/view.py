@@ -8,6 +8,7 @@ from app.commands.actions import Command, Menu
 from app.commands.command_window import CommandWindow
 from app.commands.menus.entries import add_entry
 from app.commands.needs import Needs
+from app.docks.recorder import Recorder
 
 #: Sizes of the whole editor, in percent of the usual one.
 SCALES = (75, 100, 125, 150, 175, 200)
@@ -44,6 +45,20 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
             window.toggle_path,
             help="Show or hide the critical path, which decides the frame's time, and the slack of other blocks",
             checked=state.shows_path,
+        ),
+        Command(
+            "slowest",
+            "Slo&west frame",
+            lambda: window.reveal(Recorder).choose_slowest(),
+            help="Show the slowest of the last frames: the times of its blocks, and what viewers showed",
+            needs=needs.engine,
+        ),
+        Command(
+            "live",
+            "Bac&k to live",
+            lambda: window.bridge.look_back(None),
+            help="Show the present again, after a frame of the recorder (Esc)",
+            needs=needs.past,
         ),
         None,
         Command(

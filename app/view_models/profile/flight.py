@@ -4,7 +4,7 @@ import math
 import time
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,20 @@ _SPENT = {
     SpentOn.PICTURES: "pictures and files",
     SpentOn.LATE: "late start",
 }
+#: What is shown in place of the times of blocks.
+UNMEASURED = "Times of blocks were not measured: Run > Profiling > Per block"
+#: A frame's details list so many blocks.
+_MOST_NODES = 5
 #: The percentage of frames that fit into the scale of the bars; higher bars are cut off.
 _FITTING = 98
+
+
+class Measured(NamedTuple):
+    """A measured frame: its number, the time of each node, and of all work outside of regions."""
+
+    frame: int
+    times_ns: dict[str, int]
+    work_ns: int
 
 
 class Flight:
@@ -40,6 +52,40 @@ class Flight:
         self.totals: np.ndarray[Any, Any] = self.frames["late"] + self.frames["whole"]
         self._ends: np.ndarray[Any, Any] = self.frames["began"] + self.frames["whole"]
         self._origin_s = now_s - record.now_ns / 1e9
+        #: The times of nodes in the measured frames, by index; None until `take_times`.
+        self._measured: dict[int, Measured] | None = None
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the times of nodes are known, if any were measured."""
+        return self._measured is not None
+
+    def take_times(self, later: FlightRecord) -> None:
+        """Take the times of nodes from a later record of the same engine."""
+        self._measured, times = {}, later.times
+        for row, place in enumerate(times.places.tolist()) if times is not None else ():
+            assert times is not None
+            began, frame = int(later.frames["began"][place]), int(later.frames["frame"][place])
+            here = int(np.searchsorted(self.frames["began"], began))
+            if here < len(self.frames) and self.frames["began"][here] == began:
+                pairs = zip(times.nodes, times.times_ns[row].tolist(), strict=True)
+                known = {node: round(time_ns) for node, time_ns in pairs if not math.isnan(time_ns)}
+                self._measured[here] = Measured(frame, known, int(times.work_ns[row]))
+
+    def node_times(self, place: int) -> Measured | None:
+        """Return the times of nodes in a frame, or else in the nearest one that was measured."""
+        known = self._measured or {}
+        nearest = min(known, key=lambda other: abs(other - place), default=None)
+        return known[nearest] if nearest is not None else None
+
+    @property
+    def slowest(self) -> int | None:
+        """The index of the frame that took longest."""
+        return int(np.argmax(self.totals)) if len(self.totals) else None
+
+    def began_s(self, place: int) -> float:
+        """Return when a frame began, as a time of `time.time`."""
+        return self._origin_s + int(self.frames["began"][place]) / 1e9
 
     @property
     def mark(self) -> tuple[int, int, int]:
@@ -102,7 +148,7 @@ class Flight:
         slow = next((slow for slow in self.record.slow if slow.began_ns == row["began"]), None)
         if slow is not None:
             lines.append(f"Slow: {escape(spent_text(slow))}")
-        return "<br>".join(lines + self._happened(place))
+        return "<br>".join(lines + self._happened(place) + self._slowest_nodes(place))
 
     def describe_slow(self, slow: SlowFrame) -> str:
         """Return the details of a slow frame as HTML, even if it is older than the record."""
@@ -111,6 +157,16 @@ class Flight:
             return self.describe(place)
         title = self._title(slow.frame, slow.began_ns, slow.total_ns)
         return f"{title}<br>Slow: {escape(spent_text(slow))}"
+
+    def _slowest_nodes(self, place: int) -> list[str]:
+        """Return a line about the blocks that took longest."""
+        found = self.node_times(place)
+        if found is None:
+            return [UNMEASURED] if self.has_times else []
+        slowest = sorted(found.times_ns.items(), key=lambda each: -each[1])[:_MOST_NODES]
+        blocks = " · ".join(f"{_link(node)[1:]}&nbsp;{_unbroken(format_time(t))}" for node, t in slowest if t)
+        of = "" if found.frame == int(self.frames["frame"][place]) else f" in frame {found.frame:,}"
+        return [f"Slowest blocks{of}: {blocks}"] if blocks else []
 
     def _happened(self, place: int) -> list[str]:
         """Return lines about updates and diagnostics of a frame."""

@@ -92,6 +92,8 @@ class PlotView(PortView):
         if self.mode.currentText() == "Rolling":
             assert sample.data is not None
             numbers = np.asarray(sample.data, np.float64 if sample.data.dtype.kind != "c" else None).real.reshape(-1)
+            while self._rolled and self._rolled[-1][0] >= sample.frame:
+                del self._rolled[-1]  # the past is shown, or the engine has begun again
             self._rolled.append((sample.frame, numbers[:ROLLED].copy()))
             del self._rolled[:-2000]
         self._draw()

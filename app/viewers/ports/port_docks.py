@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow
 from app.docks.dock import Editor
 from app.view_models.looking.fitting import ports_of
 from app.view_models.looking.tone import Tone
+from app.view_models.profile.tape import Moment
 from app.viewers.ports.image_view import ImageView
 from app.viewers.ports.port_viewer import PortViewer
 from app.viewers.ports.snapshots import Snapshots
@@ -32,6 +33,7 @@ class PortDocks(QObject):
         self._editor: Editor | None = None
         self._patch: Patch | None = None
         self._report: FrameReport | None = None
+        self._moment: Moment | None = None
         self._snapshots: Snapshots | None = None
         self._pins = 0
         self._owners: dict[str, QDockWidget] = {}
@@ -46,6 +48,7 @@ class PortDocks(QObject):
         editor.session.replaced.connect(self.set_patch)
         editor.session.changed.connect(self._on_changed)
         editor.bridge.report.connect(self.show_report)
+        editor.bridge.looked_back.connect(self.look_back)
         editor.bridge.sampled.connect(self.show_sample)
         editor.canvas.scene.selection_settled.connect(self._on_selection)
         self._snapshots = Snapshots(editor.bridge, editor.beside.run, self._window)
@@ -103,6 +106,7 @@ class PortDocks(QObject):
         self._window.tabifyDockWidget(self.follower, dock)
         viewer = self.viewer(dock)
         viewer.pin.hide()
+        viewer.look_back(self._moment)
         viewer.show_ports([port])
         if self._report is not None:
             viewer.show_report(self._report)
@@ -115,6 +119,12 @@ class PortDocks(QObject):
         self._report = report
         for dock in self._docks():
             self.viewer(dock).show_report(report)
+
+    def look_back(self, moment: Moment | None) -> None:
+        """Show what was recorded at a moment, or the present again."""
+        self._moment = moment
+        for dock in self._docks():
+            self.viewer(dock).look_back(moment)
 
     def show_sample(self, sample: Sample) -> None:
         """Pass a sample to its viewer."""

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from app.theme.icons import icon
 from app.view_models.looking.fitting import TITLES, ViewKind, is_struct, kinds_for
+from app.view_models.profile.tape import Moment
 from app.view_models.tooltips import buffer_text
 from app.viewers.ports.image_view import ImageView
 from app.viewers.ports.plot_view import PlotView
@@ -62,6 +63,7 @@ class PortViewer(QWidget):
         self._is_known = False
         self._fields: list[str] = []
         self._report: FrameReport | None = None
+        self._moment: Moment | None = None
         self._views: dict[ViewKind, PortView] = {}
         self.ports, self.kinds = QComboBox(), QComboBox()
         self.ports.setToolTip("Port")
@@ -140,6 +142,21 @@ class PortViewer(QWidget):
             text = (found.message if found is not None else "") or (_WAITING if report.preparing else "")
             self._miss(text or f"{self._titles(self.port)} is not part of the running graph")
 
+    def look_back(self, moment: Moment | None) -> None:
+        """Show what was recorded at a moment, which follows, or the present again."""
+        self._moment = moment
+        self.save.setEnabled(self.port is not None and moment is None)
+        if self.port is not None and not self.is_frozen:
+            self._miss(self._lacking)
+            self.wanted.emit()
+
+    @property
+    def _lacking(self) -> str:
+        """Why nothing is shown of a port."""
+        if self._moment is None:
+            return _WAITING
+        return f"Nothing of this was recorded at {self._moment.mark(self._moment.frame)}"
+
     def samplings(self) -> dict[str, Sampling]:
         """Return what is needed of the port, by names."""
         view, port = self.view, self.port
@@ -207,10 +224,11 @@ class PortViewer(QWidget):
         self.port, self._is_known, self._fields = port, False, []
         for view in self._views.values():
             view.begin()
-        for button in (self.freeze, self.pin, self.save):
+        for button in (self.freeze, self.pin):
             button.setEnabled(port is not None)
+        self.save.setEnabled(port is not None and self._moment is None)
         self.freeze.setChecked(False)
-        self._miss(_WAITING if port is not None else _NOTHING)
+        self._miss(self._lacking if port is not None else _NOTHING)
         self.probe_label.setText("")
         if self._report is not None:
             self.show_report(self._report)
@@ -239,7 +257,10 @@ class PortViewer(QWidget):
         shown = frame is not None
         self._footer.setVisible(shown)
         self._header.setVisible(self.port is not None)
-        self.frame_label.setText(f"frame {frame:,}" if frame is not None else "")
+        mark = self._moment.mark if self._moment is not None else "frame {:,}".format
+        self.frame_label.setText(mark(frame) if frame is not None else "")
+        self.frame_label.setProperty("state", "past" if self._moment is not None else "")
+        self.frame_label.style().polish(self.frame_label)
 
     def _on_port(self) -> None:
         port = self.ports.currentData()

@@ -47,15 +47,19 @@ class Ports:
 
     def play(self, turns: int = 5) -> None:
         """Run frames: a report, and the samples that the window requests."""
+        for frame in range(1, turns + 1):
+            self.play_one(frame)
+
+    def play_one(self, frame: int) -> None:
+        """Run a frame."""
         engine = engine_of(self.window)
         buffers = {n: BufferReport(str(d), s, a.nbytes, a.nbytes) for n, (d, s, a) in self.held.items() if s}
         values = {n: float(a) for n, (d, s, a) in self.held.items() if not s}
-        for frame in range(1, turns + 1):
-            engine.reports.append(make_report(frame=frame, buffers=buffers, values=values))
-            for name, sampling in self.told().items():
-                if (held := self.held.get(str(sampling.port))) is not None:
-                    engine.samples[name] = make_sample(name, sampling, frame, *held)
-            self.window.bridge.poll()
+        engine.reports.append(make_report(frame=frame, buffers=buffers, values=values))
+        for name, sampling in self.told().items():
+            if (held := self.held.get(str(sampling.port))) is not None:
+                engine.samples[name] = make_sample(name, sampling, frame, *held)
+        self.window.bridge.poll()
 
     def requested(self) -> dict[str, Sampling]:
         """Return the samples that viewers want now."""
