@@ -17,6 +17,7 @@ import msgspec
 from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.patch.organise.annotations import Annotation, Dots
+from engine.patch.organise.osc import OscOut
 from engine.patch.organise.pins import Pin
 from engine.patch.positions import Position as Position
 
@@ -308,7 +309,7 @@ def nodes_of(change: Change) -> tuple[str, ...]:
             return (port.node,)
         case AnnotationChanged(_, value, previous):
             known = value or previous
-            return (known.node,) if isinstance(known, Dots | Pin) else ()
+            return (known.node,) if isinstance(known, Dots | Pin | OscOut) else ()
         case BlockTypesChanged():
             return ()
     return (change.node,)

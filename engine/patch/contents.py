@@ -90,7 +90,7 @@ class PatchContents:
         self.nodes: dict[str, Node] = {}
         #: The sentinels, by output.
         self.sentinels: dict[PortRef, Sentinel] = {}
-        #: Frames, dots, bookmarks, presets and pins, by their keys.
+        #: Frames, dots, bookmarks, presets, pins and OSC settings, by their keys.
         self.annotations: dict[str, Annotation] = {}
         #: The nodes that are bypassed or disabled.
         self.off: set[str] = set()
@@ -214,9 +214,10 @@ class PatchContents:
         ]
 
     def annotations_of(self, kind: type[AnnotationType]) -> list[AnnotationType]:
-        """Return the frames, dots, bookmarks, presets or pins, in the order of their keys."""
+        """Return the frames, dots, or annotations of another kind, in the order of their keys."""
         if not any(kind is known for known in KINDS):
-            raise PatchError(f"kind of annotations must be Frame, Dots, Bookmark, Preset or Pin, got {shown(kind)}")
+            names = ", ".join(known.__name__ for known in KINDS)
+            raise PatchError(f"kind of annotations must be one of {names}, got {shown(kind)}")
         return [made for _, made in sorted(self.annotations.items()) if isinstance(made, kind)]
 
     def dots(self, target: PortRef) -> tuple[Position, ...]:

@@ -383,7 +383,7 @@ class Patch(EditablePatch):
         self._do(f"{verb} {what}", *made)
 
     def annotate(self, note: Annotation, name: str | None = None, *, gesture: object = None) -> None:
-        """Add a frame, the dots of a connection, a bookmark, a preset or a pin, or replace that with the same key.
+        """Add a frame, the dots of a connection or another annotation, or replace that with the same key.
 
         `name` is the name of the undo step. A PatchError names a wrong field.
         """
@@ -400,7 +400,7 @@ class Patch(EditablePatch):
             )
 
     def remove_annotation(self, key: str, name: str | None = None) -> None:
-        """Remove a frame, the dots of a connection, a bookmark, a preset or a pin by its key."""
+        """Remove a frame, the dots of a connection or another annotation by its key."""
         before = self.annotations.get(key) if isinstance(key, str) else None
         if before is None:
             raise PatchError(f"annotation to remove must be in the patch, got {shown(key)}")

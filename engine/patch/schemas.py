@@ -2,7 +2,7 @@
 
 | version | new in it |
 |---|---|
-| 1 | nodes, connections, sentinels; frames, dots, bookmarks, presets and pins, which change no result |
+| 1 | nodes, connections, sentinels; frames, dots, bookmarks, presets, pins and OSC, which change no result |
 | 2 | bypassed and disabled nodes, and groups: a Warploom that does not know them would run another patch |
 
 A file says the oldest version that holds its patch, so an older Warploom opens it as long as it can run it. To add a

@@ -1,8 +1,8 @@
 """Actions that only a trusted patch may take, since a patch is a document that may come from anywhere.
 
 A patch that isn't trusted (`Patch.trusted`) writes files only in its own folder or in one that the person names,
-listens only to this machine, and its kernels include only files of its own folder, of the person's and of CUDA. In its
-own folder it overwrites only what it has written. Block files beside it are trusted separately:
+listens and sends only to this machine, and its kernels include only files of its own folder, of the person's and of
+CUDA. In its own folder it overwrites only what it has written. Block files beside it are trusted separately:
 `catalogue.trust_blocks`.
 """
 
@@ -22,7 +22,7 @@ from engine.readings import digest
 
 
 def asks_for_trust(diagnostic: Diagnostic) -> bool:
-    """True for diagnostics from `refuse_file` and `refuse_source`, and of headers out of reach."""
+    """True for diagnostics from the `refuse_` functions, and of headers out of reach."""
     return diagnostic.mend is Mend.TRUST and diagnostic.remedy == TRUST_PATCH
 
 
@@ -125,6 +125,14 @@ def refuse_source(node: str, source: str) -> Diagnostic | None:
     found = f"{host}, port {port}"
     text = f"OSC must be listened to at an address of this machine only, such as 127.0.0.1, got {found}"
     return warning(text, node=node, found=found, remedy=TRUST_PATCH, mend=Mend.TRUST)
+
+
+def refuse_destination(host: str) -> Diagnostic | None:
+    """Return why an untrusted patch may not send values to a host; None if that is this machine."""
+    if _is_this_machine(host):
+        return None
+    text = f"OSC must be sent to this machine only, such as 127.0.0.1, got {host}"
+    return warning(text, found=host, remedy=TRUST_PATCH, mend=Mend.TRUST)
 
 
 def _is_this_machine(host: str) -> bool:

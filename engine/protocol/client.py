@@ -15,11 +15,22 @@ from engine.diagnostics import Diagnostic, PatchError, WarploomError
 from engine.patch.changes import BlockTypesChanged, Change, PortRef, net_changes
 from engine.patch.document import Patch
 from engine.patch.organise.bypass import RunningChanges
+from engine.patch.organise.osc_addresses import OscTable, may_change_table, osc_table
 from engine.profiling.profile import Profile
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
 from engine.protocol.flight_record import FlightRecord
-from engine.protocol.messages import EditCost, Edited, FrameReport, Message, Preview, Saved, SetTrust, check_message
+from engine.protocol.messages import (
+    EditCost,
+    Edited,
+    FrameReport,
+    Message,
+    Preview,
+    Saved,
+    SetOsc,
+    SetTrust,
+    check_message,
+)
 from engine.protocol.outbox import Happening, Outbox
 from engine.protocol.pacing import Pacing
 from engine.protocol.questions import Answer, CostedEdit, Question, ReplayStep
@@ -83,9 +94,14 @@ class Client:
         transport.post(SetTrust(patch.trusted))
         for change in self._running.first():
             transport.post(change)
-        self._unsubscribe: Callable[[], None] | None = patch.subscribe(
-            self._follow, self._send_edit, without_groups=True
+        #: The newest OSC table that was sent, and whether there may be a newer one.
+        self._osc, self._has_other_osc = OscTable(), True
+        self._send_osc()
+        ends = (
+            patch.subscribe(self._follow, self._send_edit, without_groups=True),
+            patch.subscribe(self._look_for_osc, self._send_osc),
         )
+        self._unsubscribe: Iterable[Callable[[], None]] = ends
 
     def __enter__(self) -> Self:
         return self
@@ -268,9 +284,9 @@ class Client:
 
     def close(self) -> None:
         """Stop and free all resources; safe to call again. Raise DeviceError if the device fails only now."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
+        for end in self._unsubscribe:
+            end()
+        self._unsubscribe = ()
         self._transport.close()
 
     def _ask(self, question: Question[Answer], within_s: float | None = None) -> Answer:
@@ -283,6 +299,16 @@ class Client:
         else:
             self._changes.append(change)
             self._is_undo, self._editor = self.patch.is_undoing, get_ident()
+
+    def _look_for_osc(self, change: Change) -> None:
+        self._has_other_osc = self._has_other_osc or may_change_table(change)
+
+    def _send_osc(self) -> None:
+        """Post what is received and sent by OSC, if it has changed: addresses follow from names and groups."""
+        if self._has_other_osc:
+            self._has_other_osc, before, self._osc = False, self._osc, osc_table(self.patch)
+            if self._osc != before:
+                self._transport.post(SetOsc(self._osc))
 
     def _send_begun(self) -> None:
         """Send the changes so far of an edit that this thread makes, so that all arrives in order."""

@@ -13,7 +13,8 @@ import numpy as np
 from engine.arguments import check_of, shown
 from engine.device.device import checked_time_limit
 from engine.diagnostics import Diagnostic, Sighting, WarploomError
-from engine.patch.changes import Change
+from engine.patch.changes import Change, PortRef
+from engine.patch.organise.osc_addresses import OscTable
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.pacing import Pacing, is_rate
 from engine.protocol.sampling import ObservePorts
@@ -179,6 +180,18 @@ class SetInput(msgspec.Struct, frozen=True, tag=True):
     value: float
 
 
+class SetOsc(msgspec.Struct, frozen=True, tag=True):
+    """What to receive and send by OSC; the client makes it of the patch, and sends it again when it has changed."""
+
+    table: OscTable
+
+
+class ReleaseOsc(msgspec.Struct, frozen=True, tag=True):
+    """Give parameters that OSC messages have set the patch's values again: these, or all of them."""
+
+    parameters: tuple[PortRef, ...] | None = None
+
+
 Message = (
     Change
     | Edited
@@ -199,6 +212,8 @@ Message = (
     | Reset
     | SaveOutputs
     | SetInput
+    | SetOsc
+    | ReleaseOsc
 )
 
 

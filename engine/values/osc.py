@@ -3,6 +3,7 @@
 import logging
 import select
 import socket
+from collections import deque
 from contextlib import suppress
 from typing import Any
 
@@ -12,6 +13,8 @@ from engine.values.listening import Inputs, Listener, Unavailable
 _log = logging.getLogger(__name__)
 #: The largest UDP datagram.
 _MOST_BYTES = 65_536
+#: The most datagrams that wait to be read, and how many are read before the next ones are taken from the system.
+_MOST_WAITING, _AT_ONCE = 20_000, 20
 #: How a bundle begins; the bytes before its first part, which has a length; and how deep bundles may be in each other.
 _BUNDLE, _HEAD_BYTES, _DEEPEST = b"#bundle\0", 16, 16
 
@@ -66,12 +69,18 @@ class OscListener(Listener):
             except OSError as problem:
                 text = f"OSC must be able to listen at {host}, port {port}, got: {problem.strerror or problem}"
                 raise Unavailable(text, "close the program that uses the port, or choose another one") from problem
+            server.setblocking(False)
             self.ready()
+            waiting = deque[bytes](maxlen=_MOST_WAITING)
             while not self.stopping.is_set():
-                readable, _, _ = select.select([server, self._wake_read], [], [])
-                if server in readable:
-                    with suppress(OSError):  # an earlier datagram of this socket was refused
-                        self.receive(server.recv(_MOST_BYTES))
+                if not waiting:
+                    select.select([server, self._wake_read], [], [])
+                # The system keeps few datagrams, and drops the newest ones of a burst; reading them takes longer.
+                with suppress(OSError):  # there are no more, or an earlier one of this socket was refused
+                    for _ in range(_MOST_WAITING):
+                        waiting.append(server.recv(_MOST_BYTES))
+                for _ in range(min(len(waiting), _AT_ONCE)):
+                    self.receive(waiting.popleft())
 
     def receive(self, data: bytes) -> None:
         """Store the messages of a packet; ignore one that isn't OSC."""
@@ -96,6 +105,7 @@ class OscListener(Listener):
         self._wake_write.close()
 
     def _store(self, address: str, arguments: list[Any]) -> None:
+        self.inputs.keep(self.source, address, arguments)
         for source in ("", self.source):
             for index, value in enumerate(arguments):
                 if isinstance(value, (bool, int, float)):

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping
 from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.diagnostics import Diagnostic, warning
 from engine.patch.changes import Connection, PortRef
+from engine.patch.organise.osc_addresses import OscTable
 from engine.patch.trust import refuse_source
 from engine.user_code.runner import CodeRunner
 from engine.values.listening import MOST_SOURCES, Inputs, Kinds, Listeners
 from engine.values.midi import MidiListener
 from engine.values.osc import OscListener
+from engine.values.osc_control import OscControl
 from engine.values.steps import ValueStep
 from engine.values.wiring import Drive, Parameters, TypeOf, wire_values
 
@@ -43,6 +45,10 @@ class ValueGraph:
         self._type_of = type_of
         self._parameters = parameters
         self._listeners = Listeners(self.inputs, kinds)
+        #: Messages that set parameters without a block, and values that are sent.
+        self.osc = OscControl(type_of, parameters, self.inputs, lambda target: target in self._connections)
+        self._osc_problems: tuple[Diagnostic | None, ...] = (None, None)
+        self._osc_refused: Diagnostic | None = None
         self._blocks: dict[str, ValueBlock] = {}
         self._connections: dict[PortRef, Connection] = {}  # by target
         self._driven: Counter[str] = Counter()  # the number of connections, by the node that they drive
@@ -73,14 +79,20 @@ class ValueGraph:
 
     def rewire(self, node: str | None = None) -> None:
         """Note that a device block was added, removed or replaced; None means any of them."""
-        if self._connections and (node is None or self._driven[node]):
-            self._is_wired = False
+        if node is None or self._driven[node] or any(target.node == node for target in self.osc.held):
+            self._is_wired = self._is_wired and not (self._connections or self.osc.held)
 
     def connect(self, connection: Connection) -> None:
         """Add a value connection."""
+        self.osc.release((connection.target,))
         self._connections[connection.target] = connection
         self._driven[connection.target.node] += 1
         self._is_wired = False
+
+    def set_osc(self, table: OscTable) -> None:
+        """Receive and send other things by OSC."""
+        self.osc.follow(table, trusted=self.trusted)
+        self._has_new_settings = True
 
     def disconnect(self, connection: Connection) -> None:
         """Remove a value connection; its parameter returns to the patch's value."""
@@ -137,9 +149,15 @@ class ValueGraph:
             self._wire()
         if self._has_new_settings or self._unchecked:
             self._look_at_settings(math.inf if fresh else 0)
+        if self.osc.is_active:
+            self.osc.receive()
         for step in self._steps:
             if step.run(now, math.inf if fresh else PATIENCE_S):
                 self._is_untold = True
+        if self.osc.is_active:
+            self.osc.send(self.value)
+        if self.osc.is_active or self._osc_problems != (None, None):
+            self._look_at_osc()
         return self._is_untold and self._tell(fresh)
 
     def value(self, port: PortRef) -> float | None:
@@ -147,18 +165,21 @@ class ValueGraph:
         for output in self._step_of[port.node].outputs if port.node in self._step_of else ():
             if output.name == port.port:
                 return output.value
-        return self._drives[port].value if port in self._drives else None
+        driven = self._drives.get(port) or self.osc.held.get(port)
+        return driven.value if isinstance(driven, Drive) else None
 
     def snapshot(self) -> dict[str, float]:
         """Return the values of all outputs and all driven parameters, by "node.port"."""
         values = {f"{step.block.node}.{output.name}": output.value for step in self._steps for output in step.outputs}
-        values.update({str(target): drive.value for target, drive in self._drives.items()})
+        held = {target: drive for target, drive in self.osc.held.items() if isinstance(drive, Drive)}
+        values.update({str(target): drive.value for target, drive in {**held, **self._drives}.items()})
         return values
 
     @property
     def is_empty(self) -> bool:
         """True if the patch has no value blocks and nothing needs an update."""
-        return not (self._blocks or self._has_new_settings or self._is_untold) and self._is_wired
+        is_busy = self._blocks or self._has_new_settings or self._is_untold or self.osc.is_active
+        return not is_busy and self._is_wired
 
     @property
     def is_listening(self) -> bool:
@@ -171,13 +192,15 @@ class ValueGraph:
         return self._blocks.keys()
 
     def stop_listening(self) -> None:
-        """Listen to nothing from now on."""
+        """Listen to nothing from now on, and send nothing."""
         self._listeners.close()
         self._listeners = Listeners(self.inputs, {})
+        self.osc.close()
 
     def close(self) -> None:
         """Stop all listeners."""
         self._listeners.close()
+        self.osc.close()
 
     def _wire(self) -> None:
         wiring = wire_values(self._blocks, self._connections.values(), self._type_of)
@@ -201,6 +224,7 @@ class ValueGraph:
             self._parameters.release(target.node, target.port)
         for step in self._steps:
             step.rewire()
+        self.osc.hold_again()
         self._problems = wiring.problems
         self._is_wired = self._has_new_settings = True
 
@@ -226,17 +250,26 @@ class ValueGraph:
         if not self._has_new_settings and len(self._unchecked) == len(asked):
             return
         self._has_new_settings, self._is_untold = False, True
-        sources = {step.block.node: step.source for step in self._steps if step.source}
+        sources = {"": self.osc.table.source} if self.osc.table.source else {}
+        sources |= {step.block.node: step.source for step in self._steps if step.source}
         refused = refused_sources(sources, trusted=self.trusted)
+        self._osc_refused = refused.get("")
         self._listeners.need(source for node, source in sources.items() if node not in refused)
         for step in self._steps:
             step.refused = refused.get(step.block.node)
             step.listener = self._listeners.open.get(step.source) if step.refused is None else None
 
+    def _look_at_osc(self) -> None:
+        listener = self._listeners.open.get(self.osc.table.source)
+        heard = self._osc_refused or (listener.problem_at("") if listener is not None else None)
+        problems = (heard, self.osc.problem)
+        if problems != self._osc_problems:
+            self._osc_problems, self._is_untold = problems, True
+
     def _tell(self, fresh: bool) -> bool:
         problems = [step.problem for step in self._steps if step.problem is not None]
         clamped = [told for drive in self._drives.values() if (told := drive.diagnostic) is not None]
-        found = (*self._problems, *problems, *clamped)
+        found = (*self._problems, *problems, *clamped, *filter(None, self._osc_problems))
         if found != self.diagnostics:
             known = {(item.node, item.port) for item in self.diagnostics}
             is_known = all((item.node, item.port) in known for item in found)

@@ -8,6 +8,8 @@
     "presets": [{"type": "image.gaussian_blur", "name": "soft", "parameters": {"sigma": 8.0}}],
     "pins": [{"node": "sum", "port": "out", "dtype": "<f4", "shape": [2], "values": [1.5, 2], "frame": 0,
               "tolerance": 0.001}]
+    "osc": [{"port": 9000, "host": "127.0.0.1", "to": "127.0.0.1:9001"}]
+    "osc_outs": [{"node": "lfo", "port": "value"}]
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -25,6 +27,7 @@ from engine.patch.organise.annotations import (
     Preset,
     checked_annotation,
 )
+from engine.patch.organise.osc import Osc, OscOut
 from engine.patch.organise.pins import Pin
 
 #: The list of each kind in a file.
@@ -34,9 +37,11 @@ LISTS: dict[str, type[Annotation]] = {
     "bookmarks": Bookmark,
     "presets": Preset,
     "pins": Pin,
+    "osc": Osc,
+    "osc_outs": OscOut,
 }
 #: Fields that a file leaves out when they are empty.
-_OPTIONAL = ("title", "comment", "group", "file", "values", "relative", "budget_ms")
+_OPTIONAL = ("title", "comment", "group", "file", "values", "relative", "budget_ms", "address", "to")
 
 
 def dump_annotations(

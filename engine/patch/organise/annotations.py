@@ -1,6 +1,6 @@
-"""What a patch has for people and tests only: frames, dots of connections, bookmarks, presets and pins.
+"""What a patch has beside its blocks: frames, dots of connections, bookmarks, presets, pins and OSC.
 
-The engine ignores all of them. Each annotation has a key, which is unique in its patch.
+None of them changes what the engine builds. Each annotation has a key, which is unique in its patch.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from engine.blocktypes.parameters import MOST_DEPTH, check_depth
 from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
+from engine.patch.organise.osc import Osc, OscOut, checked_osc, checked_out
 from engine.patch.organise.pins import Pin, checked_pin
 from engine.patch.positions import Position, checked_position, rounded_number
 from engine.types.bits import same
@@ -104,10 +105,10 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=Tr
         return f"preset {self.type} {self.name}"
 
 
-Annotation = Frame | Dots | Bookmark | Preset | Pin
-KINDS: tuple[type[Annotation], ...] = (Frame, Dots, Bookmark, Preset, Pin)
+Annotation = Frame | Dots | Bookmark | Preset | Pin | Osc | OscOut
+KINDS: tuple[type[Annotation], ...] = (Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut)
 Moved = TypeVar("Moved", Frame, Dots)
-AnnotationType = TypeVar("AnnotationType", Frame, Dots, Bookmark, Preset, Pin)
+AnnotationType = TypeVar("AnnotationType", Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut)
 
 
 def is_same(one: Annotation | None, other: Annotation | None) -> bool:
@@ -167,7 +168,12 @@ def checked_annotation(annotation: Annotation) -> Annotation:
             return msgspec.structs.replace(annotation, parameters=_values(annotation.parameters))
         case Pin():
             return checked_pin(annotation)
-    raise PatchError(f"annotation must be a Frame, Dots, a Bookmark, a Preset or a Pin, got {shown(annotation)}")
+        case Osc():
+            return checked_osc(annotation)
+        case OscOut():
+            return checked_out(annotation)
+    names = ", ".join(kind.__name__ for kind in KINDS)
+    raise PatchError(f"annotation must be one of {names}, got {shown(annotation)}")
 
 
 def _values(values: object) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -22,13 +23,14 @@ from engine.device.releasing import release_all
 from engine.diagnostics import DeviceError, Diagnostic, WarploomError
 from engine.patch import changes
 from engine.patch.changes import PortRef
+from engine.patch.organise.osc_addresses import OscSend, OscTable
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.side_work import SideKind
 from engine.protocol import messages
 from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRecord
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
-from engine.protocol.sampling import ObservePorts
+from engine.protocol.sampling import ObservePorts, Sample, Sampling
 from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.frame_plan import FramePlan, plan_frame
 from engine.runtime.frame.launcher import Launcher
@@ -44,6 +46,7 @@ from engine.runtime.report.diagnostics_log import log_diagnostic
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
 from engine.runtime.report.faults import find_fault
 from engine.runtime.update.updater import Updater
+from engine.values.osc_control import OscControl
 
 _log = logging.getLogger(__name__)
 _NO_RECORDS: tuple[UpdateRecord, ...] = ()
@@ -377,6 +380,7 @@ class CudaEngine:
                     self.updates.set_fusing(fuses, shares)
                 case messages.SetTrust(trusted):
                     self.updates.set_trusted(trusted)
+                    self._set_osc(self.context.value_graph.osc.wanted)
                 case messages.Reset():
                     _log.info("all state begins again at frame 0")
                     self.settle()
@@ -391,12 +395,27 @@ class CudaEngine:
                     self._saver.asked.append(message)
                 case messages.SetInput(name, value):
                     self.context.value_graph.inputs.post(name, value)
+                case messages.SetOsc(table):
+                    self._set_osc(table)
+                case messages.ReleaseOsc(parameters):
+                    self.context.value_graph.osc.release(parameters)
                 case messages.Edited(edit, is_undo):
                     self.updates.apply(edit, "undo" if is_undo else "edit")
                 case changes.BlockTypesChanged():
                     self.updates.apply([message], "block file")
                 case change:
                     self.updates.apply([change])
+
+    def _set_osc(self, table: OscTable) -> None:
+        """Receive and send other things by OSC; buffers that are sent are sampled."""
+        self.context.value_graph.set_osc(table)
+        osc = self.context.value_graph.osc
+        self.previews.samples.give(
+            {
+                f"\0osc {number}": (Sampling(out.port, part), partial(_send_sample, osc, out))
+                for number, (out, part) in enumerate(osc.buffers().items())
+            }
+        )
 
     def _tell(self, diagnostic: Diagnostic) -> None:
         log_diagnostic(diagnostic)
@@ -537,3 +556,8 @@ class CudaEngine:
                 recorder.note_slow(records, self._pictures_ns)
         if frame is None or not self.running:
             self.clock.hold()
+
+
+def _send_sample(osc: OscControl, out: OscSend, sample: Sample) -> None:
+    if sample.data is not None:
+        osc.send_array(out, sample.data)

@@ -311,6 +311,8 @@ class CudaContext:
         return self._index.touching(node_id)
 
     def _set_parameter(self, node_id: str, name: str, value: object) -> None:
+        if self.value_graph.osc.held:  # the person's value counts from now on
+            self.value_graph.osc.release((PortRef(node_id, name),))
         if self.parameters.set(node_id, name, value):
             self._block_changed(node_id)
         spec = self.parameters.spec(node_id, name)

@@ -75,9 +75,21 @@ class Samples:
         self._watches: dict[str, Watch] = {}
         self._spare: list[PictureSlot] = []
         self._launch = 0
+        #: What the client looks at, and samples that are for others, with the functions that take them.
+        self._asked: Mapping[str, Sampling] = {}
+        self._takers: Mapping[str, tuple[Sampling, Callable[[Sample], None]]] = {}
 
     def observe(self, samplings: Mapping[str, Sampling]) -> None:
         """Take these samples from now on, by name."""
+        self._asked = samplings
+        self._follow({**samplings, **{name: sampling for name, (sampling, _) in self._takers.items()}})
+
+    def give(self, takers: Mapping[str, tuple[Sampling, Callable[[Sample], None]]]) -> None:
+        """Take further samples, each for a function, which any thread may call."""
+        self._takers = takers
+        self.observe(self._asked)
+
+    def _follow(self, samplings: Mapping[str, Sampling]) -> None:
         for name in self._watches.keys() - samplings.keys():
             self._spare.append(self._watches.pop(name).slot)
             self._outbox.drop_sample(name)
@@ -113,7 +125,7 @@ class Samples:
         watch.key = self._launch
         if watch.value is None or array.tobytes() != watch.value.tobytes():
             watch.value = array
-            self._outbox.put_sample(make_sample(watch.name, watch.sampling, frame, dtype_of(array), (), array))
+            self._put(make_sample(watch.name, watch.sampling, frame, dtype_of(array), (), array))
             self._pace(watch, 0, 0)
 
     def plan(self, compiled: CompiledGraph | None, watch: Watch, frame: int) -> Reading | None:
@@ -153,7 +165,7 @@ class Samples:
     def miss(self, watch: Watch, frame: int, missing: str) -> None:
         """Leave a sample without data."""
         watch.key = self._launch
-        self._outbox.put_sample(Sample(watch.name, watch.sampling, frame, missing=missing))
+        self._put(Sample(watch.name, watch.sampling, frame, missing=missing))
         self._pace(watch, 0, 0)
 
     def take_read(self, watch: Watch, layout: Layout, array: Array, frame: int, held_ns: int) -> None:
@@ -252,7 +264,14 @@ class Samples:
             watch.slot.is_free = True
         self._pace(watch, 0, time.thread_time_ns() - begun_ns, 0 if sample.data is None else sample.data.nbytes)
         if self._watches.get(watch.name) is watch:
+            self._put(sample)
+
+    def _put(self, sample: Sample) -> None:
+        taker = self._takers.get(sample.name)
+        if taker is None:
             self._outbox.put_sample(sample)
+        else:
+            taker[1](sample)
 
     def _pace(self, watch: Watch, held_ns: int, worked_ns: int, size_bytes: int = 0) -> None:
         """Let the next sample wait so long that samples take only their share of threads and bytes."""
