@@ -219,6 +219,11 @@ def edit(**options: Any) -> int:
     metavar="S",
     help="On the CPU, stop a kernel or a loop that runs for longer; without it, there is no limit.",
 )
+@click.option(
+    "--osc",
+    metavar="PORT",
+    help="Set parameters by OSC messages to this UDP port, or to HOST:PORT, instead of the patch's.",
+)
 @_fuse
 @click.option(
     "--check",

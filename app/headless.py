@@ -23,6 +23,7 @@ from engine.compiler.plan import Plan
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, printable
 from engine.figures import plural
 from engine.patch.files import write_atomically
+from engine.patch.organise.osc_addresses import osc_settings
 from engine.patch.trust import asks_for_trust
 from engine.profiling.exports import profile_csv, profile_json
 from engine.profiling.trace import chrome_trace
@@ -61,6 +62,7 @@ def run_headless(
     record: Path | None,
     budget_ms: float,
     kernel_time_limit: float | None,
+    osc: str | None,
     result: RunResult,
 ) -> int:
     """Run a patch for some frames into `result`, and print it unless `as_json`. Return the exit status.
@@ -82,6 +84,8 @@ def run_headless(
         raise click.BadParameter("--profile-out needs a level that measures, got none; leave out --profile")
     opened = open_patch(patch, trust=trust)
     _apply_settings(opened, settings)
+    if osc is not None:
+        _listen(opened, osc)
     pins = PinChecks(opened) if checks else PinChecks(opened, ())
     if checks:
         _check_values(opened)
@@ -287,6 +291,16 @@ def _apply_settings(patch: Patch, settings: Sequence[str]) -> None:
             patch.set(node, **{parameter: parse_text(block_type.parameter(parameter), text)})
         except PatchError as problem:
             raise click.BadParameter(f"--set {setting}: {problem}") from problem
+
+
+def _listen(patch: Patch, place: str) -> None:
+    """Let the patch listen to a "PORT" or "HOST:PORT"; another host needs trust, as in a file."""
+    host, _, port = place.rpartition(":")
+    try:
+        settings = osc_settings(patch)
+        patch.annotate(msgspec.structs.replace(settings, port=int(port), host=host or settings.host))
+    except (PatchError, ValueError) as problem:
+        raise click.BadParameter(f"--osc must be a port such as 9000, or HOST:PORT, got {place!r}") from problem
 
 
 def _make_folder(path: Path) -> None:

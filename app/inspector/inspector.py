@@ -39,7 +39,7 @@ from engine.kernel_blocks.constants import CONSTANTS, marked
 from engine.patch.changes import Change, Connected, Disconnected, NodeRemoved, NodeRenamed, ParameterChanged
 from engine.patch.document import Patch
 from engine.patch.groups.types import FUNCTION
-from engine.protocol.messages import FrameReport, SaveOutputs
+from engine.protocol.messages import FrameReport, ReleaseOsc, SaveOutputs
 
 _HINT = "Select a block to edit its parameters"
 #: Below this width in pixels, names are above their editors.
@@ -125,6 +125,7 @@ class Inspector(EmptyState, Dock):
         self.gave_up.connect(session.notify)
         self.gave_up.connect(lambda: editor.note("Redo restores the typed text"))
         self.node_followed.connect(editor.kernel.go_to)
+        self._drives.released.connect(lambda parameters: session.post(ReleaseOsc(parameters)))
         self.renaming_ended.connect(canvas.setFocus)
         self.remedy_chosen.connect(editor.mend)
         self.save_requested.connect(lambda: session.post(SaveOutputs()))

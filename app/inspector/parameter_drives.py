@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu
 
 from app.edits import drive, groups
 from app.edits.drive import NodeSize
+from app.edits.organise import osc
 from app.inspector.parameter_row import ParameterRow
 from app.qt.throttle import Throttle
 from app.theme.icons import icon
@@ -19,6 +20,7 @@ from app.widgets.marked_text import without_marks
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
+from engine.patch.organise.osc_addresses import is_live, osc_address
 from engine.patch.rules import is_drivable
 from engine.protocol.messages import FrameReport
 
@@ -30,6 +32,7 @@ class ParameterDrives(QObject):
 
     refused = Signal(str)  # the reason why a parameter can't be driven
     followed = Signal(str)  # the person wants to see this node, which drives a parameter
+    released = Signal(tuple)  # these parameters (`PortRef`) get the patch's values instead of those of OSC messages
 
     def __init__(self, node_size: NodeSize, parent: QObject) -> None:
         super().__init__(parent)
@@ -45,6 +48,7 @@ class ParameterDrives(QObject):
         self._patch, self._nodes, self._rows = patch, nodes, rows
         for name, row in rows.items():
             row.menu.aboutToShow.connect(partial(self._fill, row, name))
+            row.label.customContextMenuRequested.connect(partial(self._open_menu, row))
             row.driven.followed.connect(partial(self._follow, name))
             if self._group:
                 row.drive.show()  # also for a parameter that no value can drive: it can be promoted
@@ -62,6 +66,12 @@ class ParameterDrives(QObject):
         if all(source is None or patch.leaf(source) is None for source in sources):
             sources = []  # a parameter that is promoted to the group is set here too
         known = {source for source in sources if source is not None}
+        if not known and name in self._held:
+            address = osc_address(patch, self._targets(name)[0])
+            tooltip = f"Messages to {address} set it: click to give it the patch's value again"
+            row.show_driven("OSC", tooltip, LiveValue(f"{self._nodes[0]}.{name}", row.editor.spec.type))
+            row.driven.show_values(self._values)
+            return
         if not known:
             row.show_free()
             return
@@ -82,7 +92,16 @@ class ParameterDrives(QObject):
             if row.is_driven:
                 self.refresh(name)
 
+    @property
+    def _held(self) -> set[str]:
+        """The parameters of the first node that have a value in the report: messages set those without a driver."""
+        return {name for name in self._rows if self._nodes and f"{self._nodes[0]}.{name}" in self._values}
+
     def _show_values(self) -> None:
+        held = self._held
+        for name, row in self._rows.items():
+            if row.is_driven is not (name in held):
+                self.refresh(name)
         for row in self._rows.values():
             if row.is_driven:
                 row.driven.show_values(self._values)
@@ -124,6 +143,19 @@ class ParameterDrives(QObject):
             self._on(action, partial(drive.drive, patch, targets, source))
         present.setEnabled(not present.isEmpty())
         present.menuAction().setVisible(is_drivable(row.editor.spec))
+        if is_live(row.editor.spec):
+            menu.addSeparator()
+            address = osc_address(patch, targets[0])
+            menu.addAction(icon("copy"), "Copy OSC address", partial(QGuiApplication.clipboard().setText, address))
+            send = menu.addAction("Send by OSC when it changes")
+            send.setCheckable(True)
+            send.setChecked(sent := all(osc.is_sent(patch, target) for target in targets))
+            self._on(send, partial(self._send, targets, is_sent=not sent))
+            if not sources and name in self._held:
+                keep = menu.addAction("Keep the value from OSC")
+                self._on(keep, partial(self._keep, targets, name))
+        else:
+            menu.addAction("No OSC address: it rebuilds the patch").setEnabled(False)
         if sources:
             menu.addSeparator()
             if len(sources) == 1:
@@ -139,6 +171,20 @@ class ParameterDrives(QObject):
         source = next(filter(None, map(self._patch.source_of, self._targets(name))), None)
         if source is not None:
             self.followed.emit(source.node)
+        elif name in self._held:
+            leaves = (leaf for target in self._targets(name) for leaf in self._patch.leaves(target.node, name))
+            self.released.emit(tuple(PortRef(*leaf) for leaf in leaves))
+
+    def _open_menu(self, row: ParameterRow, position: QPoint) -> None:
+        row.menu.popup(row.label.mapToGlobal(position))
+
+    def _send(self, targets: Sequence[PortRef], *, is_sent: bool) -> None:
+        with self._patch.edit(f"{'Send' if is_sent else 'Do not send'} {targets[0].port} by OSC"):
+            for target in targets:
+                osc.set_sent(self._patch, target, is_sent=is_sent)
+
+    def _keep(self, targets: Sequence[PortRef], name: str) -> None:
+        osc.keep_values(self._patch, dict.fromkeys(targets, self._values[f"{self._nodes[0]}.{name}"]))
 
     def _do(self, edit: Callable[[], object]) -> None:
         try:

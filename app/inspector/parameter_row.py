@@ -65,6 +65,7 @@ class ParameterRow(QWidget):
         self.label = QLabel(spec.name)
         self.label.setToolTip("\n".join([without_marks(spec.doc), *parameter_facts(spec)]))
         self.label.setMinimumWidth(72)
+        self.label.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.label.setBuddy(editor)
         self.drive = _button("rowDrive", f"Drive {spec.name}")
         self.drive.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)

@@ -43,7 +43,7 @@ QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox {{
     selection-background-color: {theme.accent}; selection-color: {theme.on_accent};
 }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus {{ border-color: {theme.accent}; }}
-QCheckBox::indicator:unchecked {{
+QCheckBox::indicator:unchecked, QTableView::indicator:unchecked {{
     border: 1px solid {theme.text_dim}; border-radius: 2px; background: {field};
 }}
 QCheckBox::indicator:unchecked:disabled {{ border-color: {theme.text_faint}; }}

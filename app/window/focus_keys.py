@@ -4,6 +4,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractItemView,
     QAbstractSpinBox,
     QComboBox,
     QLineEdit,
@@ -21,9 +22,9 @@ _TEXT_FIELDS = (QLineEdit, QAbstractSpinBox, QTextEdit, QPlainTextEdit)
 class FocusKeys(QObject):
     """Watches the focused control, and decides who gets a key that both it and the window use.
 
-    Space presses a focused button or opens a focused list, where it would otherwise play or pause. Undo belongs to a
-    text field only while its typed text is not entered. The canvas takes the keyboard when the pointer enters it,
-    except from a field for text, where a person may still be typing; from such a field it takes only Tab.
+    Space presses a focused button, opens a focused list or checks a row, where it would otherwise play or pause. Undo
+    belongs to a text field only while its typed text is not entered. The canvas takes the keyboard when the pointer
+    enters it, except from a field for text, where a person may still be typing; from such a field it takes only Tab.
     """
 
     def __init__(self, canvas: Canvas) -> None:
@@ -55,7 +56,7 @@ class FocusKeys(QObject):
             return True
         if event.type() != QEvent.Type.ShortcutOverride:
             return False
-        if event.key() == Qt.Key.Key_Space and isinstance(watched, (QAbstractButton, QComboBox)):
+        if event.key() == Qt.Key.Key_Space and _takes_space(watched):
             event.accept()
             return True
         undoes = event.matches(QKeySequence.StandardKey.Undo) or event.matches(QKeySequence.StandardKey.Redo)
@@ -64,3 +65,9 @@ class FocusKeys(QObject):
             event.setAccepted(typed)
             return not typed
         return False
+
+
+def _takes_space(watched: QObject) -> bool:
+    if isinstance(watched, QAbstractItemView):
+        return bool(watched.currentIndex().flags() & Qt.ItemFlag.ItemIsUserCheckable)
+    return isinstance(watched, (QAbstractButton, QComboBox))

@@ -3,7 +3,6 @@
 import logging
 import select
 import socket
-from collections import deque
 from contextlib import suppress
 from typing import Any
 
@@ -13,8 +12,8 @@ from engine.values.listening import Inputs, Listener, Unavailable
 _log = logging.getLogger(__name__)
 #: The largest UDP datagram.
 _MOST_BYTES = 65_536
-#: The most datagrams that wait to be read, and how many are read before the next ones are taken from the system.
-_MOST_WAITING, _AT_ONCE = 20_000, 20
+#: How many datagrams are taken from the system at once, and the bytes of them that it is asked to keep.
+_AT_ONCE, _MOST_QUEUED_BYTES = 1000, 4 << 20
 #: How a bundle begins; the bytes before its first part, which has a length; and how deep bundles may be in each other.
 _BUNDLE, _HEAD_BYTES, _DEEPEST = b"#bundle\0", 16, 16
 
@@ -70,20 +69,26 @@ class OscListener(Listener):
                 text = f"OSC must be able to listen at {host}, port {port}, got: {problem.strerror or problem}"
                 raise Unavailable(text, "close the program that uses the port, or choose another one") from problem
             server.setblocking(False)
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _MOST_QUEUED_BYTES)
             self.ready()
-            waiting = deque[bytes](maxlen=_MOST_WAITING)
             while not self.stopping.is_set():
-                if not waiting:
-                    select.select([server, self._wake_read], [], [])
-                # The system keeps few datagrams, and drops the newest ones of a burst; reading them takes longer.
+                select.select([server, self._wake_read], [], [])
+                # The system keeps few datagrams, and reading one as OSC takes longer than a burst takes to send it. So
+                # of several messages with one address, the newest is read, and the others are counted.
+                waiting: dict[object, tuple[bytes, int]] = {}
                 with suppress(OSError):  # there are no more, or an earlier one of this socket was refused
-                    for _ in range(_MOST_WAITING):
-                        waiting.append(server.recv(_MOST_BYTES))
-                for _ in range(min(len(waiting), _AT_ONCE)):
-                    self.receive(waiting.popleft())
+                    for number in range(_AT_ONCE):
+                        data = server.recv(_MOST_BYTES)
+                        place: object = number
+                        if data.startswith(b"/"):
+                            address, _, tags = data.partition(b",")
+                            place = address, tags.partition(b"\0")[0]
+                        waiting[place] = data, waiting.pop(place, (data, 0))[1] + 1
+                for data, count in waiting.values():
+                    self.receive(data, count)
 
-    def receive(self, data: bytes) -> None:
-        """Store the messages of a packet; ignore one that isn't OSC."""
+    def receive(self, data: bytes, count: int = 1) -> None:
+        """Store the messages of a packet, which has come `count` times; ignore one that isn't OSC."""
         from pythonosc.osc_packet import OscPacket
 
         try:
@@ -93,7 +98,7 @@ class OscListener(Listener):
             _log.debug("a packet at %s that is no OSC was left out: %s", self.source, problem)
             return
         for message in messages:
-            self._store(message.address, message.params)
+            self._store(message.address, message.params, count)
 
     def wake(self) -> None:
         """End the wait for datagrams."""
@@ -104,10 +109,10 @@ class OscListener(Listener):
         self._wake_read.close()
         self._wake_write.close()
 
-    def _store(self, address: str, arguments: list[Any]) -> None:
+    def _store(self, address: str, arguments: list[Any], count: int) -> None:
         self.inputs.keep(self.source, address, arguments)
         for source in ("", self.source):
             for index, value in enumerate(arguments):
                 if isinstance(value, (bool, int, float)):
                     self.inputs.set(osc_name(address, index, source), value)
-            self.inputs.add(osc_name(address, "count", source), 1)
+            self.inputs.add(osc_name(address, "count", source), count)

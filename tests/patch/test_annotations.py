@@ -10,6 +10,7 @@ from engine.diagnostics import PatchError
 from engine.patch.comparison import describe_difference
 from engine.patch.files import dump_patch, parse_patch
 from engine.patch.organise.annotations import Bookmark, Dots, Frame, Preset
+from engine.patch.organise.osc import Osc, OscOut
 
 FRAME = Frame(id="physics", title="Physics", comment="Two\nlines", colour="blue", position=(0, 8), size=(320, 200.5))
 PRESET = Preset(type="math.scale_offset", name="soft", parameters={"scale": 0.5, "data": np.arange(3)})
@@ -25,6 +26,8 @@ def annotated() -> Patch:
     patch.annotate(Dots(node="scale", port="x", points=((3, 4), (5.5, 6))))
     patch.annotate(Bookmark(number=1, title="All", centre=(10, -20), zoom=0.5))
     patch.annotate(PRESET)
+    patch.annotate(Osc(port=9000))
+    patch.annotate(OscOut(node="scale", port="scale", address="/fader/1"))
     return patch
 
 

@@ -208,3 +208,9 @@ def test_an_unexpected_error_is_one_line(warploom: Warploom, saxpy_file: Path, m
     assert result.err.count("\n") == 1
     log = Path(result.err.split("details are in ")[1].strip())
     assert "ZeroDivisionError" in log.read_text()
+
+
+def test_a_wrong_osc_port_is_wrong_usage(warploom: Warploom, saxpy_file: Path) -> None:
+    """The message says what is wanted."""
+    result = warploom("run", saxpy_file, "--osc", "nowhere")
+    assert result.status == 2 and "--osc must be a port such as 9000, or HOST:PORT, got 'nowhere'" in result.err

@@ -1,0 +1,272 @@
+"""OSC without a block: where the patch listens, what it sends, and the address of every parameter."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from PySide6.QtCore import QMargins, QModelIndex, QObject, QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.docks.dock import Dock, Editor
+from app.edits.organise import osc as edits
+from app.qt.throttle import Throttle
+from app.theme import colours
+from app.view_models.live_values import number_text
+from app.view_models.osc_rows import OscRow, osc_rows
+from app.widgets.empty_state import EmptyState
+from app.widgets.list_table import Index, ListModel, RowFilter, make_table
+from engine.diagnostics import PatchError
+from engine.figures import plural
+from engine.patch.changes import Change
+from engine.patch.document import Patch
+from engine.patch.organise.osc import THIS_MACHINE
+from engine.patch.organise.osc_addresses import may_change_table, osc_settings
+from engine.protocol.messages import FrameReport, ReleaseOsc
+
+_HINT = "No parameters that messages could set.\nPress Tab on the canvas to add a block"
+_PORT = 9000  # what most controllers send to at first
+_REFRESH_MS = 100
+_EVERYONE = "0.0.0.0"
+_HOSTS = {"this machine": THIS_MACHINE, "the network": _EVERYONE}
+
+
+class OscTableRows(ListModel[OscRow]):
+    """The addresses, with a check mark for those whose value is sent."""
+
+    HEADERS = ("Send", "Address", "Takes", "Value")
+    TOOLTIPS = ("Send the value when it changes", "Double-click to copy", "", "The value that messages have set")
+    SEND, ADDRESS, VALUE = 0, 1, 3
+    NUMBERS = (3,)
+
+    def __init__(self, parent: QObject, choose: Callable[[OscRow], object]) -> None:
+        super().__init__(parent)
+        self.values: Mapping[str, float] = {}
+        self._choose = choose
+
+    def texts(self, row: OscRow) -> Sequence[str]:
+        """Return the texts of a row."""
+        value = self.values.get(str(row.port))
+        return "", row.address, row.takes, "" if value is None or not row.type else number_text(value, row.type)
+
+    def tooltip(self, row: OscRow, column: int) -> str:
+        """Return the full address."""
+        return f"{row.address}\n{row.port}: {row.takes}\nDouble-click to copy the address"
+
+    def colour(self, row: OscRow, column: int) -> str:
+        """Return a strong colour for addresses and values."""
+        tokens = colours.current()
+        return tokens.text if column in (self.ADDRESS, self.VALUE) else tokens.text_dim
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Return the check mark, or what lists show."""
+        if role == Qt.ItemDataRole.CheckStateRole and index.column() == self.SEND:
+            sent = self.rows[index.row()].is_sent
+            return (Qt.CheckState.Checked if sent else Qt.CheckState.Unchecked).value
+        return super().data(index, role)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Let the first column be checked."""
+        more = Qt.ItemFlag.ItemIsUserCheckable if index.column() == self.SEND else Qt.ItemFlag.NoItemFlags
+        return super().flags(index) | more
+
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Send the value of a row, or don't."""
+        if role == Qt.ItemDataRole.CheckStateRole:
+            self._choose(self.rows[index.row()])
+        return role == Qt.ItemDataRole.CheckStateRole
+
+    def show_values(self, values: Mapping[str, float]) -> None:
+        """Show the values of a report."""
+        self.values = values
+        if self.rows:
+            self.dataChanged.emit(self.index(0, self.VALUE), self.index(len(self.rows) - 1, self.VALUE), [])
+
+
+class OscDock(QWidget, Dock):
+    """The settings above, and the list of addresses below."""
+
+    name, title = "osc", "OSC"
+    area = Qt.DockWidgetArea.RightDockWidgetArea
+    least_share = 0.4
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._editor: Editor | None = None
+        self._patch = Patch()
+        self._unsubscribe: Callable[[], None] = lambda: None
+        self._is_seen, self._is_stale = False, True
+        self._report: FrameReport | None = None
+        self.listens = QCheckBox("Listen at port", toolTip="Set parameters by OSC messages, without a block")
+        self.listens.clicked.connect(self._set_listening)
+        self.port = QSpinBox(minimum=1, maximum=65_535, value=_PORT, accessibleName="OSC port", keyboardTracking=False)
+        self.port.valueChanged.connect(self._set_port)
+        self.host = QComboBox(accessibleName="Who may send messages")
+        self.host.addItems(list(_HOSTS))
+        self.host.activated.connect(self._set_port)
+        self.to = QLineEdit(accessibleName="Destination of values", placeholderText="127.0.0.1:9001")
+        self.to.setToolTip("IP address and port that checked values are sent to")
+        self.to.editingFinished.connect(self._set_destination)
+        self.status = QLabel(objectName="faint", wordWrap=True)
+        self.keep = QPushButton("Keep", toolTip="Set the parameters to the values that messages have given them")
+        self.keep.clicked.connect(self._keep)
+        self.give_back = QPushButton("Give back", toolTip="Give these parameters the patch's values again")
+        self.give_back.clicked.connect(self._give_back)
+        self.filter = QLineEdit(clearButtonEnabled=True, placeholderText="Filter", accessibleName="Filter of addresses")
+        self.filter.textChanged.connect(lambda _: self._choose_rows())
+        self.rows = OscTableRows(self, self._send)
+        self._shown = RowFilter(self.rows)
+        self.table = make_table(self._shown, "OSC addresses", {0: 52, 2: 120, 3: 76}, OscTableRows.ADDRESS)
+        self.table.doubleClicked.connect(self._copy)
+        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table, self._copy)
+        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table.customContextMenuRequested.connect(self._open_menu)
+        self.list = EmptyState(self.table, _HINT)
+        column = QVBoxLayout(self, contentsMargins=QMargins(8, 8, 8, 0), spacing=8)
+        for widgets in (
+            (self.listens, self.port, QLabel("from"), self.host),
+            (QLabel("Send to"), self.to),
+            (self.status, self.keep, self.give_back),
+        ):
+            row = QHBoxLayout(spacing=8)
+            for widget in widgets:
+                row.addWidget(widget, 1 if widget in (self.host, self.to, self.status) else 0)
+            column.addLayout(row)
+        column.addWidget(self.filter)
+        column.addWidget(self.list, 1)
+        self._throttle = Throttle(self._refresh, _REFRESH_MS, self)
+
+    def follow(self, editor: Editor) -> None:
+        """Follow the open patch and its engine."""
+        self._editor = editor
+        editor.session.replaced.connect(self.set_patch)
+        editor.bridge.report.connect(self.show_report)
+
+    def set_patch(self, patch: Patch | None) -> None:
+        """Show the addresses of another patch."""
+        self._unsubscribe()
+        self._patch, self._report, self._is_stale = patch or Patch(), None, True
+        self._unsubscribe = self._patch.subscribe(self._on_change)
+        self._throttle.ask()
+
+    def set_seen(self, seen: bool) -> None:
+        """Follow only while somebody sees the dock."""
+        self._is_seen = seen
+        if seen:
+            self._throttle.ask()
+
+    def show_report(self, report: FrameReport) -> None:
+        """Show the values that messages have set, a few times a second."""
+        self._report = report
+        if self._is_seen:
+            self._throttle.ask()
+
+    def _on_change(self, change: Change) -> None:
+        if may_change_table(change):
+            self._is_stale = True
+            self._throttle.ask()
+
+    def _refresh(self) -> None:
+        if not self._is_seen:
+            return
+        if self._is_stale:
+            self._is_stale = False
+            settings = osc_settings(self._patch)
+            for widget in (self.port, self.host):
+                widget.blockSignals(True)
+            self.listens.setChecked(bool(settings.port))
+            self.port.setValue(settings.port or self.port.value())
+            if settings.host not in _HOSTS.values():
+                _HOSTS[settings.host] = settings.host
+                self.host.addItem(settings.host)
+            self.host.setCurrentText(next(name for name, host in _HOSTS.items() if host == settings.host))
+            for widget in (self.port, self.host):
+                widget.blockSignals(False)
+            self.to.setText(settings.to)
+            rows = osc_rows(self._patch)
+            if rows != self.rows.rows:
+                self.rows.set_rows(rows)
+            self.list.set_filled(bool(rows))
+        report = self._report
+        held = edits.held_by_osc(self._patch, report.values) if report is not None else {}
+        self.rows.show_values(report.values if report is not None else {})
+        self.keep.setVisible(bool(held))
+        self.give_back.setVisible(bool(held))
+        told = next((d for d in report.diagnostics if d.message.startswith("OSC must")), None) if report else None
+        if told is not None:
+            self.status.setText(f"{told.message}: {told.remedy}")
+        elif held:
+            self.status.setText(f"Messages have set {plural(len(held), 'parameter')}")
+        else:
+            where = "Messages set parameters until you do" if self.listens.isChecked() else "Not listening"
+            self.status.setText(where)
+
+    def _choose_rows(self) -> None:
+        words = self.filter.text().lower().split()
+        self._shown.choose(lambda row: all(word in row.address.lower() for word in words))
+
+    def _set_listening(self) -> None:
+        self._edit(lambda: edits.set_osc(self._patch, self.port.value() * self.listens.isChecked(), self._host))
+
+    def _set_port(self) -> None:
+        if self.listens.isChecked():
+            self._set_listening()
+
+    @property
+    def _host(self) -> str:
+        return _HOSTS[self.host.currentText()]
+
+    def _set_destination(self) -> None:
+        if self.to.text() != osc_settings(self._patch).to:
+            self._edit(lambda: edits.set_destination(self._patch, self.to.text().strip()))
+
+    def _send(self, row: OscRow) -> None:
+        self._edit(lambda: edits.set_sent(self._patch, row.port, is_sent=not row.is_sent))
+
+    def _keep(self) -> None:
+        if self._report is not None:
+            held = edits.held_by_osc(self._patch, self._report.values)
+            self._edit(lambda: edits.keep_values(self._patch, held))
+
+    def _give_back(self) -> None:
+        if self._editor is not None:
+            self._editor.session.post(ReleaseOsc())
+
+    def _copy(self, index: QModelIndex | None = None) -> None:
+        index = self.table.currentIndex() if index is None else index
+        if index.isValid():
+            QGuiApplication.clipboard().setText(self.rows.rows[self._shown.mapToSource(index).row()].address)
+            if self._editor is not None:
+                self._editor.note("Copied the address")
+
+    def _open_menu(self, position: QPoint) -> None:
+        index = self.table.indexAt(position)
+        if index.isValid():
+            row = self.rows.rows[self._shown.mapToSource(index).row()]
+            menu = QMenu(self)
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.addAction("Copy address", partial(self._copy, index))
+            menu.addAction("Don't send" if row.is_sent else "Send when it changes", partial(self._send, row))
+            if self._editor is not None:
+                menu.addAction("Go to block", partial(self._editor.kernel.go_to, row.port.node))
+            menu.popup(self.table.viewport().mapToGlobal(position))
+
+    def _edit(self, edit: Callable[[], object]) -> None:
+        try:
+            edit()
+        except PatchError as problem:
+            if self._editor is not None:
+                self._editor.note(str(problem))
+            self._is_stale = True
+            self._throttle.ask()

@@ -1,0 +1,48 @@
+"""The OSC addresses of a patch as rows of a table."""
+
+from dataclasses import dataclass
+
+from app.view_models.parameter_text import parameter_facts
+from engine.blocktypes.parameters import ParameterSpec
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from engine.patch.organise.osc import OscOut
+from engine.patch.organise.osc_addresses import live_parameters, osc_address, osc_names
+
+
+@dataclass(frozen=True)
+class OscRow:
+    """A parameter or an output: its address, what it takes or is, and whether its value is sent."""
+
+    port: PortRef
+    address: str
+    takes: str
+    type: str
+    is_sent: bool
+
+
+def osc_rows(patch: Patch) -> list[OscRow]:
+    """Return the parameters that messages can set, and the outputs, whose values can be sent."""
+    names, rows = osc_names(patch), []
+    outs = {(out.node, out.port): out.address for out in patch.annotations_of(OscOut)}
+    for node in patch.nodes:
+        block_type = patch.block_type(node)
+        if block_type is None or patch.is_end(node):
+            continue
+        ends = [(spec.name, _takes(spec), spec.type) for spec in live_parameters(block_type)]
+        ends += [(spec.name, "output", spec.type) for spec in block_type.values_out.values()]
+        ends += [(spec.name, "output, first numbers", "") for spec in block_type.ports.values() if not spec.is_input]
+        for name, takes, kind in ends:
+            port = PortRef(node, name)
+            sent = outs.get((node, name))
+            rows.append(OscRow(port, sent or osc_address(patch, port, names), takes, kind, sent is not None))
+    return rows
+
+
+def _takes(spec: ParameterSpec) -> str:
+    """Return what messages may give a parameter."""
+    if spec.type == "bool":
+        return "on or off"
+    fact = next(iter(parameter_facts(spec)), "")
+    kind = {"int": "whole number", "str": "text"}.get(spec.type, "number")
+    return fact[0].lower() + fact[1:] if fact and not fact.startswith("Default") else kind

@@ -1,0 +1,74 @@
+"""The OSC dock and the inspector's part of OSC, used by mouse and keys."""
+
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
+
+from app.docks.osc import OscDock
+from app.inspector.inspector import Inspector
+from engine.patch.changes import PortRef
+from engine.patch.files import dump_patch
+from engine.patch.organise.osc import OscOut
+from engine.patch.organise.osc_addresses import osc_settings
+from engine.protocol.messages import ReleaseOsc
+from tests.app.app_support import make_report
+
+
+def test_a_person_sets_a_port_and_chooses_what_is_sent(opened: Any, qtbot: QtBot) -> None:
+    """Each is an undo step in the file; addresses are filtered and copied; undo leads to the first file."""
+    patch = opened.session.patch
+    first = dump_patch(patch)
+    dock = opened.reveal(OscDock)
+    qtbot.waitUntil(lambda: bool(dock.rows.rows))
+    addresses = [row.address for row in dock.rows.rows]
+    assert "/every/gain" in addresses and "/every/count" not in addresses
+    qtbot.mouseClick(dock.listens, Qt.MouseButton.LeftButton)
+    assert osc_settings(patch).port == 9000
+    dock.port.setFocus()
+    dock.port.selectAll()
+    qtbot.keyClicks(dock.port, "7001\r")
+    assert osc_settings(patch).port == 7001
+    dock.to.selectAll()
+    qtbot.keyClicks(dock.to, "nowhere\r")
+    qtbot.waitUntil(lambda: dock.to.text() == "127.0.0.1:9001")
+    qtbot.keyClicks(dock.filter, "every gain")
+    assert dock.table.model().rowCount() == 1
+    dock.table.setCurrentIndex(dock.table.model().index(0, 0))
+    dock.table.setFocus()
+    qtbot.keyClick(dock.table, Qt.Key.Key_Space)
+    assert patch.annotations_of(OscOut) == [OscOut(node="every", port="gain")]
+    qtbot.waitUntil(lambda: any(row.is_sent for row in dock.rows.rows))
+    place = dock.table.visualRect(dock.table.model().index(0, 1)).center()
+    for click in (qtbot.mouseClick, qtbot.mouseDClick):
+        click(dock.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert QGuiApplication.clipboard().text() == "/every/gain"
+    while patch.undo():
+        pass
+    assert dump_patch(patch) == first
+
+
+def test_values_of_messages_are_shown_kept_and_given_back(opened: Any, qtbot: QtBot) -> None:
+    """A row that messages set shows their value; a click gives it back, and Keep makes it the patch's."""
+    patch, engine = opened.session.patch, opened.session.engine
+    opened.canvas.select(["every"])
+    inspector = opened.reveal(Inspector)
+    held = make_report(values={"every.gain": 7.5, "every.on": 0.0})
+    engine.reports.append(held)
+    row = inspector.rows["gain"]
+    qtbot.waitUntil(lambda: row.is_driven)
+    assert row.driven.source.text() == "← OSC" and row.driven.value.text() == "7.500 dB"
+    qtbot.mouseClick(row.driven.source, Qt.MouseButton.LeftButton)
+    assert engine.posted[-1] == ReleaseOsc((PortRef("every", "gain"),))
+    row.menu.aboutToShow.emit()
+    texts = [action.text() for action in row.menu.actions()]
+    assert "Copy OSC address" in texts and "Keep the value from OSC" in texts
+    dock = opened.reveal(OscDock)
+    qtbot.waitUntil(dock.keep.isVisible)
+    qtbot.mouseClick(dock.keep, Qt.MouseButton.LeftButton)
+    assert (patch.value("every", "gain"), patch.value("every", "on")) == (7.5, False)
+    assert patch.history.names[-1] == "Keep values from OSC"
+    engine.reports.append(make_report(values={}))
+    qtbot.waitUntil(lambda: not row.is_driven)
+    qtbot.mouseClick(dock.give_back, Qt.MouseButton.LeftButton)
