@@ -5,10 +5,9 @@ import shlex
 import signal
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache, partial
-from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Annotated, Any, cast
@@ -55,6 +54,7 @@ from engine.protocol.child.encoding import (
 from engine.protocol.child.frames import Heard, read_frame, write_frame
 from engine.protocol.child.hello import place, read_hello
 from engine.protocol.child.liveness import Liveness
+from engine.protocol.child.open_questions import OpenQuestions
 from engine.protocol.child.process import EngineProcess, start_process
 from engine.protocol.child.report_changes import NO_REPORT, ReportChange, changed_report
 from engine.protocol.client import Client
@@ -133,23 +133,25 @@ class PipeTransport:
         self.info = DeviceInfo("none", "not open", "none", 0, 0)
         self._patch, self._waits, self._apart = patch, waits, started.is_apart
         self._started, self._process, self._pictures = started, started.process, started.pictures
-        self._lock = threading.Lock()
-        self._numbers = count(1)
-        self._waiting: dict[int, Future[bytes]] = {}
+        self._questions = OpenQuestions()
         self._unsent: SimpleQueue[bytes | Callable[[], bytes] | None] = SimpleQueue()
         #: Set when the process has said hello, or has ended.
         self._greeted = threading.Event()
         #: Sends the files to a process that sees others; None once the process has said that it does not.
-        self._far: FarEngine | None = FarEngine(patch, self._numbers, self._unsent.put, self._expect, self._report)
-        #: Why the process is killed, if it is; below, why it has ended, once it has.
+        self._far: FarEngine | None = FarEngine(
+            patch, self._questions.numbers, self._unsent.put, self._expect, self._report
+        )
+        #: Why the process is killed, if it is.
         self._reason = ""
-        self._failure: DeviceError | None = None
         self._is_closed = self._is_open = False
         self._patience_s = PATIENCE_S
         self._last = NO_REPORT
         self._sent_path = patch.path
         self._is_ssh = Path(started.command[0]).stem == "ssh"
-        self._liveness = Liveness(liveness.SSH_HELLO_S if self._is_ssh else liveness.HELLO_S, self._fail_all)
+        self._liveness = Liveness(
+            liveness.SSH_HELLO_S if self._is_ssh else liveness.HELLO_S,
+            lambda text: self._questions.fail(self._failed(text)),
+        )
         self._threads = [
             threading.Thread(target=self._write_all, name="to the engine", daemon=True),
             threading.Thread(target=self._read_all, name="from the engine", daemon=True),
@@ -258,7 +260,7 @@ class PipeTransport:
 
     def _report_refusal(self, asked: Future[bytes]) -> None:
         problem = asked.exception()
-        if problem is not None and self._failure is None:
+        if problem is not None and self._questions.failure is None:
             self._report(error(str(problem), source=Source.ENGINE))
 
     def _report(self, told: Diagnostic) -> None:
@@ -274,7 +276,7 @@ class PipeTransport:
         if self._saved_files is not None:
             self._saved_files.close()
         try:
-            if self._failure is None:
+            if self._questions.failure is None:
                 self._send(Close()).result(self._patience_s)
         except TimeoutError:
             level = logging.WARNING if self._patience_s == PATIENCE_S else logging.DEBUG
@@ -294,33 +296,21 @@ class PipeTransport:
                 thread.join()
 
     def _send(self, question: Question[Any]) -> Future[bytes]:
-        number = next(self._numbers)
+        number = next(self._questions.numbers)
         frame = encode(Asked(number, question))  # type: ignore[arg-type]  # each question is one of them
         future = self._expect(number)
         self._unsent.put(frame)
         return future
 
     def _expect(self, number: int) -> Future[bytes]:
-        """Return the answer to the question of a number. Raise DeviceError if the process can't answer."""
-        future: Future[bytes] = Future()
-        with self._lock:
-            if self._failure is not None:
-                raise self._failure
-            if self._liveness.is_lost:
-                raise self._failed(self._liveness.text)
-            self._waiting[number] = future
+        """Return the coming answer to the question of a number. Raise DeviceError if the process can't answer."""
+        future = self._questions.expect(number)
+        if self._liveness.is_lost:
+            raise self._failed(self._liveness.text)
         return future
 
     def _failed(self, text: str) -> DeviceError:
         return DeviceError(f"engine's process {text} ({self._started} runs it)")
-
-    def _fail_all(self, text: str) -> None:
-        """End all questions with an error; answers that arrive later are dropped."""
-        with self._lock:
-            waiting = list(self._waiting.values())
-        for future in waiting:
-            with suppress(InvalidStateError):
-                future.set_exception(self._failed(text))
 
     def _tell_files(self) -> None:
         self._sent_path = self._patch.path
@@ -403,13 +393,9 @@ class PipeTransport:
             case Alive() | None:
                 pass
             case Answered(number, answer):
-                future = self._asked(number)
-                with suppress(InvalidStateError):
-                    future.set_result(bytes(answer))
+                self._questions.answer(number, bytes(answer))
             case Refused(number, kind, text):
-                future = self._asked(number)
-                with suppress(InvalidStateError):
-                    future.set_exception(KINDS.get(kind, WarploomError)(text))
+                self._questions.answer(number, KINDS.get(kind, WarploomError)(text))
             case ReportChange():
                 self._last = changed_report(self._last, message)
                 self.outbox.put_report(self._last)
@@ -430,12 +416,6 @@ class PipeTransport:
                     log_again(record)
             case _:
                 self.outbox.put_event(message)
-
-    def _asked(self, number: int) -> Future[bytes]:
-        future = self._waiting.pop(number, None)
-        if future is None:
-            raise msgspec.DecodeError(f"an answer must be to a question that was asked, got number {number}")
-        return future
 
     def _end(self, reason: str, how: str) -> None:
         """Report the end of the process to all waiting callers and in the next report."""
@@ -462,13 +442,9 @@ class PipeTransport:
             )
             self.outbox.put_report(ended)
             self.outbox.put_event(told)
-        with self._lock:
-            self._failure = DeviceError(f"{told.message} ({told.remedy})")
-            self._failure.reason = reason
-            waiting, self._waiting = self._waiting, {}
-        for future in waiting.values():
-            with suppress(InvalidStateError):
-                future.set_exception(self._failure)
+        failure = DeviceError(f"{told.message} ({told.remedy})")
+        failure.reason = reason
+        self._questions.end(failure)
 
 
 @cache
