@@ -80,7 +80,8 @@ def test_an_installed_warploom_runs_every_example_from_anywhere(environment: Pat
     """
     (package,) = environment.glob("lib/python*/site-packages")
     shipped = tree(package / "resources")
-    assert set(shipped) == {name for name in tree(ROOT / "resources") if name.startswith(("examples/", "media/"))}
+    folders = "examples/", "help/", "media/"
+    assert set(shipped) == {name for name in tree(ROOT / "resources") if name.startswith(folders)}
     assert set(tree(package / "kernels")) == {name for name in tree(ROOT / "kernels") if name != "README.md"}
     result = json.loads(
         run(environment, tmp_path, "warploom", "run", "photo", "--device", "host", "--frames", "1", "--json")

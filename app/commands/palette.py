@@ -8,13 +8,14 @@ from PySide6.QtWidgets import QMenu
 from app.commands.actions import Actions
 from app.widgets.chooser import Choice
 
-_TO = " › "
+#: Between the parts of a place in the menus.
+SEPARATOR = " › "
 
 
 def palette_choices(actions: Actions) -> list[Choice]:
     """Return a choice for each entry of the menus, as they would open now."""
     actions.look()
-    return [choice for menu in actions.bar() for choice in _entries(menu, _plain(menu.title()), is_enabled=True)]
+    return [choice for menu in actions.bar() for choice in _entries(menu, plain(menu.title()), is_enabled=True)]
 
 
 def _entries(menu: QMenu, place: str, *, is_enabled: bool) -> Iterator[Choice]:
@@ -22,7 +23,7 @@ def _entries(menu: QMenu, place: str, *, is_enabled: bool) -> Iterator[Choice]:
     for action in menu.actions():
         submenu = action.menu()
         if isinstance(submenu, QMenu):
-            inside = f"{place}{_TO}{_plain(action.text())}"
+            inside = f"{place}{SEPARATOR}{plain(action.text())}"
             yield from _entries(submenu, inside, is_enabled=is_enabled and action.isEnabled())
         elif not action.isSeparator():
             yield _choice(action, place, is_enabled=is_enabled and action.isEnabled())
@@ -30,11 +31,12 @@ def _entries(menu: QMenu, place: str, *, is_enabled: bool) -> Iterator[Choice]:
 
 def _choice(action: QAction, place: str, *, is_enabled: bool) -> Choice:
     keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-    text = _plain(action.text())
+    text = plain(action.text())
     if action.isCheckable():
         keys = f"{'on' if action.isChecked() else 'off'}   {keys}".rstrip()
     return Choice(text, action.trigger, place, keys, action.icon(), is_enabled)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return the text of an action without marks of keys."""
     return text.replace("&&", "\0").replace("&", "").replace("\0", "&")

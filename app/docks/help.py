@@ -31,7 +31,7 @@ class Help(EmptyState, Dock):
         row.addStretch(1)
         column.addLayout(row)
         self.example = example
-        super().__init__(content, "Select a block to read its help")
+        super().__init__(content, "Select a block to read its help.\nThe Help menu lists what Warploom can do.")
         self.page.document().setDocumentMargin(12)
         self._block_type: type[Block] | None = None
 

@@ -66,8 +66,28 @@ class Docks:
             widget.follow(editor)
 
     def toggle_actions(self) -> list[QAction]:
-        """Return the actions that show and hide each dock."""
-        return [dock.toggleViewAction() for dock in self._docks.values()]
+        """Return the actions that bring each dock to the front, or close it if it is there already."""
+        return [self._action(name, dock) for name, dock in self._docks.items()]
+
+    def _action(self, name: str, dock: QDockWidget) -> QAction:
+        """Return such an action; Qt's own closes a dock that is behind another one's tab."""
+        qts = dock.toggleViewAction()
+        action = QAction(qts.text(), self._window, checkable=True, checked=qts.isChecked())
+
+        def choose() -> None:
+            if self._is_in_front(name):
+                dock.close()
+            else:
+                self.reveal(name)
+            action.setChecked(qts.isChecked())
+
+        action.triggered.connect(choose)
+        qts.toggled.connect(action.setChecked)
+        dock.windowTitleChanged.connect(action.setText)
+        return action
+
+    def _is_in_front(self, name: str) -> bool:
+        return self._docks[name].isVisible() and not self._docks[name].visibleRegion().isEmpty()
 
     def _add(self, widget: Dock) -> QDockWidget:
         assert isinstance(widget, QWidget)
@@ -116,7 +136,7 @@ class Docks:
 
     def toggle(self, name: str) -> None:
         """Bring a list to the front, or close all lists if it is already in front."""
-        if self._docks[name].isVisible() and not self._docks[name].visibleRegion().isEmpty():
+        if self._is_in_front(name):
             self.close_lists()
         else:
             self.reveal(name)

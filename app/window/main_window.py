@@ -22,6 +22,7 @@ from app.canvas.canvas import Canvas
 from app.canvas.inner_room import InnerRoom
 from app.commands.actions import Actions
 from app.commands.commands import CONTEXT_MENUS, TOOLBAR, make_menus
+from app.commands.guide import Guide
 from app.commands.help_dialogs import show_about
 from app.commands.keys import Keys
 from app.commands.palette import palette_choices
@@ -326,6 +327,10 @@ class MainWindow(QMainWindow):
         dialog = ShortcutDialog(self.keys, self)
         dialog.finished.connect(self._save_state)
         dialog.open()
+
+    def show_guide(self) -> None:
+        """List all features, in a window that stays open while they are tried."""
+        Guide(self.actions_by_id, self).show()
 
     def show_block_example(self, block_type: type[Block] | None = None) -> None:
         """Open an example with a block of a type, or of the selected block's: a shipped one, or a patch made for it."""

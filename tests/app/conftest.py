@@ -61,9 +61,8 @@ class Asked:
     shown: list[str] = field(default_factory=list)
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """Answers dialogs in place of a person."""
+def answer_dialogs(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Answer dialogs in place of a person."""
     answers = Asked()
 
     def remember(text: str, answer: Any) -> Any:
@@ -78,6 +77,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     monkeypatch.setattr(dialogs, "ask_save", lambda *_: answers.path)
     monkeypatch.setattr(dialogs, "show_error", lambda _, title, text: remember(f"{title}: {text}", None))
     return answers
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Answers dialogs in place of a person."""
+    return answer_dialogs(monkeypatch)
 
 
 @pytest.fixture

@@ -171,6 +171,7 @@ def test_any_bytes_of_a_midi_device_are_messages_or_left_out(seed: int) -> None:
     assert inputs.table and all(math.isfinite(value) for value in inputs.table.values())
 
 
+@pytest.mark.feature("osc")
 def test_osc_drives_a_patch(port: int) -> None:
     """OSC values reach a patch's block, and two blocks share a port, which the last one closes."""
     patch = Patch()

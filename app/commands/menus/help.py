@@ -19,6 +19,13 @@ def help_menu(window: CommandWindow, needs: Needs) -> Menu:
             needs=needs.node,
         ),
         Command(
+            "guide",
+            "&What Warploom can do",
+            window.show_guide,
+            keys=("Ctrl+F1",),
+            help="Every feature, and how to use it",
+        ),
+        Command(
             "palette",
             "&Command palette …",
             window.show_palette,

@@ -24,6 +24,7 @@ def changes(patch: Patch) -> list[Change]:
     return heard
 
 
+@pytest.mark.feature("connect")
 def test_dragging_from_port_to_port_connects_once(hand: Hand, patch: Patch, changes: list[Change]) -> None:
     """A drag from port to port makes one connection in the patch, and the scene shows it."""
     hand.drag(hand.port("source", "out", is_input=False), hand.port("scale", "gain", is_input=True))
@@ -107,6 +108,7 @@ def test_a_drop_on_a_node_takes_its_free_fitting_port(hand: Hand, patch: Patch) 
     assert patch.source_of(PortRef("scale", "gain")) == PortRef("source", "out")
 
 
+@pytest.mark.feature("connect")
 def test_a_refused_drop_says_why_and_changes_nothing(
     canvas: Canvas, hand: Hand, patch: Patch, changes: list[Change]
 ) -> None:
@@ -284,6 +286,7 @@ def test_a_clicked_connection_can_be_deleted(hand: Hand, patch: Patch) -> None:
     assert len(patch.nodes) == 3
 
 
+@pytest.mark.feature("knife")
 def test_alt_drag_cuts_the_connections_it_crosses(hand: Hand, patch: Patch) -> None:
     """An Alt drag removes all connections that it crosses in one step."""
     patch.connect(PortRef("source", "out"), PortRef("scale", "gain"))

@@ -1,5 +1,6 @@
 """Blocks, connections and ports by the keyboard."""
 
+import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
@@ -39,6 +40,7 @@ def test_ctrl_and_arrows_go_from_block_to_block(qtbot: QtBot) -> None:
     assert patch.history.undo_name != "Move 1 node"
 
 
+@pytest.mark.feature("keyboard")
 def test_a_port_is_connected_without_the_mouse(qtbot: QtBot) -> None:
     """The connect command asks for a port, then for an end that fits, and makes one undo step."""
     canvas, patch = shown(qtbot)

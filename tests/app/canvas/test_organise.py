@@ -41,6 +41,7 @@ def chain(canvas: Canvas, patch: Patch) -> Patch:
     return patch
 
 
+@pytest.mark.feature("dots")
 def test_a_connection_is_bent_by_dragging_its_middle(hand: Hand, chain: Patch) -> None:
     """The drag is one undo step; a double click removes the dot, and dots move with both blocks."""
     before, target = dump_patch(chain), chain.connections[0].target
@@ -71,6 +72,7 @@ def test_a_deleted_block_heals_its_chain(hand: Hand, chain: Patch) -> None:
     assert dump_patch(chain) == before
 
 
+@pytest.mark.feature("insert")
 def test_a_block_dropped_on_a_connection_goes_in_and_says_so_before(hand: Hand, chain: Patch) -> None:
     """While it is held, the text names the connection; the drop is one undo step; a connected block does not go in."""
     before, at = dump_patch(chain), middle(hand, chain)

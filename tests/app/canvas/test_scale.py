@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from pytestqt.qtbot import QtBot
 
 from app.canvas.canvas import Canvas
@@ -12,6 +13,7 @@ from tests.app.canvas.canvas_support import Hand
 from tests.app.sample_blocks import make_report
 
 
+@pytest.mark.feature("large")
 def test_a_thousand_nodes_load_and_paint_in_time(canvas: Canvas) -> None:
     """A patch of a thousand nodes loads in less than 3 s of this thread's time, and repaints in less than 1 s."""
     patch = Patch(Catalogue())

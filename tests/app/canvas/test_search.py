@@ -1,5 +1,6 @@
 """Searching for a block type and placing it."""
 
+import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -77,6 +78,7 @@ def test_nothing_found_says_so(canvas: Canvas) -> None:
     assert any("No block matches “xyzzy”." in label.text() for label in search.findChildren(type(search.nothing)))
 
 
+@pytest.mark.feature("drop_to_create")
 def test_a_connection_dropped_on_the_canvas_offers_what_fits_and_connects_it(
     canvas: Canvas, hand: Hand, patch: Patch
 ) -> None:
@@ -91,6 +93,7 @@ def test_a_connection_dropped_on_the_canvas_offers_what_fits_and_connects_it(
     assert "scale_2" not in patch.nodes
 
 
+@pytest.mark.feature("insert")
 def test_a_block_can_be_inserted_on_a_connection(canvas: Canvas, hand: Hand, patch: Patch) -> None:
     """A double-click on a connection lists block types that fit between its ends, and inserts the chosen one."""
     path = hand.scene.connections[patch.connections[0]].path()
@@ -142,6 +145,7 @@ def test_a_block_placed_at_the_rim_is_brought_into_view(canvas: Canvas, hand: Ha
     assert seen.contains(hand.scene.rect_of(["scale_2"]))
 
 
+@pytest.mark.feature("palette")
 def test_without_a_text_the_search_is_a_palette(canvas: Canvas, patch: Patch) -> None:
     """An empty search lists all block types under headings, which keys and the mouse fold and unfold."""
     canvas.open_search(QPoint(100, 100))

@@ -49,6 +49,7 @@ def colours_at_mark(hand: Hand) -> set[str]:
     return {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
 
 
+@pytest.mark.feature("sentinels")
 def test_the_form_is_one_step_to_undo(canvas: Canvas, patch: Patch) -> None:
     """The form proposes NaN and infinity, or the current check, and makes one undo step."""
     form = form_of(canvas)
@@ -149,6 +150,7 @@ def test_the_tooltip_says_what_is_checked_and_what_was_found(patch: Patch) -> No
     assert "Elements must be finite, got 3 NaN among 100, the first at [7]." in told.replace("\n", " ")
 
 
+@pytest.mark.feature("sentinels")
 def test_the_editor_pauses_with_a_frozen_frame(window: MainWindow, tmp_path: Path) -> None:
     """When a frame is frozen, the editor pauses, the status bar shows the reason, and the play button continues."""
     save_patch(make_patch(), tmp_path / "demo.loom")

@@ -251,6 +251,7 @@ def test_a_block_inserted_on_a_value_connection_suits_the_parameter(hand: Hand, 
 # Live values
 
 
+@pytest.mark.feature("activity")
 def test_numbers_follow_the_reports(hand: Hand, patch: Patch, qtbot: QtBot) -> None:
     """Nodes show the reported values of outputs and of driven parameters."""
     patch.connect(VALUE, STEPS)

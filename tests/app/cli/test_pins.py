@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from engine.patch.files import save_patch
 from tests.app.cli.cli_support import Warploom
 from tests.runtime.check.pinning import moving, pinned
 
 
+@pytest.mark.feature("pins")
 def test_run_with_check_fails_with_one_line_for_each_pin(warploom: Warploom, tmp_path: Path) -> None:
     """`run --check` runs as many frames as the pins need, and reports what was expected, what was found, and where."""
     patch = moving()

@@ -28,6 +28,7 @@ def type_line(window: MainWindow, qtbot: QtBot, line: str) -> None:
 
 
 @pytest.mark.skipif(not all(map(importlib.util.find_spec, PACKAGES)), reason="needs the extra `console`")
+@pytest.mark.feature("console")
 def test_the_console_edits_the_open_patch(opened: MainWindow, qtbot: QtBot) -> None:
     """A line edits the patch in one undo step, even one that fails in the middle; names follow the selection."""
     window, patch, before = opened, patch_of(opened), dump_patch(patch_of(opened))

@@ -1,5 +1,6 @@
 """The memory dock: a bar for each buffer, and the selection in both directions."""
 
+import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -10,6 +11,7 @@ from engine.patch.history import History
 from tests.runtime.check.pinning import moving
 
 
+@pytest.mark.feature("memory", "buffers")
 def test_buffers_are_bars_and_a_click_selects_their_block(qtbot: QtBot, real_window: MainWindow) -> None:
     """Each buffer of the running graph has a row with a bar in its time; a click selects its block, and back."""
     window, patch = real_window, moving(100)

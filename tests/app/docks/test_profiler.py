@@ -90,6 +90,7 @@ def test_times_change_in_place(profiler: Profiler) -> None:
     assert table.rows.table.node(table.currentIndex().internalId()) == "b"
 
 
+@pytest.mark.feature("times")
 def test_rows_and_bars_choose_nodes(profiler: Profiler) -> None:
     """Choosing a row or a bar signals its node; a selection made elsewhere is not signalled."""
     profiler.show_profile(profile_of(span("a", busy_ns=10_000), span("b", first_ns=10_000, busy_ns=10_000)))

@@ -81,6 +81,7 @@ def test_the_list_is_left_alone_while_it_is_the_same(recorder: Recorder, engine:
     assert resets == [2, 2]
 
 
+@pytest.mark.feature("recorder")
 def test_who_chooses_a_frame_freezes_it(qtbot: QtBot, recorder: Recorder, engine: Recording) -> None:
     """Choosing a frame by click or arrow key freezes the dock, which then makes no requests until it is unfrozen."""
     click(recorder, recorder.bars.width() - 1)
@@ -101,6 +102,7 @@ def test_who_chooses_a_frame_freezes_it(qtbot: QtBot, recorder: Recorder, engine
     assert "Click the bar of a frame" in recorder.details.text()
 
 
+@pytest.mark.feature("slow_frames")
 def test_slow_frames_are_listed_also_those_that_are_older_than_the_bars(recorder: Recorder) -> None:
     model = recorder.table.model()
     assert [str(model.index(row, 2).data()) for row in range(model.rowCount())] == ["device 40.0 ms"] * 2

@@ -1,6 +1,7 @@
 """The updates list with a real engine on the host."""
 
 import numpy as np
+import pytest
 from pytestqt.qtbot import QtBot
 
 from app.docks.updates import Updates
@@ -15,6 +16,7 @@ def told(window: MainWindow) -> list[tuple[str, str, str, tuple[str, ...]]]:
     return [(r.level.name, r.source, r.cause, r.nodes) for r in records]
 
 
+@pytest.mark.feature("rebuilds")
 def test_rebuilds_are_listed_with_their_blocks_and_drags_are_counted(qtbot: QtBot, real_window: MainWindow) -> None:
     """Adding a block makes a row, and a click on the row selects the block; undo makes another row; new values of a
     parameter only raise the count of HOT.

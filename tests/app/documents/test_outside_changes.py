@@ -91,6 +91,7 @@ def test_an_unchanged_file_makes_no_notice(file: Path) -> None:
         assert look_outside(patch) is None
 
 
+@pytest.mark.feature("outside")
 def test_a_notice_says_what_differs_and_reload_can_be_undone(opened: MainWindow, qtbot: QtBot, file: Path) -> None:
     """The notice lists the differences; reloading is one edit, after which undo returns to the person's own edits."""
     opened.session.patch.set("every", label="mine")

@@ -33,6 +33,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     may_end.set()
 
 
+@pytest.mark.feature("never_blocks")
 def test_a_dropped_kernel_is_compiled_beside_the_window(
     window: MainWindow, qtbot: QtBot, tmp_path: Path, held: threading.Event
 ) -> None:

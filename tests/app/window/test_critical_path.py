@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pytestqt.qtbot import QtBot
 
 from app.docks.recorder import Recorder
@@ -36,6 +37,7 @@ def test_a_new_engine_begins_without_marks(opened: Any) -> None:
     assert not opened.canvas.path.marks.nodes
 
 
+@pytest.mark.feature("slack")
 def test_the_path_of_a_real_engine_is_marked(real_window: Any, qtbot: QtBot, tmp_path: Path) -> None:
     """With a real engine the path is marked, with the recorder's budget; a level that measures nothing is explained."""
     assert real_window.files.open_path(small_file("nested", tmp_path))

@@ -36,6 +36,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "wild.loom"
 
 
+@pytest.mark.feature("culprit")
 def test_a_block_that_fails_is_marked_and_runs_again_when_it_is_mended(
     qtbot: QtBot,
     real_window: MainWindow,

@@ -165,6 +165,7 @@ def test_unsaved_work_is_copied_and_forgotten_when_saved(
         qtbot.waitUntil(lambda: list(folder.glob("*.json")) == [])
 
 
+@pytest.mark.feature("recovery")
 def test_work_of_a_crashed_editor_is_offered(window: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
     """Recovered work opens as unsaved changes of its file, and is copied again at once."""
     patch = load_patch(file)

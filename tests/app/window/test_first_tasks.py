@@ -218,6 +218,7 @@ def project(tmp_path: Path) -> Iterator[Path]:
     block_folders.reload([]).result()
 
 
+@pytest.mark.feature("hot_reload")
 def test_a_block_with_its_kernel_beside_the_patch_is_made_broken_and_mended(
     person: Person, asked: Asked, project: Path
 ) -> None:

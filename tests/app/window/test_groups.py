@@ -56,6 +56,7 @@ def grouped(window: MainWindow, qtbot: QtBot, nodes: Sequence[str] = ("first", "
     return group
 
 
+@pytest.mark.feature("groups")
 def test_grouped_and_back_by_keys(editor: MainWindow, qtbot: QtBot) -> None:
     """Ctrl+G puts the selection behind one block, Ctrl+Shift+G takes it out, and undo gives the first file."""
     first = dump_patch(patch_of(editor))
@@ -81,6 +82,7 @@ def test_a_group_covers_no_other_block(editor: MainWindow, qtbot: QtBot) -> None
     assert dump_patch(patch_of(editor)) == first
 
 
+@pytest.mark.feature("groups", "breadcrumbs")
 def test_opened_by_a_double_click_and_left_by_escape(editor: MainWindow, qtbot: QtBot) -> None:
     """Inside, the canvas shows the blocks between the group's ends; the breadcrumb names the way and leads back."""
     grouped(editor, qtbot)

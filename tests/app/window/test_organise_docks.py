@@ -72,6 +72,7 @@ def test_bookmarks_are_set_and_return_to_their_part_and_group(opened: Any) -> No
         assert patch.undo()
 
 
+@pytest.mark.feature("map")
 def test_the_overview_lists_and_renames_bookmarks_and_moves_the_view(opened: Any, qtbot: QtBot) -> None:
     """A click on the map brings that part into view."""
     overview = opened.reveal(Overview)

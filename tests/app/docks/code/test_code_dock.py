@@ -73,6 +73,7 @@ def type_at_end_of(dock: Code, line: int, text: str) -> None:
     dock.text.completion.hide()
 
 
+@pytest.mark.feature("code")
 def test_the_kernel_of_the_selected_block_is_shown(opened: MainWindow, kernel: Path) -> None:
     """Selecting a block shows its kernel file; its headers, and the file that defines it, are in the list."""
     dock = opened.docks.widget(Code)
@@ -85,6 +86,7 @@ def test_the_kernel_of_the_selected_block_is_shown(opened: MainWindow, kernel: P
     assert dock.text.toPlainText() == patch_of(opened).value("cuda", "code") and not dock.text.isReadOnly()
 
 
+@pytest.mark.feature("code_errors")
 def test_mistakes_stand_under_their_lines_before_saving(opened: MainWindow, kernel: Path, qtbot: QtBot) -> None:
     """Each mistake is shown under its line as it is typed, and goes when it is corrected; the file stays unchanged."""
     dock = opened.docks.widget(Code)

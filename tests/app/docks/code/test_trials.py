@@ -75,6 +75,7 @@ def opened(window: MainWindow, tmp_path: Path) -> MainWindow:
 
 
 @pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.feature("trial")
 def test_one_of_two_versions_is_kept(
     opened: MainWindow, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, keeps: bool
 ) -> None:

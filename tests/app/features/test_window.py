@@ -1,0 +1,149 @@
+"""The window by mouse and keys: help, first page, themes, keys, recent files, long work."""
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+
+from app.commands.shortcut_dialog import ShortcutDialog
+from app.docks.help import Help
+from app.welcome.example_card import ExampleCard
+from engine.patch.files import load_patch
+from tests.app.features.person import CONTROL, LEFT, SHIFT, Person
+
+
+@pytest.mark.feature("block_help")
+def test_f1_shows_help_and_shift_f1_an_example(person: Person) -> None:
+    """The help names ports and parameters; the example is another patch, in which the block is selected."""
+    person.select("blur")
+    person.press(Qt.Key.Key_F1)
+    page = person.window.docks.widget(Help).page
+    assert page.isVisible() and "Gaussian Blur" in page.toPlainText()
+    before = person.patch
+    person.press(Qt.Key.Key_F1, SHIFT)
+    person.until(lambda: person.window.session.patch is not before and person.window.canvas.selected())
+    (node,) = person.window.canvas.selected()
+    assert person.patch.nodes[node].type == "image.gaussian_blur"
+    assert any(found.type == "io.viewer" for found in person.patch.nodes.values())
+
+
+@pytest.mark.feature("recent", "media_paths")
+def test_a_patch_moves_with_its_picture(person: Person, tmp_path: Path) -> None:
+    """The saved path is relative to the patch, and File › Open recent has it."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    picture = folder / "in.png"
+    picture.write_bytes(b"")
+    person.press(Qt.Key.Key_N, CONTROL)
+    person.window.canvas.view.setFocus()
+    person.press(Qt.Key.Key_Tab)
+    person.search("load image")
+    person.type("")
+    (node,) = person.window.canvas.selected()
+    person.set("file", str(picture))
+    person.asked.path = folder / "p.loom"
+    person.press(Qt.Key.Key_S, CONTROL)
+    assert load_patch(folder / "p.loom").value(node, "file") == "in.png"
+    moved = folder.rename(tmp_path / "elsewhere")
+    person.asked.path = moved / "p.loom"
+    person.press(Qt.Key.Key_O, CONTROL)
+    assert person.patch.value(node, "file") == "in.png" and person.patch.folder == moved
+    person.press(Qt.Key.Key_W, CONTROL)
+    person.press(Qt.Key.Key_P, CONTROL | SHIFT)
+    person.type("p.loom open recent")
+    assert person.window.session.path == moved / "p.loom"
+
+
+@pytest.mark.feature("migration")
+def test_an_older_file_opens_and_what_is_unknown_stays(person: Person, file: Path, tmp_path: Path) -> None:
+    """A file without what later versions added opens; a field of a later version is saved again."""
+    document = json.loads(file.read_text())
+    document = {name: document[name] for name in ("schema", "nodes", "connections")} | {"mood": "calm"}
+    person.asked.path = tmp_path / "old.loom"
+    person.asked.path.write_text(json.dumps(document))
+    person.press(Qt.Key.Key_O, CONTROL)
+    assert set(person.patch.nodes) == {"numbers", "scale", "noise", "blur", "viewer"}
+    person.select("blur")
+    person.press(Qt.Key.Key_Down)
+    person.press(Qt.Key.Key_S, CONTROL)
+    assert json.loads(person.asked.path.read_text())["mood"] == "calm"
+
+
+@pytest.mark.feature("templates", "welcome")
+def test_the_first_page_offers_examples_and_a_tour(person: Person) -> None:
+    """Ctrl+W leads to the first page; a click on a card opens a copy; the tour says what to do first."""
+    person.press(Qt.Key.Key_W, CONTROL)
+    welcome = person.window.welcome
+    assert welcome.isVisible()
+    card = welcome.findChildren(ExampleCard)[0]
+    QTest.mouseClick(card, LEFT)
+    assert person.window.session.path is None or not person.window.isWindowModified()
+    assert len(person.patch.nodes) > 2
+    person.press(Qt.Key.Key_W, CONTROL)
+    person.click(person.button(welcome, "Tour, 3 minutes"))
+    assert "click" in person.window.tour._banner.text.lower()
+
+
+@pytest.mark.feature("themes")
+def test_the_theme_is_changed_by_a_command(person: Person) -> None:
+    """Light makes the canvas light, and Dark makes it dark again."""
+
+    def lightness() -> int:
+        image = person.window.canvas.view.grab().toImage()
+        return QColor(image.pixel(5, image.height() - 5)).lightness()
+
+    assert lightness() < 60
+    person.command("light theme")
+    assert lightness() > 190
+    person.command("dark theme")
+    assert lightness() < 60
+
+
+@pytest.mark.feature("ui_scale")
+def test_the_size_of_the_editor_is_chosen(person: Person) -> None:
+    """A command keeps another size, and says when it is used."""
+    person.command("150 %")
+    assert person.window.state.scale == 1.5 and "150%" in person.window.statusBar().currentMessage()
+    person.command("100 %")
+    assert person.window.state.scale == 1.0
+
+
+@pytest.mark.feature("shortcuts")
+def test_a_key_is_changed(person: Person) -> None:
+    """Ctrl+/ lists the commands; a chosen one gets the typed key, which then runs it."""
+    person.press(Qt.Key.Key_Slash, CONTROL)
+    dialog = person.window.findChild(ShortcutDialog)
+    assert dialog is not None
+    person.until(dialog.isActiveWindow)
+    QTest.keyClicks(dialog.filter, "select all")
+    dialog.rows.setFocus()
+    shown = next(item for item in dialog._items() if not item.isHidden())
+    QTest.mouseClick(dialog.rows.viewport(), LEFT, pos=dialog.rows.visualItemRect(shown).center())
+    dialog.typed.setFocus()
+    QTest.keyClick(dialog.typed, Qt.Key.Key_F7)
+    person.until(dialog.give.isEnabled)
+    person.click(dialog.give)
+    assert person.window.keys.user("F7") == "select_all"
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    person.press(Qt.Key.Key_F7)
+    assert len(person.window.canvas.selected()) == 5
+    person.window.keys.reset(["select_all"])
+
+
+@pytest.mark.feature("progress")
+def test_long_work_is_named_and_cancelled(person: Person) -> None:
+    """Work of over a second is in the status bar with a Cancel button, which ends the wait."""
+    may_end, cancelled = threading.Event(), list[bool]()
+    person.window.beside.run("Reading a large file …", may_end.wait, lambda: None, lambda: cancelled.append(True))
+    status = person.window.statusBar()
+    cancel = next(each for each in status.findChildren(QPushButton) if each.text() == "Cancel")
+    person.until(cancel.isVisible)
+    assert status.currentMessage() == "Reading a large file …"
+    person.click(cancel)
+    assert cancelled == [True] and not cancel.isVisible() and status.currentMessage() == ""
+    may_end.set()
