@@ -45,7 +45,6 @@ class Line(Protocol):
 
     appearance: ConnectionAppearance
     ends: tuple[QPointF, QPointF]
-    middle: QPointF
     mark: QPointF
     dots: tuple[QPointF, ...]
 
@@ -56,6 +55,10 @@ class Line(Protocol):
     @property
     def is_dangling(self) -> bool:
         """Whether an end is a port that its block type lacks."""
+
+    @property
+    def middle(self) -> QPointF:
+        """The middle of its path."""
 
     def path(self) -> QPainterPath:
         """Return its path."""

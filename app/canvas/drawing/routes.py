@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainterPath
 
-from app.canvas.drawing.shapes import connection_path
+from app.canvas.drawing.shapes import curve_points
 
 #: Obstacles as rows of left, top, right, bottom; each column is one.
 Edges = NDArray[np.float64]
@@ -89,9 +89,8 @@ def reach_of(source: QPointF, target: QPointF) -> QRectF:
 
 
 def _curve_crosses(source: QPointF, target: QPointF, obstacles: Edges) -> bool:
-    path = connection_path(source, target)
-    points = [path.elementAt(index) for index in range(4)]
-    x, y = _WEIGHTS @ [p.x for p in points], _WEIGHTS @ [p.y for p in points]
+    sy, ty = source.y(), target.y()
+    x, y = _WEIGHTS @ curve_points(source, target), _WEIGHTS @ (sy, sy, ty, ty)
     left, top, right, bottom = obstacles[:, :, None]
     return bool(((x > left) & (x < right) & (y > top) & (y < bottom)).any())
 

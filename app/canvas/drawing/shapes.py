@@ -15,15 +15,32 @@ CIRCLE_RADIUS = 4.0
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 
-def connection_path(source: QPointF, target: QPointF) -> QPainterPath:
-    """Return a curve that leaves `source` to the right and reaches `target` from the left."""
-    dx, dy = target.x() - source.x(), target.y() - source.y()
-    reach = abs(dx) / 2 if dx >= 0 else abs(dx) / 2 + abs(dy) / 4
+def curve_points(source: QPointF, target: QPointF) -> tuple[float, float, float, float]:
+    """Return where the four points of a connection's curve are from left to right.
+
+    It leaves `source` to the right and reaches `target` from the left; the first two are as high as `source`.
+    """
+    sx, tx = source.x(), target.x()
+    dx, dy = tx - sx, abs(target.y() - source.y())
+    reach = dx / 2 if dx >= 0 else dy / 4 - dx / 2
     # Ends that are close together need no wide curve.
-    reach = min(max(reach, min(_SHORTEST, (abs(dx) + abs(dy)) / 2)), _LONGEST)
+    reach = min(max(reach, min(_SHORTEST, (abs(dx) + dy) / 2)), _LONGEST)
+    return sx, sx + reach, tx - reach, tx
+
+
+def connection_path(source: QPointF, target: QPointF) -> QPainterPath:
+    """Return a connection's curve."""
+    _, first, last, _ = curve_points(source, target)
     path = QPainterPath(source)
-    path.cubicTo(QPointF(source.x() + reach, source.y()), QPointF(target.x() - reach, target.y()), target)
+    path.cubicTo(QPointF(first, source.y()), QPointF(last, target.y()), target)
     return path
+
+
+def curve_area(source: QPointF, target: QPointF, margin: float) -> QRectF:
+    """Return an area that holds a connection's curve, with a margin."""
+    sx, first, last, tx = curve_points(source, target)
+    left, right, sy, ty = min(sx, last), max(first, tx), source.y(), target.y()
+    return QRectF(left - margin, min(sy, ty) - margin, right - left + 2 * margin, abs(ty - sy) + 2 * margin)
 
 
 def dotted_path(source: QPointF, dots: Sequence[QPointF], target: QPointF) -> QPainterPath:

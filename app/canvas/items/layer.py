@@ -36,12 +36,14 @@ class Layer(QGraphicsItem):
         self.prepare: Callable[[], None] = lambda: None
         self._requests = 0
 
-    def repaint(self, area: QRectF) -> None:
-        """Repaint a part soon."""
-        self._requests += 1
-        if self._requests < _MOST_PARTS:
+    def repaint(self, *areas: QRectF) -> None:
+        """Repaint some parts soon."""
+        if self._requests > _MOST_PARTS:
+            return
+        self._requests += len(areas)
+        for area in areas:
             self.scene().update(area)  # the item's own `update` would repaint everything between two parts
-        elif self._requests == _MOST_PARTS:
+        if self._requests > _MOST_PARTS:
             self.scene().update()
 
     def boundingRect(self) -> QRectF:
@@ -76,10 +78,9 @@ class View:
 
     def cover(self, area: QRectF) -> None:
         """Take another area, and repaint both."""
-        self.layer.repaint(self.area)
+        self.layer.repaint(self.area, area)
         self.area = area
         self.layer.places.put(self, area)
-        self.layer.repaint(area)
 
     def leave(self) -> None:
         """Leave the layer."""

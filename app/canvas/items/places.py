@@ -20,20 +20,30 @@ class Places(Generic[_View]):
         self._views: list[_View | None] = []
         self._slots: dict[_View, int] = {}
         self._edges = np.full((4, 64), np.nan)  # left, top, right, bottom; comparisons with NaN are False
+        self._put: dict[_View, QRectF] = {}
 
     def put(self, view: _View, area: QRectF) -> None:
-        """Add a view, or change its area."""
-        slot = self._slots.get(view)
-        if slot is None:
-            slot = self._slots[view] = len(self._views)
-            self._views.append(view)
-            if slot == self._edges.shape[1]:
-                self._edges = np.hstack((self._edges, np.full_like(self._edges, np.nan)))
-        self._edges[:, slot] = area.getCoords()
+        """Add a view, or change its area. The next question notes all of them at once."""
+        self._put[view] = area
+
+    def _note(self) -> None:
+        areas, self._put = self._put, {}
+        if not areas:
+            return
+        new = [view for view in areas if view not in self._slots]
+        self._slots.update((view, slot) for slot, view in enumerate(new, len(self._views)))
+        self._views += new
+        while len(self._views) > self._edges.shape[1]:
+            self._edges = np.hstack((self._edges, np.full_like(self._edges, np.nan)))
+        slots = [self._slots[view] for view in areas]
+        self._edges[:, slots] = np.array([area.getCoords() for area in areas.values()]).T
 
     def take(self, view: _View) -> None:
         """Remove a view."""
-        slot = self._slots.pop(view)
+        self._put.pop(view, None)
+        slot = self._slots.pop(view, None)
+        if slot is None:
+            return
         self._views[slot] = None
         self._edges[:, slot] = np.nan
         if len(self._views) > 2 * len(self._slots) + 64:
@@ -44,6 +54,7 @@ class Places(Generic[_View]):
 
     def within(self, *areas: QRectF) -> list[_View]:
         """Return the views whose areas touch any of these, the last added last."""
+        self._note()
         is_in = np.zeros(len(self._views), bool)
         for area in areas:
             is_in |= self._touch(area)
@@ -52,6 +63,7 @@ class Places(Generic[_View]):
 
     def edges_within(self, area: QRectF) -> NDArray[np.float64]:
         """Return the left, top, right and bottom edges of the areas that touch an area; each column is one."""
+        self._note()
         return self._edges[:, : len(self._views)][:, self._touch(area)]
 
     def _touch(self, area: QRectF) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, 
 from app.canvas.drawing.overview_painter import paint_overview
 from app.canvas.drawing.routes import Way, way_path
 from app.canvas.drawing.sentinel_mark import AWAY, mark_area
-from app.canvas.drawing.shapes import connection_path, dotted_path
+from app.canvas.drawing.shapes import connection_path, curve_area, dotted_path
 from app.canvas.drawing.size_label import label_area
 from app.canvas.items.layer import Layer, View
 from app.theme import colours
@@ -192,13 +192,14 @@ class ConnectionView(View):
         #: Its output as "node.port"; below, the buffer and the count that its size was taken from.
         self.source = str(connection.source)
         self.measured: tuple[BufferReport | None, int | None] = (None, None)
-        self._path, self._is_led = QPainterPath(), False
-        self._shape: QPainterPath | None = None
-        #: The points that it passes through, and those that it was last drawn through.
+        #: The way around blocks, or the points that it passes through; without these it is a curve.
+        self._way: Way | None = None
         self.dots: tuple[QPointF, ...] = ()
-        self._drawn: tuple[QPointF, ...] = ()
-        #: The places of its two ports, the middle, and the sentinel's mark.
-        self.ends, self.middle, self.mark = (QPointF(), QPointF()), QPointF(), QPointF()
+        #: The line, and the area that the pointer hits; made when they are needed.
+        self._path: QPainterPath | None = None
+        self._shape: QPainterPath | None = None
+        #: The places of its two ports, and of the sentinel's mark.
+        self.ends, self.mark = (QPointF(), QPointF()), QPointF()
         for port in (source, target):
             port.connections.append(self)
         self.follow()
@@ -215,46 +216,36 @@ class ConnectionView(View):
 
     def follow(self) -> None:
         """Draw the line between the present places of the ports."""
-        source, target = self.output_port.scenePos(), self.input_port.scenePos()
-        dots = self.dots
-        if (source, target) == self.ends and dots == self._drawn:
+        before, ends = self.ends, (self.output_port.scenePos(), self.input_port.scenePos())
+        if ends == before:
             self.update()  # in the colour for its present data
             return
-        offset, is_same = source - self.ends[0], target - source == self.ends[1] - self.ends[0]
-        self.ends = source, target
-        if dots:
-            self._drawn, self._is_led = dots, False
-            path = dotted_path(source, dots, target)
-            self._redraw(path, path.pointAtPercent(0.5))
-        elif is_same and not self._drawn:
-            self._path.translate(offset)
-            self._redraw(self._path, self.middle + offset)
-        else:
-            self._drawn, self._is_led = (), False
-            self._redraw(connection_path(source, target), (source + target) / 2)
-            self._lines.loosen([self])
+        self.ends, offset = ends, ends[0] - before[0]
+        if ends[1] - before[1] != offset:
+            self._way = None
+            if not self.dots:
+                self._lines.loosen([self])
+        elif self._way is not None:
+            self._way = tuple((x + offset.x(), y + offset.y()) for x, y in self._way)
+        self._redraw()
 
     def take_way(self, way: Way | None) -> None:
         """Draw the line along a way; None is a curve. A line with dots stays."""
-        if self.dots:
-            return
-        if way is not None:
-            path = way_path(way)
-            if path != self._path:
-                self._redraw(path, path.pointAtPercent(0.5))
-        elif self._is_led:
-            self._redraw(connection_path(*self.ends), (self.ends[0] + self.ends[1]) / 2)
-        self._is_led = way is not None
-
-    def _redraw(self, path: QPainterPath, middle: QPointF) -> None:
-        self._path, self._shape, self.middle = path, None, middle
-        self._lie()
+        if way != self._way and not self.dots:
+            self._way = way
+            self._redraw()
 
     def show_dots(self, dots: tuple[QPointF, ...]) -> None:
         """Draw the line through these points."""
         if dots != self.dots:
-            self.dots = dots
-            self.follow()
+            self.dots, self._way = dots, None
+            if not dots:
+                self._lines.loosen([self])
+            self._redraw()
+
+    def _redraw(self) -> None:
+        self._path = self._shape = None
+        self._lie()
 
     def leave(self) -> None:
         """Leave the scene and both ports."""
@@ -269,9 +260,12 @@ class ConnectionView(View):
             self._lie()
 
     def _lie(self) -> None:
-        area = self._path.controlPointRect().adjusted(-REACH, -REACH, REACH, REACH)
+        source, target = self.ends
+        if self._way is None and not self.dots:
+            area = curve_area(source, target, REACH)
+        else:
+            area = self.path().controlPointRect().adjusted(-REACH, -REACH, REACH, REACH)
         if self.appearance.sentinel is not None:
-            source, target = self.ends
             away = target - source
             # Beside the output rather than on the line, so that the connections of one output share the mark.
             self.mark = source + QPointF(min(AWAY, max(abs(away.x()), abs(away.y())) / 2), 0.0)
@@ -280,8 +274,21 @@ class ConnectionView(View):
             area |= label_area(self.appearance.size, self.middle)
         self.cover(area)
 
+    @property
+    def middle(self) -> QPointF:
+        """The middle of the line."""
+        if self._way is None and not self.dots:
+            return (self.ends[0] + self.ends[1]) / 2
+        return self.path().pointAtPercent(0.5)
+
     def path(self) -> QPainterPath:
         """Return the line."""
+        if self._path is None:
+            source, target = self.ends
+            if self._way is not None:
+                self._path = way_path(self._way)
+            else:
+                self._path = dotted_path(source, self.dots, target) if self.dots else connection_path(source, target)
         return self._path
 
     def shape(self) -> QPainterPath:
@@ -289,7 +296,7 @@ class ConnectionView(View):
         if self._shape is None:
             stroker = QPainterPathStroker()
             stroker.setWidth(2 * REACH)
-            self._shape = stroker.createStroke(self._path)
+            self._shape = stroker.createStroke(self.path())
         return self._shape
 
 
