@@ -89,8 +89,7 @@ def move(patch: Patch, positions: Mapping[str, Position], *, gesture: object = N
     """Move nodes."""
     with patch.edit(f"Move {plural(len(positions), 'node')}", gesture=gesture):
         carry_dots(patch, positions)
-        for node, position in positions.items():
-            patch.move(node, position)
+        patch.move_nodes(positions)
 
 
 def carry_dots(patch: Patch, positions: Mapping[str, Position]) -> None:
@@ -256,8 +255,8 @@ def paste(
 def uncover(patch: Patch, nodes: list[str], size: Callable[[str], tuple[float, float]]) -> None:
     """Move nodes down, right or up together, the least of these, so that they cover no other node of their group."""
     level = patch.group_of(nodes[0])
-    own = set(nodes)
-    rects = [Rect(*patch.nodes[node].position, *size(node)) for node in nodes if patch.group_of(node) == level]
+    own, moved = set(nodes), [node for node in nodes if patch.group_of(node) == level]
+    rects = [Rect(*patch.nodes[node].position, *size(node)) for node in moved]
     others = [
         Rect(*node.position, *size(node.id))
         for node in patch.nodes.values()
@@ -265,7 +264,4 @@ def uncover(patch: Patch, nodes: list[str], size: Callable[[str], tuple[float, f
     ]
     dx, dy = free_shift(rects, others)
     if dx or dy:
-        for node in nodes:
-            if patch.group_of(node) == level:
-                x, y = patch.nodes[node].position
-                patch.move(node, (x + dx, y + dy))
+        patch.move_nodes({node: (rect.x + dx, rect.y + dy) for node, rect in zip(moved, rects, strict=True)})

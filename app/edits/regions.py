@@ -35,8 +35,7 @@ def drop(patch: Patch, dropped: NodeDrop) -> None:
         name += f" into {scope_title(patch, dropped.scope)}" if dropped.scope else " out of the region"
     with patch.edit(name):
         carry_dots(patch, dropped.positions)
-        for node, position in dropped.positions.items():
-            patch.move(node, position)
+        patch.move_nodes(dropped.positions)
         if dropped.scope is not None:
             patch.move_into(dropped.nodes, dropped.scope)
         if dropped.onto is not None:

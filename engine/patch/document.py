@@ -334,11 +334,17 @@ class Patch(EditablePatch):
 
     def move(self, node: NodeRef | str, position: Position, *, gesture: object = None) -> None:
         """Move a node to another position on the canvas."""
-        found, position = self._require(self._id_of(node)), checked_position(position)
-        if position != found.position:
-            change = changes.NodeMoved(found.id, position, found.position)
-            name = f"Move {self.title(found.id)}" if self._open_edit is None else ""
-            self._do(name, change, gesture=gesture)
+        self.move_nodes({self._require(self._id_of(node)).id: position}, gesture=gesture)
+
+    def move_nodes(self, positions: Mapping[str, Position], *, gesture: object = None) -> None:
+        """Move nodes to other positions on the canvas, as one undo step."""
+        if not isinstance(positions, Mapping):
+            raise PatchError(f"positions must be a dict of them by node, got {shown(positions)}")
+        places = [(self._require(node), checked_position(position)) for node, position in positions.items()]
+        made = [changes.NodeMoved(node.id, place, node.position) for node, place in places if place != node.position]
+        if made:
+            what = self.title(made[0].node) if len(made) == 1 else f"{len(made)} nodes"
+            self._do(f"Move {what}", *made, gesture=gesture)
 
     def move_into(self, nodes: NodeRef | str | Collection[NodeRef | str], region: NodeRef | str) -> None:
         """Move nodes into a region, or with "" out of all regions. A region block's members move with it.

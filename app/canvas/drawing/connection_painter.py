@@ -63,6 +63,9 @@ class Line(Protocol):
     def path(self) -> QPainterPath:
         """Return its path."""
 
+    def add_to(self, path: QPainterPath) -> None:
+        """Add its path to another."""
+
     def isSelected(self) -> bool:
         """Return whether it is selected."""
 
@@ -84,7 +87,7 @@ def paint_connections(painter: QPainter, lines: Iterable[Line], theme: Colours, 
     painter.setOpacity(_OPACITY)
     for kind, group in plain.items():
         style = PORT_STYLES[kind]
-        stroke(painter, [line.path() for line in group], style.colour(theme), style.width, scale)
+        _stroke_lines(painter, group, style.colour(theme), style.width, scale)
     painter.setOpacity(1.0)
     for line in others:
         _paint_other(painter, line, theme, scale)
@@ -103,26 +106,33 @@ def paint_connections(painter: QPainter, lines: Iterable[Line], theme: Colours, 
             paint_mark(painter, line.mark, theme, scale, freezes=freezes, has_found=has_found)
 
 
+def _stroke_lines(painter: QPainter, lines: Iterable[Line], colour: str, width: float, scale: float) -> None:
+    """Draw lines of one colour."""
+    if width * scale > 1.0:
+        for line in lines:
+            stroke(painter, line.path(), colour, width, scale)
+        return
+    joined = QPainterPath()
+    for line in lines:
+        line.add_to(joined)
+    stroke(painter, joined, colour, width, scale)
+
+
 def stroke(
     painter: QPainter,
-    paths: Iterable[QPainterPath],
+    path: QPainterPath,
     colour: str,
     width: float,
     scale: float,
     style: Qt.PenStyle = Qt.PenStyle.SolidLine,
 ) -> None:
-    """Draw lines of a width in pixels at 100 %; when zoomed out, they are at least one pixel wide."""
+    """Draw a path with a width in pixels at 100 %; when zoomed out, it is at least one pixel wide."""
     pen = QPen(qcolor(colour), width, style, Qt.PenCapStyle.RoundCap)
+    if width * scale <= 1.0:  # Qt draws a line of one pixel in a tenth of the time
+        pen.setWidthF(1.0)
+        pen = on_screen(pen, painter)
     # Not `drawPath`: it releases Python's lock, and each of a thousand connections would wait for a busy engine.
-    if width * scale > 1.0:
-        for path in paths:
-            painter.strokePath(path, pen)
-        return
-    pen.setWidthF(1.0)
-    joined = QPainterPath()
-    for path in paths:
-        joined.addPath(path)
-    painter.strokePath(joined, on_screen(pen, painter))  # lines of one pixel, which Qt draws in a tenth of the time
+    painter.strokePath(path, pen)
 
 
 def _paint_other(painter: QPainter, line: Line, theme: Colours, scale: float) -> None:
@@ -141,5 +151,5 @@ def _paint_other(painter: QPainter, line: Line, theme: Colours, scale: float) ->
         width /= min(scale, 1.0)  # visible at any zoom
     painter.setOpacity(1.0 if emphasised or shown.on_path else _OPACITY)
     pattern = Qt.PenStyle.DashLine if line.is_dangling else Qt.PenStyle.SolidLine
-    stroke(painter, [line.path()], colour, width, scale, pattern)
+    stroke(painter, line.path(), colour, width, scale, pattern)
     painter.setOpacity(1.0)

@@ -28,11 +28,18 @@ def curve_points(source: QPointF, target: QPointF) -> tuple[float, float, float,
     return sx, sx + reach, tx - reach, tx
 
 
+def add_curve(path: QPainterPath, source: QPointF, target: QPointF) -> None:
+    """Add a connection's curve to a path."""
+    _, first, last, x = curve_points(source, target)
+    y = target.y()
+    path.moveTo(source)
+    path.cubicTo(first, source.y(), last, y, x, y)
+
+
 def connection_path(source: QPointF, target: QPointF) -> QPainterPath:
     """Return a connection's curve."""
-    _, first, last, _ = curve_points(source, target)
-    path = QPainterPath(source)
-    path.cubicTo(QPointF(first, source.y()), QPointF(last, target.y()), target)
+    path = QPainterPath()
+    add_curve(path, source, target)
     return path
 
 

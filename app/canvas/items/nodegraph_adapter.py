@@ -74,4 +74,4 @@ class LooseLine(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no types
         theme, style = colours.current(), PORT_STYLES[self._start.model.kind]
         colour = theme.warning if self._start.model.dangling else style.colour(theme)
         scale = option.levelOfDetailFromTransform(painter.worldTransform())
-        stroke(painter, [self.path()], colour, style.width, scale, Qt.PenStyle.DashLine)
+        stroke(painter, self.path(), colour, style.width, scale, Qt.PenStyle.DashLine)

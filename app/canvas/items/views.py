@@ -15,7 +15,7 @@ from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, 
 from app.canvas.drawing.overview_painter import paint_overview
 from app.canvas.drawing.routes import Way, way_path
 from app.canvas.drawing.sentinel_mark import AWAY, mark_area
-from app.canvas.drawing.shapes import connection_path, curve_area, dotted_path
+from app.canvas.drawing.shapes import add_curve, connection_path, curve_area, dotted_path
 from app.canvas.drawing.size_label import label_area
 from app.canvas.items.layer import Layer, View
 from app.theme import colours
@@ -290,6 +290,13 @@ class ConnectionView(View):
             else:
                 self._path = dotted_path(source, self.dots, target) if self.dots else connection_path(source, target)
         return self._path
+
+    def add_to(self, path: QPainterPath) -> None:
+        """Add the line to a path."""
+        if self._path is None and self._way is None and not self.dots:
+            add_curve(path, *self.ends)  # makes no path for each of thousands of small lines
+        else:
+            path.addPath(self.path())
 
     def shape(self) -> QPainterPath:
         """Return the area that the pointer hits."""

@@ -59,8 +59,7 @@ def arrange(patch: Patch, nodes: Collection[str], measures: Measures) -> None:
     while blocked := [other for other in others if after.moved(dx, dy).overlaps(other)]:
         dy += snapped(0, max(other.bottom for other in blocked) - (after.y + dy) + GAP_Y)[1]
     with patch.edit(f"Lay out {plural(len(chosen), 'node')}"):
-        for node, (x, y) in made.nodes.items():
-            patch.move(node, (x + dx, y + dy))
+        patch.move_nodes({node: (x + dx, y + dy) for node, (x, y) in made.nodes.items()})
         for frame, rect in made.frames.items():
             at = rect.moved(dx, dy)
             note = patch.annotations[f"frame {frame}"]

@@ -60,8 +60,7 @@ def move_frames(patch: Patch, frames: Collection[str], positions: Mapping[str, P
     name = f"Move {frame_of(patch, next(iter(frames))).title or 'frame'}"
     with patch.edit(name):
         carry_dots(patch, positions)
-        for node, position in positions.items():
-            patch.move(node, position)
+        patch.move_nodes(positions)
         for frame_id in frames:
             frame = frame_of(patch, frame_id)
             patch.annotate(replace(frame, position=(frame.position[0] + way[0], frame.position[1] + way[1])))
