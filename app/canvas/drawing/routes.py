@@ -51,20 +51,20 @@ def way_around(source: QPointF, target: QPointF, obstacles: Edges) -> Way | None
     across = np.concatenate(([sy, ty], top - _OVER, bottom + _UNDER))
     if is_back and abs(sy - ty) < 1.0:
         across = across[2:]
-    x1, y, x2 = (grid.ravel() for grid in np.meshgrid(first, across, last, indexing="ij"))
+    x1, y, x2 = first[:, None, None], across[:, None], last
     crossed = (
-        crossings(sx + 1.0, x1, sy, obstacles)
-        + crossings_down(sy, y, x1, obstacles)
-        + crossings(x1, x2, y, obstacles)
-        + crossings_down(y, ty, x2, obstacles)
-        + crossings(x2, tx - 1.0, ty, obstacles)
+        crossings(sx + 1.0, first, sy, obstacles)[:, None, None]
+        + _crossings_each(sy, across, first, obstacles[[1, 0, 3, 2]]).T[:, :, None]
+        + np.moveaxis(_crossings_each(first[:, None], last, across, obstacles), -1, 1)
+        + _crossings_each(across, ty, last, obstacles[[1, 0, 3, 2]])
+        + crossings(last, tx - 1.0, ty, obstacles)
     )
     length = np.abs(x1 - sx) + np.abs(y - sy) + np.abs(x2 - x1) + np.abs(ty - y) + np.abs(tx - x2)
     length += np.where(x2 < x1, 0.0 if is_back else 4 * STUB, 0.0) + np.where(y < low - 1.0, _ABOVE, 0.0)
     length += _CRAMPED * ((x1 < sx + stub) * 1.0 + (x2 > tx - stub))
     length += np.where((y > low) & (y < high), -LANE, 0.0)
-    best = int(np.argmin(crossed * _CROSSED + length))
-    a, b, c = float(x1[best]), float(y[best]), float(x2[best])
+    best = np.unravel_index(np.argmin(crossed * _CROSSED + length), length.shape)
+    a, b, c = (float(places[index]) for places, index in zip((first, across, last), best, strict=True))
     return (sx, sy), (a, sy), (a, b), (c, b), (c, ty), (tx, ty)
 
 
@@ -105,6 +105,19 @@ def crossings(start: Edges | float, end: Edges | float, y: Edges | float, obstac
     left, top, right, bottom = obstacles[:, :, None]
     low, high = np.minimum(start, end), np.maximum(start, end)
     crossed: Edges = ((low < right) & (high > left) & (y > top) & (y < bottom)).sum(axis=0)
+    return crossed
+
+
+def _crossings_each(start: Edges | float, end: Edges | float, y: Edges, obstacles: Edges) -> Edges:
+    """Return how many obstacles each horizontal piece crosses at each of several heights, the last axis.
+
+    A product of matrices takes a tenth of the time of looking at each piece at each height.
+    """
+    low, high = np.minimum(start, end), np.maximum(start, end)
+    left, top, right, bottom = (edge.reshape(-1, *(1,) * low.ndim) for edge in obstacles)
+    beside = (low < right) & (high > left)
+    level = (y > obstacles[1][:, None]) & (y < obstacles[3][:, None])
+    crossed: Edges = np.tensordot(beside.astype(np.float64), level.astype(np.float64), axes=(0, 0))
     return crossed
 
 
