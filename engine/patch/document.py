@@ -221,21 +221,8 @@ class Patch(EditablePatch):
         Give an output, an input that is not connected, or a parameter. A parameter of the group sets all parameters
         that its inputs inside feed.
         """
-        port = self._present(self.own(port))
-        group = self.group_of(port.node)
-        if not group:
-            raise PatchError(f"port to promote must be of a block in a group, got {port}")
-        spec = rules.require_end(port.node, self._known_type(port.node), port.port)
-        is_input = rules.is_target(spec)
-        if is_input and port in self._by_target:
-            raise PatchError(
-                f"port to promote must not be connected, got {port}, which {self._by_target[port].source} feeds"
-            )
-        end = self.end_of(group, INPUTS if is_input else OUTPUTS)
-        with self.edit(f"Promote {port}"):
-            made = PortRef(end, group_edits.add_port(self, end, name or port.port))
-            self.connect(*((made, port) if is_input else (port, made)))
-        return OwnPort.of(self, group, made.port)
+        group, made = group_edits.promote(self, self._present(self.own(port)), name)
+        return OwnPort.of(self, group, made)
 
     def rename_port(self, port: PortRef, name: str) -> None:
         """Rename a port or parameter of a group; its connections stay."""

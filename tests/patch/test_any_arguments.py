@@ -195,6 +195,7 @@ def argument(draw: random.Random, patch: Patch, name: str) -> Any:
         "node_ids": [list(patch.nodes)[:2]],
         "region": ["", node, f"{node}.else"],
         "position": [(1, 2), (0.125, -7e8)],
+        "positions": [{node: (1, 2)}, {node: draw.choice(ODD)}],
         "offset": [(1, 2), (9e8, 9e8)],
         "other": [patch, start()],
         "source": [*ports, *with_ports],

@@ -138,7 +138,7 @@ def promote(patch: EditablePatch, port: PortRef, name: str) -> tuple[str, str]:
     if known is not None:
         raise PatchError(f"port to promote must not be connected, got {port}, which {known} feeds")
     end = patch.end_of(group_node, INPUTS if is_input else OUTPUTS)
-    if name != "":
+    if not isinstance(name, str) or name:
         check_name(name, _taken(patch, end))
     with patch.edit(f"Promote {port}"):
         made = PortRef(end, add_port(patch, end, name or port.port))
