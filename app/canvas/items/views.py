@@ -278,7 +278,7 @@ class ConnectionView(View):
     def middle(self) -> QPointF:
         """The middle of the line."""
         if self._way is None and not self.dots:
-            return (self.ends[0] + self.ends[1]) / 2
+            return QPointF((self.ends[0] + self.ends[1]) / 2)
         return self.path().pointAtPercent(0.5)
 
     def path(self) -> QPainterPath:
