@@ -63,6 +63,8 @@ class Canvas(QWidget):
         self.profile: Callable[[], Profile | None] = lambda: None
         #: The memory bandwidth of the engine's device; None where it is unknown.
         self.peak_bytes_per_s: Callable[[], float | None] = lambda: None
+        #: The port whose menu was opened last.
+        self.menu_port: PortRef | None = None
         self._selected: list[str] = []
         self.scene = GraphScene(self)
         self.scene.selection_settled.connect(self._pass_on_selection)
@@ -200,6 +202,7 @@ class Canvas(QWidget):
 
     def _open_menu(self, hit: object, position: QPoint) -> None:
         """Select the item under the pointer and request its menu."""
+        self.menu_port = hit if isinstance(hit, PortRef) else None
         match hit:
             case Connection():
                 self.scene.select_connection(hit)

@@ -17,11 +17,11 @@ CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
         *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", "look", None),
         *("group", "ungroup", "function", "wrap_in", "move_into", "take_out", None),
         *("bypass", "disable", "align", "presets", None),
-        *("open_graph", "block_help", "open_code", "edit_copy"),
+        *("pin_test", None, "open_graph", "block_help", "open_code", "edit_copy"),
     ),
     "connection": (
         *("look", None, "insert_block", "disconnect", None),
-        *("add_dot", "straighten", None, "check_values", "remove_check"),
+        *("add_dot", "straighten", None, "check_values", "remove_check", "pin_test"),
     ),
     "frame": ("edit_frame", "frame_colour", "select_in_frame", None, "cut", "copy", "duplicate", "delete"),
     "canvas": ("add_block", "add_frame", "new_block", "paste", None, "select_all", "fit", "lay_out"),

@@ -1,7 +1,7 @@
 """The flight recorder: the times and events of the last 600 frames, and the causes of slow ones."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import (
     QEvent,
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QScrollArea, QTabl
 
 from app.docks.dock import Dock, Editor
 from app.docks.elided_label import ElidedLabel
+from app.docks.exports import export_button, export_record
 from app.docks.flight_feed import FlightFeed
 from app.docks.frame_bars import FrameBars, phase_colours
 from app.documents.bridge import Bridge
@@ -27,7 +28,7 @@ from app.widgets.empty_state import EmptyState
 from app.widgets.list_table import ListModel, make_table
 from engine.figures import format_time
 from engine.protocol.client import Client
-from engine.protocol.flight_record import BUDGET_NS, SlowFrame
+from engine.protocol.flight_record import BUDGET_NS, FlightRecord, SlowFrame
 from engine.protocol.messages import SetFrameBudget
 
 _HINT = "No frames yet.\nThe last 600 frames are recorded here while the patch plays, and slow ones longer"
@@ -108,6 +109,8 @@ class Recorder(EmptyState, Dock):
             self.budget.addItem(f"{format_time(budget_ns)} ({rate} fps)", budget_ns)
         self.budget.setCurrentIndex(_RATES.index(60))
         self.budget.currentIndexChanged.connect(lambda: self.budget_changed.emit(self.budget_ns))
+        self.export: Callable[[], object] = lambda: None
+        self.export_button = export_button("flight record", lambda: self.export())
         self.summary, self.legend = ElidedLabel("faint"), QLabel(objectName="faint")
         self.legend.setMinimumWidth(1)  # otherwise a dock with a legend could not be narrow
         self.bars = FrameBars()
@@ -130,6 +133,7 @@ class Recorder(EmptyState, Dock):
         """Follow the engine, send it the budget, and go to blocks."""
         session = editor.session
         self.feed.beside = editor.beside.run
+        self.export = lambda: export_record(editor, self._frozen_record)
         self._bridge = editor.bridge
         self._bridge.looked_back.connect(self._on_looked_back)
         session.engine_changed.connect(self.set_engine)
@@ -142,6 +146,10 @@ class Recorder(EmptyState, Dock):
         """The longest time of a frame that is not slow."""
         budget_ns: int = self.budget.currentData()
         return budget_ns
+
+    @property
+    def _frozen_record(self) -> FlightRecord | None:
+        return self.flight.record if self.flight is not None and self.freeze.isChecked() else None
 
     def set_engine(self, engine: Client | None) -> None:
         """Follow another engine; a frozen record stays."""
@@ -208,6 +216,7 @@ class Recorder(EmptyState, Dock):
         bar.addSpacing(8)
         bar.addWidget(QLabel("Budget", objectName="faint"))
         bar.addWidget(self.budget)
+        bar.addWidget(self.export_button)
         return bar
 
     def _make_columns(self) -> QHBoxLayout:

@@ -1,7 +1,7 @@
 """Modal questions and messages: few, and each with one clear text."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 
@@ -148,22 +148,28 @@ def ask_open(parent: QWidget, folder: Path) -> Path | None:
 
 def ask_save(parent: QWidget, suggestion: Path) -> Path | None:
     """Ask where to save a patch; a missing suffix is added."""
+    return ask_export(parent, "Save patch", suggestion, {SUFFIX: "Patches"})
+
+
+def ask_export(parent: QWidget | None, title: str, suggestion: Path, forms: Mapping[str, str]) -> Path | None:
+    """Ask for a file to write; `forms` has the kinds of files by suffix. A missing suffix is added."""
+    filters = {f"{form} (*{suffix})": suffix for suffix, form in forms.items()}
     while True:
-        name, _ = QFileDialog.getSaveFileName(parent, "Save patch", str(suggestion), _FILTER)
+        name, chosen = QFileDialog.getSaveFileName(parent, title, str(suggestion), ";;".join(filters))
         if not name:
             return None
         path = Path(name)
-        if path.suffix == SUFFIX:
+        if path.name.endswith(tuple(forms)):
             return path  # the dialog has asked whether to replace it
-        path = path.with_name(path.name + SUFFIX)
+        path = path.with_name(path.name + filters.get(chosen, next(iter(forms))))
         if not path.exists() or _ask_to_replace(parent, path):
             return path
         suggestion = path
 
 
-def _ask_to_replace(parent: QWidget, path: Path) -> bool:
+def _ask_to_replace(parent: QWidget | None, path: Path) -> bool:
     box = _box(parent, "File exists", in_a_line(f"Replace {path.name}?"), icon("warning", "warning"))
-    box.setInformativeText(in_a_line(f"{path.parent} has a patch of this name."))
+    box.setInformativeText(in_a_line(f"{path.parent} has a file of this name."))
     replace = box.addButton("Replace", QMessageBox.ButtonRole.DestructiveRole)
     cancel = box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(cancel)
@@ -177,7 +183,7 @@ def show_error(parent: QWidget, title: str, text: str) -> None:
     _box(parent, title, text, icon("error", "error")).exec()
 
 
-def _box(parent: QWidget, title: str, text: str, picture: QIcon | None = None) -> QMessageBox:
+def _box(parent: QWidget | None, title: str, text: str, picture: QIcon | None = None) -> QMessageBox:
     box = QMessageBox(parent, windowTitle=title, text=text)
     # Messages quote the contents of files, which must not be interpreted as rich text.
     box.setTextFormat(Qt.TextFormat.PlainText)

@@ -83,7 +83,8 @@ class Session(QObject):
         self._display_rate = USUAL_RATE
         #: Makes text fields with unfinished input apply it to the patch.
         self.enter_typed: Callable[[], None] = lambda: None
-        self._make_engine = make_engine
+        #: Starts an engine for a patch, such as a copy of this one.
+        self.make_engine = make_engine
         self._failure = ""
         self._is_saved = True
         self._file_differs = False
@@ -327,7 +328,7 @@ class Session(QObject):
 
     def _start_engine(self, patch: Patch, muted: Mapping[str, Diagnostic] | None = None) -> None:
         try:
-            self.engine = self._make_engine(patch, self.profiling)
+            self.engine = self.make_engine(patch, self.profiling)
             if muted:
                 self.engine.post(Mute(dict(muted)))
             self.engine.post(SetKernelTimeLimit(self.kernel_time_limit_s))

@@ -7,6 +7,8 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from app.docks.dock import Editor
+from app.docks.pins.pins import Pins, offer_pin
+from app.view_models.looking.fitting import ports_of
 from app.view_models.profile.tape import Moment
 from app.view_models.tooltips import message_text
 from app.viewers.viewer import ViewerPanel
@@ -33,6 +35,7 @@ class ViewerDocks(QObject):
         self._window = window
         self._patch = Patch()
         self._unsubscribe: Callable[[], None] = lambda: None
+        self._editor: Editor | None = None
         self._seen: set[str] = set()
         self._is_preparing = False
         self._moment: Moment | None = None
@@ -43,6 +46,7 @@ class ViewerDocks(QObject):
 
     def follow(self, editor: Editor) -> None:
         """Follow the patch's viewers and their pictures, and request the pictures of visible viewers."""
+        self._editor = editor
         editor.session.replaced.connect(self.set_patch)
         editor.bridge.report.connect(self.show_report)
         editor.bridge.looked_back.connect(self.look_back)
@@ -106,6 +110,10 @@ class ViewerDocks(QObject):
             self.docks[node].show()
             self.docks[node].raise_()
 
+    def _pin(self, node: str) -> None:
+        if self._editor is not None:
+            self._editor.reveal(Pins).ask(ports_of(self._patch, [node], []))
+
     def _add(self, node: str) -> None:
         block_type = self._patch.block_type(node)
         if block_type is None or not shows_pictures(block_type):
@@ -113,6 +121,7 @@ class ViewerDocks(QObject):
         viewer = ViewerPanel(self._hint(node))
         viewer.look_back(self._moment)
         viewer.viewing_changed.connect(partial(self._on_viewing, node))
+        offer_pin(viewer, partial(self._pin, node))
         dock = self._make_dock(f"viewer:{node}", "", viewer)
         # Qt treats a tab behind another one as not visible, which is right here.
         dock.visibilityChanged.connect(partial(self._set_seen, node))

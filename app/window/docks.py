@@ -15,6 +15,7 @@ from app.docks.memory.memory import Memory
 from app.docks.organise.history import EditList
 from app.docks.organise.overview import Overview
 from app.docks.osc import OscDock
+from app.docks.pins.pins import Pins
 from app.docks.problems import Problems
 from app.docks.profiler.profiler import Profiler
 from app.docks.recorder import Recorder
@@ -24,7 +25,8 @@ from app.inspector.inspector import Inspector
 #: Every dock except the viewers, in the order of the View menu and the status bar. List new ones here.
 DOCKS: tuple[type[Dock], ...] = (
     *(Inspector, Help, Overview, EditList, Problems, Updates),
-    *(Log, Code, Console, Recorder, Profiler, Memory, OscDock),
+    *(Log, Code, Console, Recorder, Profiler, Memory),
+    *(Pins, OscDock),
 )
 #: The lists below the canvas. They are closed at first; the status bar shows their counts and opens them.
 LISTS = tuple(dock.name for dock in DOCKS if dock.area is Qt.DockWidgetArea.BottomDockWidgetArea)

@@ -32,6 +32,7 @@ from app.docks.console import Console
 from app.docks.dock import D
 from app.docks.help import Help
 from app.docks.log import Log
+from app.docks.pins.pins import Pins
 from app.docks.problems import Problems
 from app.documents.bridge import Bridge
 from app.documents.code_files.own_code import OwnCode
@@ -398,6 +399,8 @@ class MainWindow(QMainWindow):
         self.session.close()
         self.log.end()
         self.docks.widget(Console).end()
+        self.docks.widget(Pins).end()
+        self.looking.end()
         self.gc_timer.close()
         self.beside.close()
         self._recovery.close()

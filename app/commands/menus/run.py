@@ -6,6 +6,9 @@ from functools import partial
 from app.commands.actions import Command, Menu
 from app.commands.command_window import CommandWindow
 from app.commands.needs import Needs
+from app.docks.pins.pins import Pins
+from app.docks.profiler.profiler import Profiler
+from app.docks.recorder import Recorder
 from app.view_models.profile.texts import LEVELS
 from engine.protocol.messages import Reset, SaveOutputs
 from engine.protocol.pacing import PacingMode
@@ -55,6 +58,39 @@ def run_menu(window: CommandWindow, needs: Needs) -> Menu:
             session.toggle_fusing,
             help="Compile neighbouring blocks that compute element by element into one kernel",
             checked=session.fuses,
+        ),
+        None,
+        Command(
+            "pin_test",
+            "Pin as &test …",
+            lambda: window.reveal(Pins).ask(),
+            "constant",
+            help="Keep what an output of the selection holds after a frame, as a test that is part of the patch",
+            needs=needs.selection,
+        ),
+        Command(
+            "check_pins",
+            "Chec&k pins",
+            lambda: window.reveal(Pins).check_all(),
+            keys=("Ctrl+Shift+T",),
+            help="Run the patch from frame 0 in another engine, and compare its pinned outputs",
+            needs=patch,
+        ),
+        Command(
+            "export_profile",
+            "E&xport profile …",
+            lambda: window.reveal(Profiler).export(),
+            "save",
+            help="Write the last measured frame as CSV or JSON, or a trace of the next frames for Perfetto",
+            needs=engine,
+        ),
+        Command(
+            "export_record",
+            "Export flight recor&d …",
+            lambda: window.reveal(Recorder).export(),
+            "save",
+            help="Write the frames and events of the flight recorder as CSV or JSON",
+            needs=engine,
         ),
         None,
         Command(

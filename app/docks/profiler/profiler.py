@@ -1,7 +1,7 @@
 """The profiler: the last frames, and every block's time in the last measured frame, as a timeline and a table."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from PySide6.QtCore import QMargins, Qt, Signal
@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QToolButton, QVBoxLayout, 
 
 from app.docks.dock import Dock, Editor
 from app.docks.elided_label import ElidedLabel
+from app.docks.exports import export_button, export_profile
 from app.docks.flight_feed import FlightFeed
 from app.docks.frame_bars import FrameBars
 from app.docks.profiler.profile_table import ProfileView
@@ -60,6 +61,8 @@ class Profiler(QWidget, Dock):
         self._is_seen = False
         self.level = QToolButton(objectName="pacing", popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.summary = ElidedLabel("figures")
+        self.export: Callable[[], object] = lambda: None
+        self.export_button = export_button("profile", lambda: self.export())
         self.timeline, self.table = TimelineView(), ProfileView()
         self.feed, self.bars = FlightFeed(self), FrameBars()
         self._flight: Flight | None = None
@@ -79,6 +82,7 @@ class Profiler(QWidget, Dock):
         bar = QHBoxLayout(contentsMargins=QMargins(8, 4, 8, 4), spacing=12)
         bar.addWidget(self.level)
         bar.addWidget(self.summary, 1)
+        bar.addWidget(self.export_button)
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
         column.addLayout(bar)
         column.addWidget(self.page, 1)
@@ -92,6 +96,7 @@ class Profiler(QWidget, Dock):
         """Follow the engine's frames and the selection, and choose the level and the selection."""
         session, bridge, canvas, kernel = editor.session, editor.bridge, editor.canvas, editor.kernel
         self.feed.beside = editor.beside.run
+        self.export = partial(export_profile, editor)
         self.level.setMenu(editor.menu("profiling"))
         self.set_level(session.profiling)
         session.profiling_changed.connect(self.set_level)

@@ -50,6 +50,14 @@ class PlotView(PortView):
         self.field.currentTextChanged.connect(self._on_mode)
         self.logarithmic.toggled.connect(lambda on: self.plot.setLogMode(y=on) if self.plot is not None else None)
 
+    def end(self) -> None:
+        """Delete what pyqtgraph draws while its widget is whole: the widget's own end would crash the process."""
+        if self.plot is not None:
+            self.plot.scene().clear()
+            self._column.removeWidget(self.plot)
+            self.plot.deleteLater()
+            self.plot, self._curves, self._dots = None, [], None
+
     def begin(self) -> None:
         """Forget the other port's numbers."""
         self._rolled.clear()

@@ -3,9 +3,11 @@
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from app.docks.dock import Editor
+from app.docks.pins.pins import Pins, offer_pin
 from app.view_models.looking.fitting import ports_of
 from app.view_models.looking.tone import Tone
 from app.view_models.profile.tape import Moment
@@ -19,6 +21,17 @@ from engine.protocol.messages import FrameReport
 from engine.protocol.sampling import Sample
 
 _TITLE = "Selection"
+
+
+class PortDock(QDockWidget):
+    """A dock with the viewer of a port."""
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """End the viewer; a pinned one is deleted then."""
+        viewer = self.widget()
+        assert isinstance(viewer, PortViewer)
+        viewer.end()
+        super().closeEvent(event)
 
 
 class PortDocks(QObject):
@@ -54,6 +67,11 @@ class PortDocks(QObject):
         self._snapshots = Snapshots(editor.bridge, editor.beside.run, self._window)
         self._snapshots.failed.connect(self.failed)
         self._snapshots.saved.connect(lambda path: self.noted.emit(f"Saved {path}"))
+
+    def end(self) -> None:
+        """End all viewers, before the window is deleted."""
+        for dock in self._docks():
+            self.viewer(dock).end()
 
     def viewer(self, dock: QDockWidget) -> PortViewer:
         """Return the viewer in a dock."""
@@ -143,12 +161,13 @@ class PortDocks(QObject):
         return [self.follower, *self.pinned]
 
     def _make_dock(self, name: str, title: str) -> QDockWidget:
-        dock, viewer = QDockWidget(title, self._window, objectName=name), PortViewer(self.title)
+        dock, viewer = PortDock(title, self._window, objectName=name), PortViewer(self.title)
         dock.setWidget(viewer)
         self._owners[name] = dock
         viewer.wanted.connect(partial(self._ask, name))
         viewer.pin_requested.connect(self.pin)
         viewer.save_requested.connect(partial(self._save, name))
+        offer_pin(viewer, partial(self._pin_as_test, viewer))
         viewer.port_changed.connect(partial(self._name, name))
         # Qt treats a tab behind another one as not visible, which is right here.
         dock.visibilityChanged.connect(partial(self._on_visible, name))
@@ -177,6 +196,10 @@ class PortDocks(QObject):
         dock = self._owners[name]
         port = self.viewer(dock).port
         dock.setWindowTitle(self.title(port) if port is not None else _TITLE)
+
+    def _pin_as_test(self, viewer: PortViewer) -> None:
+        if self._editor is not None and viewer.port is not None:
+            self._editor.reveal(Pins).ask([viewer.port])
 
     def _save(self, name: str, port: PortRef) -> None:
         viewer = self.viewer(self._owners[name])

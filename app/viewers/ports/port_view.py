@@ -31,5 +31,8 @@ class PortView(QWidget):
         """Show a sample that has data."""
         raise NotImplementedError
 
+    def end(self) -> None:
+        """Nothing is shown any more, and the view is deleted."""
+
     def begin(self) -> None:
         """Another port is shown from now on."""

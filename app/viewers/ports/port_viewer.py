@@ -105,6 +105,12 @@ class PortViewer(QWidget):
         """True while the viewer keeps showing the same sample."""
         return self.freeze.isChecked()
 
+    def end(self) -> None:
+        """End all views, before this is deleted."""
+        self.show_ports([])
+        for view in self._views.values():
+            view.end()
+
     def show_ports(self, ports: Sequence[PortRef]) -> None:
         """Let the person choose among these ports; the first is shown, or that of the same name as before."""
         same = next((p for p in ports if self.port is not None and p.port == self.port.port), None)

@@ -138,19 +138,42 @@ def expected(patch: Patch, pin: Pin) -> Array:
 
 
 class PinChecks:
-    """Checks the pins of a patch while its client runs frames: call `follow` after each, and `results` at the end."""
+    """Checks the pins of a patch in the frames of a client, which it runs.
+
+    If another runs them, that calls `follow` after each, and `results` at the end.
+    """
 
     def __init__(self, patch: Patch, pins: Iterable[Pin] | None = None) -> None:
         self._patch = patch
         self._pins = list(patch.annotations_of(Pin) if pins is None else pins)
         self._results: dict[str, PinResult] = {}
         self._times_ns: list[int] = []
+        #: What the outputs held that differ, by the keys of their pins.
+        self.differing: dict[str, Array] = {}
 
     @property
     def frames(self) -> int:
         """How many frames must run to check all pins; 0 if there are none."""
         timed = [TIMED_FRAMES + 1 for pin in self._pins if pin.budget_ms is not None]
         return max([pin.frame + 1 for pin in self._pins] + timed, default=0)
+
+    def run(self, client: Client, goes_on: Callable[[int, int], bool] = lambda done, frames: True) -> list[PinResult]:
+        """Run the frames that the pins need on a client that has run none yet, and return their results.
+
+        `goes_on` gets the number of frames so far and of all, and may end the run. Raise DeviceError if the device
+        fails.
+        """
+        why = ""
+        for number in range(self.frames):
+            if not goes_on(number, self.frames):
+                why = "it was cancelled"
+                break
+            report = client.step()
+            self.follow(client, number, report.frame_time_ns)
+            if has_errors(report.diagnostics):
+                why = str(next(item for item in report.diagnostics if has_errors([item])))
+                break
+        return self.results(why)
 
     def follow(self, client: Client, frame: int, time_ns: int) -> None:
         """Check the pins of the frame that has just run."""
@@ -176,9 +199,13 @@ class PinChecks:
     def _compared(self, client: Client, pin: Pin) -> str:
         try:
             wanted = expected(self._patch, pin)
-            return difference(pin, wanted, client.read(PortRef(pin.node, pin.port)))
+            found = client.read(PortRef(pin.node, pin.port))
+            text = difference(pin, wanted, found)
         except PatchError as problem:
             return str(problem)
+        if text:
+            self.differing[pin.key] = np.asarray(found)
+        return text
 
     def _late(self, budget_ms: float) -> str:
         if not self._times_ns:
@@ -187,27 +214,6 @@ class PinChecks:
         if median_ns <= budget_ms * 1e6:
             return ""
         return f"expected {format_time(budget_ms * 1e6)} a frame, found a median of {format_time(median_ns)}"
-
-
-def check_pins(
-    client: Client, pins: Iterable[Pin] | None = None, goes_on: Callable[[int, int], bool] = lambda done, frames: True
-) -> list[PinResult]:
-    """Run the frames that the pins of a client's patch need, and return their results.
-
-    The client must not have run a frame yet. `goes_on` gets the number of frames so far and of all, and may end the
-    run. Raise DeviceError if the device fails.
-    """
-    checks, why = PinChecks(client.patch, pins), ""
-    for number in range(checks.frames):
-        if not goes_on(number, checks.frames):
-            why = "it was cancelled"
-            break
-        report = client.step()
-        checks.follow(client, number, report.frame_time_ns)
-        if has_errors(report.diagnostics):
-            why = str(next(item for item in report.diagnostics if has_errors([item])))
-            break
-    return checks.results(why)
 
 
 def read_pinned(

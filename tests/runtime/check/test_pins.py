@@ -15,7 +15,7 @@ from engine.patch.changes import PortRef
 from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
 from engine.patch.organise.pins import Pin, difference
 from engine.profiling.levels import ProfilingLevel
-from engine.runtime.check.pins import check_pins, expected, pin_output
+from engine.runtime.check.pins import PinChecks, expected, pin_output
 from engine.runtime.engine import open_engine
 from tests.fuzzing import seeds
 from tests.protocol.engine_process import COMMAND
@@ -27,7 +27,7 @@ DTYPES = ("f2", "f4", "f8", "i1", "i4", "i8", "u1", "u4", "u8", "b1")
 def texts(patch: Patch) -> list[str]:
     """Check the pins in a new engine, and return what each says."""
     with Engine(patch, "host") as engine:
-        return [str(result) for result in check_pins(engine)]
+        return [str(result) for result in PinChecks(patch).run(engine)]
 
 
 def test_a_pin_passes_here_in_a_second_engine_and_over_the_pipe_and_then_fails(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_pin_passes_here_in_a_second_engine_and_over_the_pipe_and_then_fails(t
     opened = load_patch(patch.path)
     assert texts(opened) == passed
     with open_engine(opened, "host", COMMAND, profiling=ProfilingLevel.NONE) as client:
-        assert [str(result) for result in check_pins(client)] == passed
+        assert [str(result) for result in PinChecks(client.patch).run(client)] == passed
     opened.set("scale", offset=0.25)
     assert texts(opened)[0::2] == passed[0::2]
     assert "100 of 100 elements: expected " in texts(opened)[1]
