@@ -1,27 +1,41 @@
-"""Save a picture of every dock and dialog of the editor, to be looked at, and report what is clipped or too small.
+"""Save a picture of every state, dock, menu and dialog of the editor, and report what is clipped or too small.
 
 tools/look.py [FOLDER] [--quick]
 
 Each combination of window size, scale and theme is a process of its own, since Qt reads `QT_SCALE_FACTOR` only at its
-start. With --quick, only 1440 x 900 at scale 1.
+start. With --quick, only 1440 x 900 at scale 1. `sheet-*.png` show several pictures each.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
+
+from PySide6.QtCore import QEventLoop, QPoint, QRect, QTimer, qInstallMessageHandler
+from PySide6.QtGui import QColor, QPainter, QPixmap
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QMenu,
+    QStyle,
+    QStyleOptionComboBox,
+    QTabBar,
+    QToolButton,
+    QWidget,
+)
 
 ROOT = Path(__file__).parents[1]
 SIZES = (1280, 720), (1440, 900), (1920, 1080)
 SCALES, THEMES = (1, 2), ("dark", "light")
 #: The share of the window that the canvas has at least, with docks at their first places.
 LEAST_WIDTH, LEAST_HEIGHT = 0.6, 0.7
-EXAMPLE = ROOT / "resources" / "examples" / "particles.loom"
-FRAMES = 40
+#: The least side of a button, in logical pixels.
+LEAST_BUTTON = 20
+SHEET_WIDTH, PICTURE_WIDTH, GAP = 1920, 640, 8
 
 
 def main(arguments: list[str]) -> int:
@@ -47,8 +61,7 @@ def main(arguments: list[str]) -> int:
 
 def look(size: tuple[int, int], theme: str, folder: Path) -> int:
     """Take all pictures at one size, and return 1 if something is clipped or too small."""
-    from PySide6.QtCore import QEventLoop, QTimer, qInstallMessageHandler
-    from PySide6.QtWidgets import QApplication, QWidget
+    from look_scenes import scenes
 
     from app.qt.safe_overrides import protect_overrides
     from app.window.main_window import MainWindow
@@ -58,126 +71,106 @@ def look(size: tuple[int, int], theme: str, folder: Path) -> int:
     app = QApplication(["warploom"])
     app.setApplicationName("Warploom")
     protect_overrides()
-    findings: list[str] = []
-
-    def wait(ms: int) -> None:
-        loop = QEventLoop()
-        QTimer.singleShot(ms, loop.quit)
-        loop.exec()
-
-    def save(widget: QWidget, name: str) -> None:
-        wait(60)
-        widget.grab().save(str(folder / f"{name}.png"))
-        findings.extend(f"{name}: {text}" for text in clipped(widget))
-
+    findings: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as state:
         window = MainWindow(lambda patch, profiling: Engine(patch, "auto", profiling=profiling), Path(state))
         window.resize(*size)
         window.set_theme(theme)
         window.show()
-        save(window, "welcome")
-        window.session.open(EXAMPLE)
-        loop = QEventLoop()
-        QTimer.singleShot(20_000, loop.quit)
-        window.bridge.report.connect(lambda report: loop.quit() if report.frame >= FRAMES else None)
-        loop.exec()
-        window.canvas.fit()
-        save(window, "first")
-        share = window.canvas.width() / window.width(), window.canvas.height() / window.height()
-        print(f"{folder.name}: the canvas has {share[0]:.0%} of the width and {share[1]:.0%} of the height")
-        if share[0] < LEAST_WIDTH or share[1] < LEAST_HEIGHT:
-            findings.append("the canvas is too small")
-        window.canvas.select(["forces"])
-        for dock in window.docks.names():
-            window.docks.reveal(dock)
-            wait(200)
-            save(window, f"dock-{dock}")
-        window.looking.look()
-        wait(300)
-        save(window, "dock-selection")
-        window.show_palette()
-        save(window, "palette")
-        window.canvas.setFocus()
-        window.canvas.keyboard.connect()
-        save(window, "connect")
-        window.canvas.setFocus()
-        window.canvas.open_search()
-        save(window, "search")
-        window.canvas.setFocus()
-        window.use_layout("")
-        wait(300)
-        save(window, "reset")
-        for name, show in dialogs(window):
-            with modal(partial(save, name=f"dialog-{name}")):
-                shown = show()
-            if isinstance(shown, QWidget):
-                shown.show()
-                save(shown, f"dialog-{name}")
-                shown.close()
+        saved: list[Path] = []
+        for name, widget in scenes(window, wait):
+            if not widget.isVisible() and not isinstance(widget, QMenu):
+                widget.show()
+            wait(60)
+            saved.append(folder / f"{name}.png")
+            widget.grab().save(str(saved[-1]))
+            for text in (*clipped(widget), *small(widget)):
+                findings.setdefault(text, name)
+            if name == "first":
+                share = window.canvas.width() / window.width(), window.canvas.height() / window.height()
+                print(f"{folder.name}: the canvas has {share[0]:.0%} of the width and {share[1]:.0%} of the height")
+                if share[0] < LEAST_WIDTH or share[1] < LEAST_HEIGHT:
+                    findings["the canvas is too small"] = name
+            if widget is not window:
+                widget.close()
         window.session.close()
         window.session.replace(None)
         window.close()
-    for finding in findings:
-        print(f"  {finding}")
+    sheets(saved, folder)
+    for finding, name in findings.items():
+        print(f"  {name}: {finding}")
     return int(bool(findings))
 
 
-@contextmanager
-def modal(save: Callable[..., object]) -> Iterator[None]:
-    """Let modal dialogs be saved, instead of waiting for an answer."""
-    from PySide6.QtWidgets import QDialog, QMessageBox
-
-    def save_shown(box: QDialog) -> int:
-        box.show()
-        save(box)
-        box.close()
-        return 0
-
-    before = QMessageBox.exec, QDialog.exec
-    QMessageBox.exec = QDialog.exec = save_shown  # type: ignore[method-assign, assignment]
-    try:
-        yield
-    finally:
-        QMessageBox.exec, QDialog.exec = before  # type: ignore[method-assign]
+def wait(ms: int) -> None:
+    """Let the editor run for a moment."""
+    loop = QEventLoop()
+    QTimer.singleShot(ms, loop.quit)
+    loop.exec()
 
 
-def dialogs(window) -> Iterator[tuple[str, Callable[[], object]]]:  # type: ignore[no-untyped-def]
-    """Return every dialog with a name, as a function that makes or shows it."""
-    from app.canvas.sentinel_form import SentinelForm
-    from app.commands.help_dialogs import show_about
-    from app.commands.shortcut_dialog import ShortcutDialog
-    from app.documents import dialogs as questions
-    from app.documents.trust.contents import FileChange
-    from engine.patch.changes import PortRef
-
-    yield "shortcuts", partial(ShortcutDialog, window.keys, window)
-    yield "about", partial(show_about, window, "host, a CPU")
-    yield "check-values", partial(SentinelForm, window.session.patch, PortRef("forces", "out"), window)
-    lines = ["Forces: gravity 9.8 -> 4", "Render Points: new"]
-    yield "unsaved", partial(questions.ask_about_changes, window, "particles")
-    text = "particles.loom was changed by another program."
-    yield "overwrite", partial(questions.ask_to_overwrite, window, text, lines)
-    yield "recover", partial(questions.ask_to_recover, window, "particles.loom", lines)
-    yield "trust", partial(questions.ask_to_trust, window, Path("/home/ada/work/blocks"), ["wind.py", "rain.py"])
-    yield "error", partial(questions.show_error, window, "wind.loom can't be opened", "wind.loom must be JSON, got XML")
-    changed = [FileChange("wind.py", "changed", "a = 1\nb = 2\n", "a = 1\nb = 3\n")]
-    yield "changes", partial(questions.show_changes, window, changed)
-
-
-def clipped(root) -> Iterator[str]:  # type: ignore[no-untyped-def]
-    """Return a line for each visible label or button whose text has less room than it needs."""
-    from PySide6.QtWidgets import QAbstractButton, QLabel, QToolButton
-
-    for widget in root.findChildren(QLabel) + root.findChildren(QAbstractButton):
-        text = widget.text()
-        if not widget.isVisible() or widget.visibleRegion().isEmpty() or not text or isinstance(widget, QToolButton):
+def sheets(pictures: list[Path], folder: Path) -> None:
+    """Put the pictures of menus and dialogs on sheets, at full size."""
+    place, row, number = QPoint(), 0, 0
+    sheet: QPixmap | None = None
+    for path in pictures:
+        picture = QPixmap(str(path))
+        if picture.width() > SHEET_WIDTH // 2:
             continue
-        if isinstance(widget, QLabel) and (widget.wordWrap() or type(widget).__name__ == "ElidedLabel"):
+        if place.x() + picture.width() > SHEET_WIDTH:
+            place, row = QPoint(0, place.y() + row + GAP), 0
+        if sheet is None or place.y() + picture.height() > SHEET_WIDTH:
+            if sheet is not None:
+                sheet.save(str(folder / f"sheet-{number}.png"))
+            sheet, place, row, number = QPixmap(SHEET_WIDTH, SHEET_WIDTH), QPoint(), 0, number + 1
+            sheet.fill(QColor("#707070"))
+        painter = QPainter(sheet)
+        painter.drawPixmap(QRect(place, picture.size()), picture)
+        painter.end()
+        place, row = place + QPoint(picture.width() + GAP, 0), max(row, picture.height())
+    if sheet is not None:
+        sheet.save(str(folder / f"sheet-{number}.png"))
+
+
+def clipped(root: QWidget) -> Iterator[str]:
+    """Return a line for each visible label, button, choice or tab whose text has less room than it needs."""
+    for widget in _visible(root):
+        text = ""
+        if isinstance(widget, QLabel | QAbstractButton) and not isinstance(widget, QToolButton):
+            text = widget.text()
+        if isinstance(widget, QComboBox):
+            option = QStyleOptionComboBox()
+            widget.initStyleOption(option)
+            part = QStyle.SubControl.SC_ComboBoxEditField
+            room = widget.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, part, widget).width()
+            needed = widget.fontMetrics().horizontalAdvance(widget.currentText())
+            if needed > room:
+                yield f"{widget.currentText()[:40]!r} is {room} px wide, and needs {needed}"
+        elif isinstance(widget, QTabBar) and widget.usesScrollButtons():
+            if widget.tabRect(widget.count() - 1).right() > widget.width():
+                yield f"tabs up to {widget.tabText(widget.count() - 1)!r} have no room in {widget.width()} px"
+        elif not text:
+            continue
+        elif isinstance(widget, QLabel) and (widget.wordWrap() or type(widget).__name__ == "ElidedLabel"):
             needed = widget.heightForWidth(widget.width())
             if needed > widget.height() + 1:
                 yield f"{text[:40]!r} is {widget.height()} px high, and needs {needed}"
         elif (needed := widget.minimumSizeHint().width()) > widget.width() + 1:
             yield f"{text[:40]!r} is {widget.width()} px wide, and needs {needed}"
+
+
+def small(root: QWidget) -> Iterator[str]:
+    """Return a line for each visible button that is hard to hit."""
+    for widget in _visible(root):
+        if isinstance(widget, QAbstractButton) and min(widget.width(), widget.height()) < LEAST_BUTTON:
+            name = widget.objectName() or widget.text() or widget.toolTip() or type(widget).__name__
+            yield f"button {name[:40]!r} is {widget.width()} x {widget.height()} px"
+
+
+def _visible(root: QWidget) -> Iterator[QWidget]:
+    for widget in root.findChildren(QWidget):
+        if widget.isVisible() and not widget.visibleRegion().isEmpty():
+            yield widget
 
 
 if __name__ == "__main__":
