@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QPoint, QSize, Qt, SignalInstance
+from PySide6.QtCore import QPoint, Qt, SignalInstance
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu, QToolBar, QWidget
 
 from app.theme.icons import icon
-
-_ICON = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +109,7 @@ class Actions:
 
     def make_toolbar(self, items: Sequence[str | None]) -> QToolBar:
         """Return a toolbar with these commands; None is a separator."""
-        toolbar = QToolBar("Toolbar", objectName="toolbar", movable=False, iconSize=QSize(_ICON, _ICON))
+        toolbar = QToolBar("Toolbar", objectName="toolbar", movable=False)
         self._add(toolbar, items)
         return toolbar
 

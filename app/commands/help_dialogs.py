@@ -33,9 +33,9 @@ GESTURES = (
 
 def show_about(parent: QWidget, device: str) -> None:
     """Show the version and the device."""
-    box = QMessageBox(parent, windowTitle="About Warploom")
-    box.setText(
-        f"<h3>Warploom {version()}</h3><p>Patch GPU pipelines live: the whole patch compiles into one CUDA "
-        f"graph.</p><p>Running on: {device}</p>"
+    box = QMessageBox(parent, windowTitle="About Warploom", text=f"Warploom {version()}")
+    box.setInformativeText(
+        f"Patch GPU pipelines live: the whole patch compiles into one CUDA graph.\n\nRunning on: {device}"
     )
+    box.setContentsMargins(8, 8, 8, 4)
     box.exec()

@@ -67,7 +67,9 @@ def ask_to_overwrite(parent: QWidget, text: str, lines: Sequence[str]) -> Unsave
 def ask_to_recover(parent: QWidget, name: str, lines: Sequence[str]) -> bool:
     """Ask whether to open unsaved work after a crash; `name` is the file's name, and `lines` list the differences."""
     name = name or "a patch that had no file yet"
-    box = _box(parent, "Recover unsaved work", f"Warploom ended without saving {name}. Open the unsaved work?")
+    box = _box(
+        parent, "Recover unsaved work", f"Warploom ended without saving {name}. Open the unsaved work?", icon("recent")
+    )
     shown = map(in_a_line, shorten(lines, _LINES_SHOWN))
     box.setInformativeText(
         "\n".join(
@@ -180,11 +182,14 @@ def _ask_to_replace(parent: QWidget | None, path: Path) -> bool:
 def show_error(parent: QWidget, title: str, text: str) -> None:
     """Show one message and wait until it is closed."""
     _log.error("%s: %s", title, text)
-    _box(parent, title, text, icon("error", "error")).exec()
+    box = _box(parent, "Warploom", title, icon("error", "error"))
+    box.setInformativeText(text)
+    box.exec()
 
 
 def _box(parent: QWidget | None, title: str, text: str, picture: QIcon | None = None) -> QMessageBox:
     box = QMessageBox(parent, windowTitle=title, text=text)
+    box.setContentsMargins(8, 8, 8, 4)
     # Messages quote the contents of files, which must not be interpreted as rich text.
     box.setTextFormat(Qt.TextFormat.PlainText)
     if picture is not None:

@@ -250,7 +250,7 @@ class Inspector(EmptyState, Dock):
                     if is_folded:
                         form.setRowVisible(row, False)
                     self.rows[row.editor.spec.name] = row
-            align_numbers(row.editor for row in self.rows.values())
+            self.align()
             column.addLayout(form)
             self._wrap_rows()
         elif block_type is not None:
@@ -284,6 +284,10 @@ class Inspector(EmptyState, Dock):
         """Wrap the rows for the new width."""
         super().resizeEvent(event)
         self._wrap_rows()
+
+    def align(self) -> None:
+        """Align the boxes of numbers, after a change of their font too."""
+        align_numbers(row.editor for row in self.rows.values())
 
     def _fold(self, form: QFormLayout, rows: Sequence[ParameterRow], title: str, folded: bool) -> None:
         (self.folded.add if folded else self.folded.discard)(title)

@@ -33,7 +33,7 @@ from engine.figures import format_bytes, format_shape
 
 SLIDER_STEPS = 1000
 _WIDEST_SLIDER = 1e8  # with wider bounds, a slider could not select a number
-_NARROWEST, _WIDEST = 104, 152  # in pixels
+_NARROWEST, _WIDEST = 8, 12  # in sizes of the font
 
 
 class ParameterEditor(QWidget):
@@ -323,6 +323,7 @@ def align_numbers(editors: Iterable[ParameterEditor]) -> None:
     boxes = [editor.box for editor in editors if isinstance(editor, NumberEditor) and editor.slider is not None]
     for box in boxes:
         box.ensurePolished()  # the style adds to the box's width
-    needed = max((box.sizeHint().width() for box in boxes), default=_NARROWEST)
+    needed = max((box.sizeHint().width() for box in boxes), default=0)
     for box in boxes:
-        box.setFixedWidth(min(max(needed, _NARROWEST), _WIDEST))
+        size = box.fontInfo().pixelSize()
+        box.setFixedWidth(min(max(needed, _NARROWEST * size), _WIDEST * size))

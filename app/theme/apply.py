@@ -1,16 +1,36 @@
 """`apply_theme` sets palette, font and stylesheet of the application. Spacing is 8 px outside controls, 4 px inside."""
 
+import atexit
+import re
+from functools import cache
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
 from app.theme.colours import Colours, make_current, mix
-from app.theme.fonts import ui_font
+from app.theme.fonts import BODY, ui_font
+from app.theme.icons import save_icon
+
+#: The glyphs of the stylesheet: icons, their sides in pixels, and how much the drawing is enlarged, to leave no margin.
+_GLYPHS = {
+    "close": (10, 1.5),
+    "float": (10, 1.2),  # Qt has this room in a dock's title
+    "open_list": (16, 1.0),
+    "ascending": (8, 1.6),
+    "descending": (8, 1.6),
+}
+
+_PIXELS = re.compile(r"(?<=[ -])(\d+)px")
 
 
 def stylesheet(theme: Colours) -> str:
     """Return the application's Qt stylesheet for a theme."""
     pressed = mix(theme.control, theme.accent, 0.25)
     field = theme.canvas if theme.is_dark else theme.control_hover
+    glyph = _glyphs(theme)
     # Only the empty check box has its own rule: with a rule for all states, Qt would not draw the check mark.
     return f"""
 QToolTip {{
@@ -18,7 +38,16 @@ QToolTip {{
 }}
 QMainWindow::separator {{ background: {theme.canvas}; width: 4px; height: 4px; }}
 QMainWindow::separator:hover {{ background: {theme.accent}; }}
-QDockWidget::title {{ background: {theme.dock}; padding: 4px 8px; }}
+QSplitter::handle {{ background: {theme.canvas}; }}
+QSplitter::handle:hover {{ background: {theme.accent}; }}
+QDockWidget {{ titlebar-close-icon: url({glyph["close"]}); titlebar-normal-icon: url({glyph["float"]}); }}
+QDockWidget::title {{ background: {theme.dock}; padding: 5px 8px; }}
+QDockWidget::close-button, QDockWidget::float-button {{
+    background: transparent; border: none; border-radius: 3px; padding: 0;
+    width: 20px; height: 20px; subcontrol-position: right center; right: 4px;
+}}
+QDockWidget::float-button {{ right: 26px; }}
+QDockWidget::close-button:hover, QDockWidget::float-button:hover {{ background: {theme.control_hover}; }}
 QMenuBar, QStatusBar, QToolBar {{ background: {theme.dock}; border: none; }}
 QToolBar {{ padding: 4px; spacing: 4px; }}
 QMenu {{ background: {theme.control}; border: 1px solid {theme.border}; padding: 4px; }}
@@ -30,6 +59,8 @@ QPushButton, QToolButton {{
     background: {theme.control}; border: 1px solid {theme.border}; border-radius: 3px; padding: 3px 8px;
 }}
 QToolButton {{ padding: 3px; }}
+QPushButton, QToolButton {{ icon-size: 16px; }}
+QToolBar {{ icon-size: 20px; }}
 QToolBar QToolButton {{ background: transparent; border-color: transparent; }}
 QPushButton:hover, QToolButton:hover, QToolBar QToolButton:hover {{ background: {theme.control_hover}; }}
 QPushButton:pressed, QToolButton:pressed, QToolButton:checked, QToolBar QToolButton:checked {{
@@ -38,11 +69,24 @@ QPushButton:pressed, QToolButton:pressed, QToolButton:checked, QToolBar QToolBut
 QPushButton:default {{ background: {theme.accent}; color: {theme.on_accent}; border-color: {theme.accent}; }}
 QPushButton:disabled, QToolButton:disabled {{ color: {theme.text_faint}; }}
 QPushButton:focus, QToolButton:focus {{ border-color: {theme.accent}; }}
+QComboBox {{
+    background: {theme.control}; border: 1px solid {theme.border}; border-radius: 3px; padding: 2px 4px 2px 6px;
+}}
+QComboBox:hover {{ background: {theme.control_hover}; }}
+QComboBox:focus {{ border-color: {theme.accent}; }}
+QComboBox:disabled {{ color: {theme.text_faint}; }}
+QComboBox::drop-down {{ border: none; width: 18px; }}
+QComboBox::down-arrow {{ image: url({glyph["open_list"]}); width: 16px; height: 16px; }}
+QComboBox QAbstractItemView {{ background: {theme.control}; border: 1px solid {theme.border}; padding: 4px; }}
+#qt_msgbox_label {{ font-weight: 600; }}
+#qt_msgbox_informativelabel {{ min-width: 320px; }}
+QLineEdit {{ lineedit-clear-button-icon: url({glyph["close"]}); }}
 QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox {{
     background: {field}; border: 1px solid {theme.border}; border-radius: 3px; padding: 2px 4px;
     selection-background-color: {theme.accent}; selection-color: {theme.on_accent};
 }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus {{ border-color: {theme.accent}; }}
+QCheckBox, QRadioButton {{ min-height: 20px; }}
 QCheckBox::indicator:unchecked, QTableView::indicator:unchecked {{
     border: 1px solid {theme.text_dim}; border-radius: 2px; background: {field};
 }}
@@ -51,9 +95,15 @@ QHeaderView::section {{
     background: {theme.dock}; color: {theme.text_dim}; border: none; border-bottom: 1px solid {theme.border};
     padding: 4px 8px;
 }}
+QHeaderView::up-arrow {{ image: url({glyph["ascending"]}); width: 8px; subcontrol-position: top center; }}
+QHeaderView::down-arrow {{ image: url({glyph["descending"]}); width: 8px; subcontrol-position: top center; }}
+QTableCornerButton::section {{ background: {theme.dock}; border: none; border-bottom: 1px solid {theme.border}; }}
 QTreeView, QTableView, QListView {{ background: {theme.dock}; border: none; outline: none; }}
-QTabBar::tab {{ background: transparent; color: {theme.text_dim}; padding: 4px 8px; border: none; }}
-QTabBar::tab:selected {{ color: {theme.text}; border-bottom: 2px solid {theme.accent}; }}
+QTabBar::tab {{
+    background: transparent; color: {theme.text_dim}; padding: 4px 8px; border: none;
+    border-bottom: 2px solid transparent;
+}}
+QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.accent}; }}
 QScrollBar {{ background: transparent; border: none; }}
 QScrollBar:vertical {{ width: 8px; }}
 QScrollBar:horizontal {{ height: 8px; }}
@@ -64,19 +114,47 @@ QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 """
 
 
-def apply_theme(app: QApplication, name: str) -> None:
+@cache
+def _folder() -> Path:
+    """Return a folder that lasts as long as this process."""
+    folder = mkdtemp(prefix="warploom-glyphs-")
+    atexit.register(rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+@cache
+def _glyphs(theme: Colours) -> dict[str, str]:
+    """Return the files of glyphs that the stylesheet names, since it takes pictures only from files."""
+    files = {name: _folder() / f"{theme.name}-{name}.png" for name in _GLYPHS}
+    for name, (side, growth) in _GLYPHS.items():
+        save_icon(name, theme.text_dim, side, growth, files[name])
+    return {name: file.as_posix() for name, file in files.items()}
+
+
+def enlarged(sheet: str, zoom: float) -> str:
+    """Return a stylesheet with its lengths in another size; thin lines stay thin."""
+    return _PIXELS.sub(lambda found: f"{zoomed(int(found[1]), zoom)}px", sheet)
+
+
+def zoomed(pixels: int, zoom: float) -> int:
+    """Return a length of the usual size in another one."""
+    return round(pixels * zoom) if pixels > 1 else pixels
+
+
+def apply_theme(app: QApplication, name: str, zoom: float = 1.0) -> None:
     """Give `app` the theme "dark" or "light". Widgets repaint, and may read its colours from `colours.current`.
 
-    Raise ValueError for another name.
+    `zoom` enlarges texts and controls. Raise ValueError for another name.
     """
     theme = make_current(name)
-    if app.styleSheet() == stylesheet(theme):
+    sheet = enlarged(stylesheet(theme), zoom)
+    if app.styleSheet() == sheet:
         return  # setting the same theme would make Qt restyle every widget
     if not app.styleSheet():  # the style is the same for all themes
         app.setStyle("Fusion")
-    app.setFont(ui_font())
+    app.setFont(ui_font(zoomed(BODY, zoom)))
     app.setPalette(palette(theme))
-    app.setStyleSheet(stylesheet(theme))
+    app.setStyleSheet(sheet)
 
 
 def palette(theme: Colours) -> QPalette:

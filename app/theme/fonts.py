@@ -1,12 +1,11 @@
-"""Fonts: one for the UI in two sizes and two weights, and a monospaced one for code. Warploom ships none."""
+"""Fonts: one for the UI in four sizes and two weights, and a monospaced one for code. Warploom ships none."""
 
 from functools import cache
 
 from PySide6.QtGui import QFont, QFontDatabase
 
-#: Pixel sizes: body text; below, small text such as port names and units.
-BODY = 13
-SMALL = 11
+#: The only pixel sizes: small text such as port names and units, body text, the title of a dock's page, and of a page.
+SMALL, BODY, TITLE, PAGE_TITLE = 11, 13, 15, 24
 #: Titles on a canvas that is zoomed out, in pixels of the screen.
 FAR = 8.5
 

@@ -1,5 +1,7 @@
 """Icons by meaning; the drawings are Material Design Icons, from qtawesome."""
 
+from pathlib import Path
+
 import qtawesome
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
@@ -8,16 +10,19 @@ from app.theme import colours
 
 ACTIONS = {
     "add": "mdi6.plus",
+    "ascending": "mdi6.menu-up",
     "clear": "mdi6.eraser",
     "close": "mdi6.close",
     "code": "mdi6.code-tags",
     "constant": "mdi6.pin",
     "copy": "mdi6.content-copy",
     "delete": "mdi6.delete-outline",
+    "descending": "mdi6.menu-down",
     "drive": "mdi6.sine-wave",
     "duplicate": "mdi6.content-duplicate",
     "error": "mdi6.alert-circle",
     "fit": "mdi6.fit-to-page-outline",
+    "float": "mdi6.dock-window",
     "freeze": "mdi6.snowflake",
     "folder": "mdi6.folder-outline",
     "folded": "mdi6.chevron-right",
@@ -26,6 +31,7 @@ ACTIONS = {
     "incomplete": "mdi6.circle-outline",
     "new": "mdi6.file-plus-outline",
     "open": "mdi6.folder-open-outline",
+    "open_list": "mdi6.chevron-down",
     "paste": "mdi6.content-paste",
     "pause": "mdi6.pause",
     "pin": "mdi6.pin-outline",
@@ -96,6 +102,13 @@ def icon(name: str, colour: str = "text") -> QIcon:
     `colour` names a field of `Colours`. It is looked up whenever the icon is drawn, so the icon follows the theme.
     """
     return QIcon(_ThemedIcon(ACTIONS[name], colour))
+
+
+def save_icon(name: str, colour: str, side: int, growth: float, path: Path) -> None:
+    """Save the enlarged icon of an action as a picture, and one of twice its size for fine screens."""
+    for factor, file in ((1, path), (2, path.with_stem(f"{path.stem}@2x"))):
+        drawn: QIcon = qtawesome.icon(ACTIONS[name], color=colour, scale_factor=growth)
+        drawn.pixmap(QSize(side * factor, side * factor), 1.0).save(str(file))
 
 
 class _ThemedIcon(QIconEngine):

@@ -13,7 +13,7 @@ from PySide6.QtCore import (
     Qt,
 )
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QToolButton
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QToolButton, QWidget
 
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -143,6 +143,17 @@ def make_table(model: QAbstractItemModel, name: str, widths: Mapping[int, int], 
         header.resizeSection(section, width)
     header.setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)
     return table
+
+
+def grow_tables(root: QWidget, growth: float) -> None:
+    """Enlarge the rows and the fixed columns of all tables in a widget, for a larger font."""
+    for header in root.findChildren(QHeaderView):
+        if header.orientation() is Qt.Orientation.Vertical:
+            header.setDefaultSectionSize(round(header.defaultSectionSize() * growth))
+            continue
+        for section in range(header.count()):
+            if header.sectionResizeMode(section) in (header.ResizeMode.Fixed, header.ResizeMode.Interactive):
+                header.resizeSection(section, round(header.sectionSize(section) * growth))
 
 
 def level_filter(name: str, tooltip: str, choose: Callable[[], object]) -> QToolButton:

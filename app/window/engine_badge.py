@@ -66,7 +66,7 @@ class EngineBadge(QWidget):
         self.label = ElidedLabel("figures")
         self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.set_narrow(False)
-        layout = QHBoxLayout(self, contentsMargins=QMargins(24, 4, 12, 2))
+        layout = QHBoxLayout(self, contentsMargins=QMargins(24, 0, 12, 4))
         layout.addWidget(self.label)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._rate = FrameRate()

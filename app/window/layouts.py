@@ -55,17 +55,18 @@ class Layouts:
         """Give the docks their sizes, once they are shown beside a patch; Qt accepts sizes only for visible docks."""
         if not self._is_arranged:
             self._is_arranged = True
-            self._resize(self._wanted)
+            self.resize(self._wanted)
             if self._wanted is None:
                 self._tabify_sides()
 
     def use(self, arrangement: Arrangement | None) -> None:
         """Arrange the docks; None is the first arrangement."""
+        size = self._window.size()
         self._restore(arrangement or Arrangement(self._first, _closed_at_first(), {}))
         self._wanted = arrangement
         if self._is_arranged:
             self._viewers.gather()
-            QTimer.singleShot(0, self._window, lambda: self._resize(arrangement))
+            QTimer.singleShot(0, self._window, lambda: self._settle(size, arrangement))
 
     def current(self) -> Arrangement:
         """Return the present arrangement."""
@@ -84,7 +85,14 @@ class Layouts:
         # A list that is new to the person stays closed like the others.
         self._docks.show_closed([*closed, *(() if is_known else LISTS)])
 
-    def _resize(self, arrangement: Arrangement | None) -> None:
+    def _settle(self, size: QSize, arrangement: Arrangement | None) -> None:
+        """Give back the window's size, which docks may have enlarged while they moved, and the docks' shares."""
+        if not self._window.isMaximized() and not self._window.isFullScreen():
+            self._window.resize(size)
+        self.resize(arrangement)
+
+    def resize(self, arrangement: Arrangement | None) -> None:
+        """Give the docks their shares of the window in an arrangement; None is the first one."""
         width, height = self._window.width(), self._window.height()
         sized = {name: dock for name, dock in self._sized().items() if dock.isVisible()}
         shares = arrangement.shares if arrangement is not None else {}

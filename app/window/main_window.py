@@ -50,7 +50,7 @@ from app.edits.remedies import Remedy
 from app.inspector.inspector import Inspector
 from app.qt.beside import Beside
 from app.qt.gc_timer import GcTimer
-from app.theme.apply import apply_theme
+from app.theme.apply import apply_theme, enlarged
 from app.theme.colours import current
 from app.viewers.ports.port_docks import PortDocks
 from app.viewers.viewer_docks import ViewerDocks
@@ -58,6 +58,7 @@ from app.welcome.tour import Tour
 from app.welcome.welcome import Welcome
 from app.widgets.banner import Banner
 from app.widgets.chooser import Chooser
+from app.widgets.list_table import grow_tables
 from app.window.docks import Docks
 from app.window.engine_badge import EngineBadge
 from app.window.focus_keys import FocusKeys
@@ -94,6 +95,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.folder = folder
         self.state = load_state(folder)
+        self._first_scale = self.state.scale  # Qt has applied it
         self.set_theme(self.state.theme)  # before the parts are made, since Qt would style each of them again
         self.gc_timer = GcTimer(self)
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_INTERVAL_S))
@@ -257,16 +259,31 @@ class MainWindow(QMainWindow):
 
     def set_theme(self, name: str) -> None:
         """Use the theme "dark" or "light"."""
-        apply_theme(application(), name)
         self.state.theme = name
-        self.setStyleSheet(window_stylesheet(current()))
+        zoom = self.state.scale / self._first_scale
+        apply_theme(application(), name, zoom)
+        self.setStyleSheet(enlarged(window_stylesheet(current()), zoom))
 
     def set_scale(self, scale: float) -> None:
-        """Remember the size of the whole editor; Qt reads it at its start (`app/editor.py`)."""
-        if scale != self.state.scale:
-            self.state.scale = scale
-            self._save_state()
-            self.note(f"The editor is shown at {scale:.0%} when it is started the next time")
+        """Show texts, controls and the canvas in another size.
+
+        Qt scales everything, also titles of docks, drawings in them and the margins of controls, but only at its start
+        (`app/editor.py`).
+        """
+        if scale == self.state.scale:
+            return
+        view, arrangement, growth = self.canvas.view, self.layouts.current(), scale / self.state.scale
+        self.state.scale = scale
+        self.set_theme(self.state.theme)
+        grow_tables(self, growth)
+        self.inspector.align()
+        self.badge.set_narrow(self.width() < _NARROW)
+        application().sendEvent(self.menuBar(), QEvent(QEvent.Type.StyleChange))  # it makes room for the badge
+        view.unit = scale / self._first_scale
+        view.set_zoom(view.zoom * growth)
+        self.layouts.resize(arrangement)
+        self._save_state()
+        self.note(f"The editor is shown at {scale:.0%}; titles of docks and drawings in them follow at the next start")
 
     def take_tour(self) -> None:
         """Begin the tour of the first three minutes."""

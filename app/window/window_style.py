@@ -1,11 +1,8 @@
 """The styles of the window's own parts, by object name; the theme has the styles that all widgets share."""
 
 from app.theme.colours import Colours
-from app.theme.fonts import SMALL
+from app.theme.fonts import BODY, PAGE_TITLE, SMALL, TITLE
 from app.theme.port_style import PORT_STYLES, PortKind
-
-_TITLE = 15
-_PAGE_TITLE = 24
 
 
 def window_stylesheet(theme: Colours) -> str:
@@ -14,11 +11,11 @@ def window_stylesheet(theme: Colours) -> str:
 #hint {{ color: {theme.text_dim}; }}
 #faint, #summary {{ color: {theme.text_dim}; }}
 #figures {{ color: {theme.text_dim}; font-size: {SMALL}px; }}
-#engineBadge #figures, #transport #figures {{ color: {theme.text}; font-size: {SMALL + 1}px; }}
-#pacing {{ font-size: {SMALL + 1}px; padding: 3px 16px 3px 6px; }}
+#engineBadge #figures, #transport #figures {{ color: {theme.text}; font-size: {BODY}px; }}
+#pacing {{ padding: 3px 16px 3px 6px; }}
 #pacing::menu-indicator {{ subcontrol-position: right center; right: 4px; }}
 #blockTitle {{
-    font-size: {_TITLE}px; font-weight: 600; border-color: transparent; background: transparent;
+    font-size: {TITLE}px; font-weight: 600; border-color: transparent; background: transparent;
     padding: 2px 0; margin-left: -3px;
 }}
 #blockTitle:hover, #blockTitle:focus {{ border-color: {theme.border}; padding: 2px 4px; }}
@@ -53,7 +50,7 @@ Inspector QAbstractSpinBox, Inspector QLineEdit, Inspector QComboBox {{ padding-
 #newLines {{ background: transparent; border-color: transparent; color: {theme.accent}; padding: 1px 6px; }}
 #levelFilter:hover, #listButton:hover, #newLines:hover {{ background: {theme.control_hover}; }}
 #welcome, #welcomePage {{ background: {theme.canvas}; }}
-#pageTitle {{ font-size: {_PAGE_TITLE}px; font-weight: 600; }}
+#pageTitle {{ font-size: {PAGE_TITLE}px; font-weight: 600; }}
 #sectionTitle, #foldableTitle {{ color: {theme.text_dim}; font-weight: 600; }}
 #foldableTitle {{
     background: transparent; border-color: transparent; text-align: left;
@@ -64,7 +61,7 @@ Inspector QAbstractSpinBox, Inspector QLineEdit, Inspector QComboBox {{ padding-
 #link {{ background: transparent; border-color: transparent; text-align: left; padding: 4px 0; color: {theme.text}; }}
 #link:hover {{ color: {theme.accent}; }}
 QStatusBar {{ max-height: 24px; }}
-#listToggle {{ background: transparent; border-color: transparent; padding: 1px 8px; color: {theme.text_dim}; }}
+#listToggle {{ background: transparent; border-color: transparent; padding: 2px 8px; color: {theme.text_dim}; }}
 #listToggle:hover {{ background: {theme.control_hover}; color: {theme.text}; }}
 #problemCount {{ background: transparent; border-color: transparent; padding: 2px 8px; color: {theme.text_dim}; }}
 #problemCount[state="warning"] {{ color: {theme.warning}; }}

@@ -85,6 +85,14 @@ def layout(model: NodeViewModel) -> NodeLayout:
     )
 
 
+def title_size(title: str, room: float, growth: float) -> int:
+    """Return the size of a title in a width, enlarged by at most `growth`: small rather than cut off."""
+    size = round(BODY * growth)
+    while size > BODY and text_width(title, size, True) > room:
+        size -= 1
+    return size
+
+
 def value_area(port: PortViewModel, centre: QPointF, placed: NodeLayout) -> QRectF:
     """Return the area of a port's number: right of all parameters' names, or between an output's name and its port."""
     width = value_width()

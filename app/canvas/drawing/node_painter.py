@@ -15,12 +15,13 @@ from app.canvas.drawing.node_layout import (
     VALUE_GAP,
     NodeLayout,
     text_width,
+    title_size,
     value_area,
     value_width,
 )
 from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_text, qcolor
 from app.theme.colours import Colours, category_tint, heat_colour, ink_on, mix
-from app.theme.fonts import BODY, SMALL, ui_font
+from app.theme.fonts import SMALL, ui_font
 from app.theme.port_style import PORT_STYLES, PortKind
 from app.view_models.node_view_model import NodeViewModel, PortViewModel, SliderViewModel
 from app.view_models.profile.heat import DEGREES
@@ -149,7 +150,8 @@ class NodePainter:
     def _paint_header(self, ink: str, growth: float) -> None:
         layout, badge = self.layout, str(self.model.mode) or self.appearance.badge
         area = QRectF(PADDING, 0, layout.width - 2 * PADDING, layout.header)
-        paint_text(self.painter, area, self.model.title, ink, round(BODY * growth), strong=True)
+        size = title_size(self.model.title, area.width(), growth)
+        paint_text(self.painter, area, self.model.title, ink, size, strong=True)
         if badge:  # above the node, where it takes no room from the title at any zoom
             area = QRectF(0, -ABOVE, layout.width, ABOVE - _RING)
             right = Qt.AlignmentFlag.AlignRight

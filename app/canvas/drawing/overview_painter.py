@@ -21,7 +21,7 @@ from app.canvas.drawing.node_painter import (
     selection_pen,
 )
 from app.canvas.drawing.shapes import on_screen, qcolor
-from app.theme.colours import Colours, category_tint, heat_colour, mix
+from app.theme.colours import Colours, category_ink, category_tint, heat_colour, mix
 from app.theme.fonts import FAR, ui_font
 from app.theme.icons import category_icon
 from app.view_models.node_view_model import NodeViewModel
@@ -30,8 +30,10 @@ from engine.protocol.messages import NodeState
 
 #: Titles are shown from this zoom on, and icons below it down to the next; below that, nodes are plain rectangles.
 TITLES_FROM, _ICONS_FROM = 0.28, 0.15
-#: The height of an icon as a share of the node's, and its greatest height in pixels.
-_ICON_SHARE, _ICON_MOST = 0.9, 18.0
+#: The height of an icon as a share of the node's, and its least and greatest height in pixels.
+_ICON_SHARE, _ICON_LEAST, _ICON_MOST = 0.9, 14.0, 18.0
+#: How much stronger than a title bar's the colour of a node without a title is.
+_STRONGER = 0.4
 #: The distance between lines of a title as a share of the text's size, and the space beside it in pixels.
 _LEADING, _BESIDE = 1.15, 2.0
 
@@ -74,7 +76,7 @@ def _paint_bodies(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, 
     special: list[SeenNode] = []
     for node in nodes:
         model, shown = node.model, node.appearance
-        fill = _fill(model.category, model.missing, shown.degree, fade_of(shown, model), theme)
+        fill = _fill(model.category, model.missing, shown.degree, fade_of(shown, model), theme, scale < TITLES_FROM)
         (rounded if model.is_value else bodies)[fill].append(node.place)
         if model.missing or shown.state is not NodeState.OK:
             special.append(node)
@@ -98,10 +100,12 @@ def _paint_bodies(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, 
 
 
 @lru_cache(maxsize=1024)
-def _fill(category: str, missing: bool, degree: int | None, fade: float, theme: Colours) -> str:
+def _fill(category: str, missing: bool, degree: int | None, fade: float, theme: Colours, far: bool) -> str:
     if degree is not None:
         return mix(heat_colour(degree / DEGREES), theme.canvas, fade)
     tint = theme.control if missing else category_tint(category, theme)
+    if far and not missing:
+        tint = mix(tint, category_ink(category, theme), _STRONGER)
     return mix(mix(tint, theme.canvas, fade), theme.text, 0.06)
 
 
@@ -161,7 +165,7 @@ def _paint_icons(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, s
 @lru_cache(maxsize=1024)
 def _icon(category: str, is_value: bool, ink: str, height: float, pixels: float) -> tuple[QPixmap, QRectF, float]:
     """Return an icon for a node of some height, its area, and its side in the scene; `pixels` are those of a unit."""
-    side = max(round(min(height * pixels * _ICON_SHARE, _ICON_MOST)), 1)
+    side = round(min(max(height * pixels * _ICON_SHARE, _ICON_LEAST), _ICON_MOST))
     drawn = category_icon(category, is_value, ink).pixmap(QSize(side, side), 1.0)
     return drawn, QRectF(drawn.rect()), side / pixels
 

@@ -26,6 +26,8 @@ class ZoomableView(QGraphicsView):
 
     def __init__(self, scene: QGraphicsScene, parent: QWidget) -> None:
         super().__init__(scene, parent)
+        #: The zoom at which a scene unit has its usual size.
+        self.unit = 1.0
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setRenderHint(QPainter.RenderHint.Antialiasing)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -53,7 +55,7 @@ class ZoomableView(QGraphicsView):
             return
         rect = rect.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN)
         view = self.viewport().rect()
-        self.set_zoom(min(view.width() / rect.width(), view.height() / rect.height(), 1.0))
+        self.set_zoom(min(view.width() / rect.width(), view.height() / rect.height(), self.unit))
         self.centerOn(rect.center())
 
     def scroll_by(self, delta: QPoint) -> None:

@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas.drawing.node_layout import layout
+from app.canvas.drawing.node_layout import MOST_GROWTH, PADDING, layout, text_width, title_size
+from app.theme.fonts import BODY
 from app.theme.port_style import PortKind
 from app.view_models.node_view_model import NodeViewModel, PortViewModel
+from engine.catalogue.catalogue import default_catalogue
 
 pytestmark = pytest.mark.usefixtures("qapp")  # fonts need an application
 
@@ -34,3 +36,16 @@ def test_every_port_lies_on_its_edge_and_has_a_row_of_its_own(
         assert rows == sorted(set(rows))
         assert all(24 < row < result.height - 4 for row in rows)
     assert result.width % 8 == result.height % 8 == 0
+
+
+@pytest.mark.usefixtures("qapp")
+def test_no_title_of_a_shipped_block_is_cut_off_at_half_size() -> None:
+    """A title grows while the canvas is zoomed out, but only as far as the block has room for all of it."""
+    for block_type in default_catalogue().all():
+        model = NodeViewModel(block_type.title, block_type.category, (), ())
+        room = layout(model).width - 2 * PADDING
+        size = title_size(model.title, room, MOST_GROWTH)
+        assert size >= BODY
+        assert text_width(model.title, size, True) <= room, model.title
+    long = "A title of more than forty characters, by hand"
+    assert title_size(long, text_width(long, BODY, True), MOST_GROWTH) == BODY

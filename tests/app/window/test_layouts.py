@@ -73,6 +73,42 @@ def test_a_layout_is_kept_under_a_name_and_reset(
     assert opened.layout_names() == []
 
 
+def test_the_canvas_has_most_of_the_window(tmp_path: Path, file: Path, qtbot: QtBot) -> None:
+    """With docks at their first places, it has 60 % of the width and 70 % of the height, also on a fine screen."""
+    window = at(tmp_path, file, 1280, 720, qtbot)
+    for scale in (1, 2):  # a fine screen of the same size has room for half as many units
+        for width, height in ((1280, 720), (1440, 900), (1920, 1080)):
+            window.resize(width // scale, height // scale)
+            window.use_layout("")
+            qtbot.waitUntil(lambda: abs(share(window) - 0.32) < 0.02)
+            assert (window.width(), window.height()) == (width // scale, height // scale)
+            assert window.canvas.width() >= 0.6 * window.width()
+            assert window.canvas.height() >= 0.7 * window.height()
+    window.close()
+
+
+def test_another_size_is_shown_at_once(opened: MainWindow, qtbot: QtBot) -> None:
+    """Texts, controls and the canvas grow, while docks keep their shares, and nothing remains after the way back."""
+    opened.resize(1440, 900)
+    qtbot.wait(20)
+
+    def seen() -> list[float]:
+        qtbot.wait(20)
+        menus, buttons = opened.menuBar().font().pixelSize(), opened.docks["inspector"].font().pixelSize()
+        return [menus, buttons, opened.canvas.view.zoom]
+
+    before, place = seen(), share(opened)
+    opened.actions_by_id["scale_150"].trigger()
+    assert seen() == pytest.approx([1.5 * size for size in before], rel=0.05)
+    assert share(opened) == pytest.approx(place, abs=0.02)
+    assert load_state(opened.folder).scale == 1.5
+    opened.canvas.fit()
+    assert opened.canvas.view.zoom <= 1.5
+    opened.actions_by_id["scale_100"].trigger()
+    assert seen()[:2] == before[:2]
+    assert share(opened) == pytest.approx(place, abs=0.02)
+
+
 def test_a_key_opens_and_closes_the_lists(opened: MainWindow) -> None:
     """The command opens the lists, and closes all of them."""
     opened.actions_by_id["lists"].trigger()
