@@ -94,6 +94,7 @@ class EditSession(QObject):
         super().__init__()
         self._window, self._kernel, self._meter = window, kernel, meter
         self._random = random.Random(seed)
+        self._most = len(self._patch.nodes)  # the patch stays as large as it is, so memory can be compared
         self._actions: dict[Callable[[], Iterator[None]], int] = {
             self._drag_slider: 10,
             self._add: 6,
@@ -154,6 +155,9 @@ class EditSession(QObject):
         slider.setSliderDown(False)
 
     def _add(self) -> Iterator[None]:
+        if len(self._patch.nodes) > self._most:
+            yield from self._remove()
+            return
         patch, target = self._patch, PortRef(self._pick("math.saxpy", "bench.gain"), "x")
         x, y = patch.nodes[target.node].position
         source = patch.source_of(target)
