@@ -147,7 +147,7 @@ class InnerRoom(QObject):
             self._canvas.go_to(place)
         else:
             self.go_to(place)
-        self._canvas.finding.field.setFocus()
+        self._canvas.finding.stay()
 
     def go_to_bookmark(self, number: int) -> None:
         """Bring the part of the canvas of a bookmark into view, in its group."""

@@ -140,7 +140,7 @@ class SelectionEdits(QObject):
         point = self._pointer()
         with self._saying_refusals():
             scope = self._scene.regions.scope_at(point)
-            self._scene.select([groups.add_instance(self.patch, name, snapped(point.x(), point.y()), scope)])
+            self._scene.select([node_edits.add_instance(self.patch, name, snapped(point.x(), point.y()), scope)])
 
     def _place_beside(self, area: QRectF, node_id: str) -> Position:
         """Return a place for a node above an area; if another node is in the way, to its left or below it."""

@@ -72,10 +72,3 @@ def make_unique(patch: Patch, nodes: Collection[str]) -> None:
         for node in linked:
             patch.rename(node, patch.nodes[node].title or function_of(patch.nodes[node]))
             patch.reset(node, FUNCTION)
-
-
-def add_instance(patch: Patch, name: str, position: Position, scope: str) -> str:
-    """Add a group of a function, which has its blocks, and return it."""
-    first = patch.nodes[instances(patch)[name][0]]
-    offset = position[0] - first.position[0], position[1] - first.position[1]
-    return patch.insert(patch.excerpt([first.id]), offset=offset, name=f"Add {name}", region=scope)[first.id]

@@ -10,8 +10,11 @@ from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import PatchError
 from engine.figures import plural
 from engine.patch.changes import Connection, Mode, PortRef, Position
+from engine.patch.contents import NodeRef
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
+from engine.patch.groups.flat import GROUP
+from engine.patch.groups.functions import function_of, instances
 from engine.patch.inner_patch import InnerPatch, owner_of
 from engine.patch.organise.annotations import Dots, moved
 from engine.patch.regions import TOP
@@ -133,7 +136,7 @@ def place(
     """
     with patch.edit(f"Add {block_type.title}"):
         spec = patch.find_end(start) if start else None
-        node = patch.add(block_type.id, position=position, region=scope)
+        node = _added(patch, block_type, position, scope)
         fitting = best_end(block_type, spec) if spec else None
         if start is not None and fitting is not None:
             patch.connect(*ends(patch, start, PortRef(node.id, fitting.name)))
@@ -166,13 +169,35 @@ def insert(
     if isinstance(target, ParameterSpec):
         values = spanning(block_type, target, patch.value(connection.target.node, connection.target.port))
     with patch.edit(f"Insert {block_type.title}"):
-        node = patch.add(block_type.id, position=position, region=scope, **{**values, **chosen})
+        node = _added(patch, block_type, position, scope, **{**values, **chosen})
         if entry is not None and exit_ is not None:
             patch.connect(connection.source, PortRef(node.id, entry.name))
             patch.connect(PortRef(node.id, exit_.name), connection.target)
         if settled is not None:
             patch.move(node, settled(node.id))
     return node.id
+
+
+def add_instance(patch: Patch, name: str, position: Position, scope: str) -> str:
+    """Add a group of a function, which has its blocks, and return it."""
+    first = patch.nodes[instances(patch)[name][0]]
+    offset = position[0] - first.position[0], position[1] - first.position[1]
+    return patch.insert(patch.excerpt([first.id]), offset=offset, name=f"Add {name}", region=scope)[first.id]
+
+
+def function_types(patch: Patch, scope: str) -> list[type[Block]]:
+    """Return the types of groups of the patch's functions, by title, that may be added in a scope: none in itself."""
+    group = patch.group_at(scope)
+    around = {function_of(patch.nodes[node]) for node in (group, *patch.groups_around(group))} if group else set()
+    found = {name: patch.block_type(nodes[0]) for name, nodes in instances(patch).items() if name not in around}
+    return [block_type for _, block_type in sorted(found.items()) if block_type is not None]
+
+
+def _added(patch: Patch, block_type: type[Block], position: Position, scope: str, **values: Any) -> NodeRef:
+    """Add a block, or for the type of a function's groups, a group of that function."""
+    if block_type.id == GROUP:
+        return patch[add_instance(patch, block_type.title, position, scope)]
+    return patch.add(block_type.id, position=position, region=scope, **values)
 
 
 def cut(patch: Patch, connections: Iterable[Connection], name: str = "Cut") -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.patch.document import Patch
+from engine.patch.inner_patch import GRAPH, inner_kind
 from engine.patch.organise.annotations import Frame
 
 _LONGEST_VALUE = 80
@@ -23,12 +24,13 @@ class Found:
 def find(patch: Patch, text: str) -> list[Found]:
     """Return what holds every word of a text, best first: titles, then types and ids, then values and comments.
 
-    Blocks in groups are among them.
+    Blocks in groups are among them, and parts of patches inside blocks, with the id "block/part".
     """
     words = text.lower().split()
     if not words:
         return []
     found = [hit for node in patch.nodes if (hit := _of_node(patch, node, words)) is not None]
+    found += [hit for node in patch.nodes for hit in _inside(patch, node, words)]
     found += [hit for frame in patch.annotations_of(Frame) if (hit := _of_frame(frame, words)) is not None]
     return sorted(found, key=lambda hit: (hit.rank, hit.title.lower(), hit.id))
 
@@ -44,6 +46,28 @@ def _of_node(patch: Patch, node: str, words: list[str]) -> Found | None:
         if all(word in where.lower() or word in title.lower() for word in words):
             return Found(node, title, why, min(rank, 2))
     return None
+
+
+def _inside(patch: Patch, node: str, words: list[str]) -> Iterator[Found]:
+    """Yield the parts of the patch inside a block, as its JSON names them: to open each patch would take long."""
+    kind = inner_kind(patch, node)
+    if kind is None:
+        return
+    graph, catalogue = patch.value(node, GRAPH), kind().catalogue
+    parts = graph.get("nodes") if isinstance(graph, dict) else None
+    for part in parts if isinstance(parts, list) else ():
+        if not isinstance(part, dict):
+            continue
+        block_type = catalogue.get(str(part.get("type", "")))
+        title = str(part.get("title") or (block_type.title if block_type is not None else part.get("type", "")))
+        values = part.get("parameters")
+        pairs = values.items() if isinstance(values, dict) else ()
+        shown = " ".join(f"{name} {str(value)[:_LONGEST_VALUE]}" for name, value in pairs)
+        place = f"in {patch.title(node)}"
+        for rank, where in enumerate((title, f"{part.get('id')} {part.get('type')}", shown)):
+            if all(word in f"{title} {where}".lower() for word in words):
+                yield Found(f"{node}/{part.get('id')}", title, f"{shown}   {place}" if rank == 2 else place, rank)
+                break
 
 
 def _values(patch: Patch, node: str, place: str) -> Iterator[tuple[str, str]]:

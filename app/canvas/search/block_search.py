@@ -12,11 +12,14 @@ from app.edits import nodes as node_edits
 from app.edits.compatible import fitting_types
 from app.edits.nodes import snapped
 from engine.blocktypes.block import Block
+from engine.catalogue.search import search
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.document import Patch
+from engine.patch.groups.flat import GROUP
 
 _MOST_RECENT = 5
+_FUNCTIONS = "Functions"
 
 #: The purpose of the new block: to connect to a port, to be inserted on a connection, or neither.
 Goal = PortRef | Connection | None
@@ -67,17 +70,19 @@ class BlockSearch(QObject):
 
     def _find(self, text: str) -> list[Group]:
         """Return the block types that match a text and fit the goal; without a text and a goal, return the palette."""
+        functions = search(node_edits.function_types(self._patch, self._scope), text)
         found = self._patch.catalogue.search(text)
         if not text and self._goal is None:
-            return palette(found, self.recent)
-        known = found
+            groups = palette(found, self.recent)
+            return [Group(_FUNCTIONS, functions), *groups] if functions else groups
+        known = found = [*functions, *found]
         for ref in _ends_of(self._goal):
             spec = self._patch.find_end(ref)
             found = fitting_types(found, spec, self._uses(text)) if spec else []
         if self._only_fitting:
             return [Group("", found)]
-        fitting = {block_type.id for block_type in found}
-        others = [block_type for block_type in known if block_type.id not in fitting]
+        fitting = set(found)
+        others = [block_type for block_type in known if block_type not in fitting]
         return [Group("", found), *([Group("", others)] if text else palette(others, self.recent))]
 
     def _uses(self, text: str) -> Callable[[type[Block]], int]:
@@ -103,8 +108,9 @@ class BlockSearch(QObject):
         except PatchError as problem:
             self.refused.emit(str(problem))
         else:
-            others = [known for known in self.recent if known != block_type.id]
-            self.recent[:] = [*others, block_type.id][-_MOST_RECENT:]
+            if block_type.id != GROUP:  # a function is of one patch
+                others = [known for known in self.recent if known != block_type.id]
+                self.recent[:] = [*others, block_type.id][-_MOST_RECENT:]
             self.placed.emit(placed)
 
 

@@ -45,9 +45,13 @@ class FindBar(QFrame):
         self._patch = patch
         self._fill(self.field.text())
         self.move(max(self._room.width() - _WIDTH - 12, 0), 12)
+        self.stay()
+        self.field.selectAll()
+
+    def stay(self) -> None:
+        """Keep the field and the focus, which the canvas takes when it shows another level."""
         self.show()
         self.raise_()
-        self.field.selectAll()
         self.field.setFocus()
 
     def close_find(self) -> None:

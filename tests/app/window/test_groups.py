@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.docks.problems import Problems
+from app.edits.nodes import function_types
 from app.inspector.group_ports import GroupPorts
 from app.inspector.inspector import Inspector
 from app.inspector.parameter_editors import NumberEditor
@@ -228,6 +229,44 @@ def test_functions_by_keys_and_menus(editor: MainWindow, qtbot: QtBot) -> None:
     while patch.history.undo_name != "Group 2 nodes":
         press(editor, Qt.Key.Key_Z, CONTROL)
     assert dump_patch(patch) == first
+
+
+def test_a_function_is_placed_by_tab_and_found_by_ctrl_f(editor: MainWindow, qtbot: QtBot) -> None:
+    """Tab offers the patch's functions, except inside themselves; Ctrl+F goes into groups and keeps the field."""
+    group, patch, canvas = grouped(editor, qtbot), patch_of(editor), editor.canvas
+    patch.rename(group, "Tone curve")
+    editor.actions_by_id["make_function"].trigger()
+    first = dump_patch(patch)
+    canvas.select([])
+    press(editor, Qt.Key.Key_Tab)
+    QTest.keyClicks(canvas.search.popup.field, "tone")
+    QTest.keyClick(canvas.search.popup.field, Qt.Key.Key_Return)
+    (added,) = canvas.selected()
+    assert added != group and patch.value(added, "function") == "Tone curve"
+    assert canvas.search.recent[-1:] != ["patch.group"]
+    patch.set(next(n for n in patch.within(added) if patch.nodes[n].key == "first"), offset=5.0)
+    assert patch.value("first", "offset") == 5.0
+    press(editor, Qt.Key.Key_F, CONTROL)
+    field = canvas.finding.field
+    QTest.keyClicks(field, "offset 5")
+    QTest.keyClick(field, Qt.Key.Key_Down)
+    assert editor.kernel.level in (group, added) and canvas.finding.isVisible() and canvas.selected()
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert not function_types(patch, editor.kernel.level)
+    while dump_patch(patch) != first:
+        assert patch.undo()
+
+
+def test_find_goes_into_the_patch_inside_a_block(editor: MainWindow, qtbot: QtBot) -> None:
+    """A part is found from outside by its name or value, and shown selected in its block."""
+    patch, canvas = patch_of(editor), editor.canvas
+    patch.add("kernel.graph", node_id="kernel")
+    press(editor, Qt.Key.Key_F, CONTROL)
+    field = canvas.finding.field
+    QTest.keyClicks(field, "amount op.parameter")
+    QTest.keyClick(field, Qt.Key.Key_Down)
+    assert editor.kernel.node == "kernel" and canvas.selected() == ["amount"] and canvas.finding.isVisible()
+    QTest.keyClick(field, Qt.Key.Key_Return)
 
 
 def test_a_group_is_dragged_and_moved_into_by_the_menu(editor: MainWindow, qtbot: QtBot) -> None:
