@@ -36,7 +36,7 @@ from engine.patch.groups.functions import function_of, unlike
 from engine.patch.groups.types import NEW
 from engine.patch.naming import free_id
 from engine.patch.organise.annotations import Annotation, Dots, Frame, checked_annotation, is_same, moved
-from engine.patch.organise.bypass import check_bypass, healed
+from engine.patch.organise.bypass import Running, check_bypass, healed
 from engine.patch.organise.pins import Pin
 from engine.patch.positions import checked_position
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
@@ -207,13 +207,18 @@ class Patch(EditablePatch):
         return [NodeRef(self, node) for node in group_edits.ungroup(self, self._require(self._id_of(group)))]
 
     def without_groups(self) -> Patch:
-        """Return the patch as an engine runs it: itself if it has no groups, else a copy of its blocks."""
-        if self._flat is None:
-            return self
-        flat = Patch(self.catalogue)
-        flat.path, flat.trusted, flat.file_digest = self.path, self.trusted, self.file_digest
-        flat.restore(self.flat_changes())
-        return flat
+        """Return the patch as if it had no groups: itself if it has none, else a copy of its blocks."""
+        return self if self._flat is None else self._copy_of(self.flat_changes())
+
+    def running(self) -> Patch:
+        """Return the patch as an engine runs it, without groups and without blocks that are bypassed or disabled."""
+        return self._copy_of(Running.of(self).as_changes()) if self.off else self.without_groups()
+
+    def _copy_of(self, made: list[Change]) -> Patch:
+        copy = Patch(self.catalogue)
+        copy.path, copy.trusted, copy.file_digest = self.path, self.trusted, self.file_digest
+        copy.restore(made)
+        return copy
 
     def promote(self, port: PortRef, name: str = "") -> PortRef:
         """Add a port to the group around a node for one of its ports or parameters, and return the group's port.

@@ -27,6 +27,7 @@ from engine.protocol.messages import (
     Message,
     Preview,
     Saved,
+    SetLeftOut,
     SetOsc,
     SetTrust,
     check_message,
@@ -94,6 +95,8 @@ class Client:
         transport.post(SetTrust(patch.trusted))
         for change in self._running.first():
             transport.post(change)
+        if self._running.left_out:
+            transport.post(SetLeftOut(self._running.left_out))
         #: The newest OSC table that was sent, and whether there may be a newer one.
         self._osc, self._has_other_osc = OscTable(), True
         self._send_osc()
@@ -257,8 +260,8 @@ class Client:
         not answered `within_s`.
         """
         edits = _each(CostedEdit, asked)
-        flat = (each for e in edits for each in (self.patch.as_flat(e) if isinstance(e, Change) else (e,)))
-        return self._ask(questions.CostOf(tuple(flat)), within_s)
+        made = self._running.would_follow([edit for edit in edits if isinstance(edit, Change)])
+        return self._ask(questions.CostOf((*made, *(e for e in edits if not isinstance(e, Change)))), within_s)
 
     def take_report(self) -> FrameReport | None:
         """Return the newest report that was not taken yet. Not every overlapping frame leaves a report."""
@@ -317,11 +320,17 @@ class Client:
 
     def _send_edit(self) -> None:
         """Post the changes of an edit together, so that no frame runs half of it; the patch has checked them."""
+        before = self._running.left_out
         edit, self._changes = net_changes(self._running.follow(self._changes)), []
+        after = self._running.left_out
+        if after - before:
+            self._transport.post(SetLeftOut(before | after))
         if len(edit) == 1 and not self._is_undo:
             self._transport.post(edit[0])
         elif edit:
             self._transport.post(Edited(tuple(edit), self._is_undo))
+        if before - after:  # only now, since their state must wait for the edit
+            self._transport.post(SetLeftOut(after))
 
 
 def _each(kind: Any, given: object) -> tuple[Any, ...]:

@@ -138,6 +138,15 @@ class RunMuted(msgspec.Struct, frozen=True, tag=True):
     """Put all nodes that were muted into the graph again, and compile again what `CancelCompiles` has ended."""
 
 
+class SetLeftOut(msgspec.Struct, frozen=True, tag=True):
+    """The nodes that are bypassed or disabled, or can't run for that reason: their state is kept until they run again.
+
+    The changes of the patch leave them out.
+    """
+
+    nodes: frozenset[str]
+
+
 class CancelCompiles(msgspec.Struct, frozen=True, tag=True):
     """End the compiles under way. Their nodes have an error until their files change, or until `RunMuted`."""
 
@@ -206,6 +215,7 @@ Message = (
     | SetKernelTimeLimit
     | Mute
     | RunMuted
+    | SetLeftOut
     | CancelCompiles
     | SetFusing
     | SetTrust

@@ -208,7 +208,7 @@ class LocalEngine:
             case questions.WatchFiles(folders):
                 return self._watch(folders)
             case questions.CostOf(edits):
-                return cost_of(edits, self._patch.without_groups(), engine.updates.published)
+                return cost_of(edits, self._patch.running(), engine.updates.published)
 
     def step(self, real_time: bool, /) -> FrameReport:
         """Run one frame, see `Client.step`. Raise WarploomError if the engine is closed."""

@@ -10,7 +10,15 @@ from engine import Engine, Patch, UpdateLevel
 from engine.blocktypes.block import block_types
 from engine.catalogue.catalogue import default_catalogue
 from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, Mode, PortRef
+from engine.patch.changes import (
+    Connected,
+    Connection,
+    Disconnected,
+    Mode,
+    NodeModeChanged,
+    ParameterChanged,
+    PortRef,
+)
 from engine.patch.contents import PatchContents
 from engine.patch.files import dump_patch, parse_patch
 from engine.patch.organise.bypass import Running, RunningChanges, check_bypass, left_out, pass_through
@@ -208,3 +216,68 @@ def test_a_group_is_bypassed_and_disabled_with_its_blocks() -> None:
         patch.set_mode("double", "bypassed")  # inside the group
         engine.step()
         np.testing.assert_array_equal(engine.read(patch["triple"]["out"]), DATA * 3)
+
+
+def summing() -> Patch:
+    """Return a patch that adds an array to a sum in each frame."""
+    patch = Patch()
+    array = patch.add("io.array", data=np.ones(4, np.float32))
+    scale = patch.add("math.scale_offset", node_id="scale")
+    delay, total = patch.add("buffer.frame_delay"), patch.add("math.add", node_id="total")
+    patch.connect(array["out"], scale["x"])
+    patch.connect(scale["out"], total["x"])
+    patch.connect(scale["out"], delay["like"])
+    patch.connect(delay["out"], total["y"])
+    patch.connect(total["out"], delay["x"])
+    return patch
+
+
+@pytest.mark.parametrize(
+    ("node", "mode", "expected"),
+    [
+        ("scale", "bypassed", 5),
+        ("scale", "disabled", 4),
+        ("total", "bypassed", 2),  # the delay has taken what passed the sum
+        ("total", "disabled", 4),
+        ("frame_delay", "disabled", 4),
+    ],
+)
+def test_state_waits_for_blocks_that_are_left_out(node: str, mode: str, expected: int) -> None:
+    """Blocks that stay go on with their state, and those that come back have theirs."""
+    patch = summing()
+    total = patch["total"]["out"]
+    with Engine(patch, device="host") as engine:
+        for _ in range(3):
+            engine.step()
+        for change in (mode, ""):
+            patch.set_mode(node, change)
+            engine.step()
+        assert engine.read(total)[0] == expected
+        patch.set_mode("scale", "disabled")
+        engine.step()
+        patch.remove("frame_delay")
+        patch.undo()
+        patch.set_mode("scale", "")
+        engine.step()
+        assert engine.read(total)[0] == expected + 1
+
+
+def test_costs_are_those_of_the_part_that_runs() -> None:
+    """An edit of a bypassed block is free; a mode costs what the engine does then, and previews change nothing."""
+    patch = chain()
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        off = NodeModeChanged("double", Mode.BYPASSED, Mode.ACTIVE)
+        assert engine.cost_of(off).level is UpdateLevel.COLD and not engine.cost_of(off).at_most
+        patch.set_mode("double", "bypassed")
+        engine.step()
+        assert engine.cost_of(ParameterChanged("double", "scale", 3.0, 2.0)).level is UpdateLevel.NONE
+        assert engine.cost_of(ParameterChanged("triple", "scale", 3.5, 3.0)).level is UpdateLevel.HOT
+        entry = Connection(PortRef("array", "out"), PortRef("double", "x"))
+        assert "triple: required input 'x' must be connected" in engine.cost_of(Disconnected(entry)).cause
+        fresh = patch.add("math.scale_offset", node_id="fresh")
+        patch.set_mode(fresh, "bypassed")
+        engine.step()
+        made = Connection(PortRef("array", "out"), PortRef("fresh", "x"))
+        assert engine.cost_of(Connected(made)).level is UpdateLevel.NONE
+        assert engine.step().update_level is UpdateLevel.NONE

@@ -167,11 +167,12 @@ class CompiledGraph:
             raise refused
         return count
 
-    def follow(self, old: CompiledGraph) -> list[tuple[Memory, Memory, int]]:
+    def follow(self, old: CompiledGraph, waits: Callable[[PortRef], bool]) -> list[tuple[Memory, Memory, int]]:
         """Continue where `old` stopped; return the necessary copies, each as (from, to, bytes).
 
         A delay's next output must be the one that it would have had in `old`. No copy is needed unless the delay has
-        another source. Launched without advancing, the graph repeats the last frame of `old`.
+        another source. Launched without advancing, the graph repeats the last frame of `old`. A delay that is no longer
+        there, and that `waits` until it is again, finds its next output in its own memory.
         """
         before, allocations = old.plan.buffers, self.plan.buffers.allocations
         swaps = [target for target in self.plan.buffers.swaps if target in before.swaps]
@@ -191,6 +192,8 @@ class CompiledGraph:
                     moves.append((source, to[target], layout.size_bytes))
                 if went_on and shown[target] is not to[target] and shown[target] is not now[target]:
                     moves.append((now[target], shown[target], layout.size_bytes))  # for a frame that is shown again
+            elif waits(target) and following[target] is not (own := old.variants[0].memory[target]):
+                moves.append((following[target], own, before.allocations[target].layout.size_bytes))
         return moves
 
     def take_over(self, old: CompiledGraph) -> None:

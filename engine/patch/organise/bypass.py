@@ -7,7 +7,7 @@ it. (A *muted* node is something else: the engine leaves it out because the devi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.blocktypes.block import Block
@@ -234,6 +234,8 @@ class RunningChanges:
         self._running = Running.of(patch) if patch.off else None
         self._off = {node: patch.nodes[node].mode for node in patch.off}
         self._has_other_types = False
+        #: The nodes of the patch that do not run, whose state waits for them.
+        self.left_out = self._find_left_out()
 
     def retype(self) -> None:
         """Note that block types have changed, and with them what blocks pass through or need."""
@@ -257,7 +259,26 @@ class RunningChanges:
         self._off, self._has_other_types = off, False
         after = Running.of(patch)
         self._running = after if off else None
+        self.left_out = self._find_left_out()
         return _difference(before, after, made)
+
+    def would_follow(self, edits: Sequence[Change]) -> list[Change]:
+        """Return the changes of the running part that edits would make. Raise PatchError if these don't fit."""
+        patch = self._patch
+        if not (patch.off or any(isinstance(edit, changes.NodeModeChanged) for edit in edits)):
+            return [flat for edit in edits for flat in patch.as_flat(edit)]
+        trial = GroupedContents(patch.catalogue)
+        for change in patch.as_changes():
+            trial._take(change)
+        for edit in edits:
+            for connection in trial.connections_of(edit.node.id) if isinstance(edit, changes.NodeRemoved) else ():
+                trial._take(changes.Disconnected(connection))
+            trial._take(edit)
+        before = self._running if self._running is not None else Running.whole(patch)
+        return _difference(before, Running.of(trial), [flat for edit in edits for flat in patch.as_flat(edit)])
+
+    def _find_left_out(self) -> frozenset[str]:
+        return frozenset(self._patch.nodes.keys() - self._running.nodes.keys()) if self._running else frozenset()
 
     def _light(self, before: Running, made: list[Change]) -> list[Change]:
         """Return the changes of nodes that run, where no node or connection changes."""

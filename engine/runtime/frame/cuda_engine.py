@@ -374,6 +374,8 @@ class CudaEngine:
                     self.context.mute(reasons)
                 case messages.RunMuted():
                     self.updates.run_muted()
+                case messages.SetLeftOut(nodes):
+                    self.context.services.states.resting = nodes
                 case messages.CancelCompiles():
                     self.context.services.modules.cancel()
                 case messages.SetFusing(fuses, shares):

@@ -1,6 +1,6 @@
 """The state store: buffers whose contents outlive a frame, by the output or internal buffer that owns them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,8 @@ class StateStore:
         self._pool = pool
         self._device, self._times = device, times or SideTimes()
         self._states: dict[PortRef, KeptState] = {}
+        #: Nodes of the patch that are bypassed or disabled.
+        self.resting: frozenset[str] = frozenset()
 
     def existing(self, plan: Plan) -> frozenset[PortRef]:
         """Return the state buffers of a plan that exist already."""
@@ -73,20 +75,20 @@ class StateStore:
             if owner not in self._states or self._states[owner].memory is not state.memory:
                 self._pool.release(state.memory)
 
-    def commit(self, states: Mapping[PortRef, KeptState], left_out: Iterable[str]) -> None:
-        """Keep these states, and those of blocks that are `left_out` for now, alone or with their composite."""
-        waiting = set(left_out)
-        kept = {
-            owner: state
-            for owner, state in self._states.items()
-            if owner.node in waiting or owner.node.partition("/")[0] in waiting
-        }
+    def commit(self, states: Mapping[PortRef, KeptState], left_out: Collection[str]) -> None:
+        """Keep these states, and those of blocks that rest or are `left_out` for now, alone or with their composite."""
+        kept = {owner: state for owner, state in self._states.items() if self.waits(owner, left_out)}
         kept |= states
         in_use = {id(state.memory) for state in kept.values()}
         for state in self._states.values():
             if id(state.memory) not in in_use:
                 self._pool.release(state.memory)
         self._states = kept
+
+    def waits(self, owner: PortRef, left_out: Collection[str]) -> bool:
+        """Return whether a state is kept for a block that rests or is left out, alone or with its composite."""
+        names = owner.node, owner.node.partition("/")[0]
+        return any(name in left_out or name in self.resting for name in names)
 
     def clear(self) -> None:
         """Reset every state to its initial contents."""

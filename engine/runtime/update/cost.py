@@ -152,11 +152,10 @@ class _Edits:
                 if used := paths & published.kernel_files:
                     cause = f"{min(path.name for path in used)} saved"
                     self._costs.append(EditCost(UpdateLevel.CODE, cause))
-            case changes.NodeModeChanged(node_id):
-                cause = f"block {node_id} is bypassed, disabled or used again"
-                self._costs.append(EditCost(UpdateLevel.COLD, cause, at_most=True))
             case SetProfiling() | changes.NodeMoved() | changes.NodeRenamed() | changes.AnnotationChanged():
                 pass  # the engine runs as before
+            case changes.NodeModeChanged():
+                pass  # the client asks for the changes of the part that runs
 
     def _restructure(self, change: Change, cause: str) -> None:
         self._structure.append(change)

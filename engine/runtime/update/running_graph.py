@@ -54,7 +54,8 @@ class RunningGraph:
         old, old_memory = self.compiled, self.memory
         if old is not None:
             try:
-                move(self._services.device, prepared.compiled.follow(old))
+                waits = partial(self._services.states.waits, left_out=prepared.left_out)
+                move(self._services.device, prepared.compiled.follow(old, waits))
             except BaseException:
                 prepared.abandon(self._services)
                 raise
