@@ -11,11 +11,12 @@ from app.docks.console import Console
 from app.docks.dock import D, Dock, Editor
 from app.docks.help import Help
 from app.docks.log import Log
-from app.docks.memory.memory import Memory
 from app.docks.organise.history import EditList
 from app.docks.organise.overview import Overview
 from app.docks.osc import OscDock
 from app.docks.pins.pins import Pins
+from app.docks.plan.graph import LaunchedGraph
+from app.docks.plan.memory import Memory
 from app.docks.problems import Problems
 from app.docks.profiler.profiler import Profiler
 from app.docks.recorder import Recorder
@@ -25,7 +26,7 @@ from app.inspector.inspector import Inspector
 #: Every dock except the viewers, in the order of the View menu and the status bar. List new ones here.
 DOCKS: tuple[type[Dock], ...] = (
     *(Inspector, Help, Overview, EditList, Problems, Updates),
-    *(Log, Code, Console, Recorder, Profiler, Memory),
+    *(Log, Code, Console, Recorder, Profiler, LaunchedGraph, Memory),
     *(Pins, OscDock),
 )
 #: The lists below the canvas. They are closed at first; the status bar shows their counts and opens them.

@@ -3,7 +3,7 @@
 import msgspec
 
 from engine.compiler.buffers import Lifetime
-from engine.compiler.inspection.labels import title, what
+from engine.compiler.inspection.labels import name, title, what
 from engine.compiler.inspection.memory import memory_timeline
 from engine.compiler.operations import ClearStatus, DownloadStatus, FusedEntry, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
@@ -13,13 +13,15 @@ from engine.descriptions.entries import CaptureEntry, CopyEntry, FillEntry, Kern
 class PlannedOperation(msgspec.Struct, frozen=True):
     """One node of the device's graph.
 
-    `kind` is kernel, fill, copy, captured, region, upload, clear or download. `nodes` are the blocks whose work it
+    `kind` is kernel, fill, copy, captured, region, upload, clear or download. `name` is the kernel's, or the work.
+    `nodes` are the blocks whose work it
     does: several for a fused kernel, none for work of the graph itself. `after` are the operations of the same body
     that it waits for. `region` is the operation around it, and `body` the name of its body there; -1 and "" at the top.
     `reads` and `writes` are buffers by their names.
     """
 
     kind: str
+    name: str
     title: str
     work: str
     nodes: tuple[str, ...] = ()
@@ -90,6 +92,7 @@ def frame_plan(plan: Plan) -> FramePlan:
     operations = [
         PlannedOperation(
             kind=_KINDS[type(operation.entry)],
+            name=name(plan, index),
             title=title(plan, index),
             work=what(plan, index),
             nodes=tuple(node for node in operation.nodes if node),
@@ -124,6 +127,7 @@ def _buffers(plan: Plan) -> list[PlannedMemory]:
         # Memory of its own is never reused, so that a buffer with it is in use for the whole frame.
         first, last = spans[owner] if is_shared else (0, last_of_all)
         if is_fused:
+            uses = uses or [index for index, each in enumerate(plan.operations) if owner.node in each.nodes]
             first, last = min(uses, default=0), max(uses, default=0)
         found.append(
             PlannedMemory(

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.docks.memory.memory import Memory
+from app.docks.plan.memory import Memory
 from app.window.main_window import MainWindow
 from engine.patch.history import History
 from tests.runtime.check.pinning import moving

@@ -1,11 +1,14 @@
 """Rows of buffers, with a bar from the first to the last operation that uses each."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.theme import colours
 from app.theme.fonts import SMALL, ui_font
+from app.view_models.profile.launched_graph import blocks_of
 from engine.compiler.inspection.data import FramePlan, PlannedMemory
 from engine.figures import format_bytes, plural
 
@@ -36,7 +39,9 @@ class MemoryView(QWidget):
         self.setAccessibleName("Buffers of the frame")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.plan: FramePlan | None = None
-        self._selected: frozenset[str] = frozenset()
+        self._title: Callable[[str], str] = str
+        #: The buffers that the selected blocks write or read, by their names.
+        self.marked: frozenset[str] = frozenset()
         self._row = -1
 
     @property
@@ -49,8 +54,9 @@ class MemoryView(QWidget):
         """The buffer of the chosen row."""
         return self.rows[self._row] if 0 <= self._row < len(self.rows) else None
 
-    def show_plan(self, plan: FramePlan) -> None:
-        """Show another plan; the chosen buffer stays chosen if it is still there."""
+    def show_plan(self, plan: FramePlan, title: Callable[[str], str] = str) -> None:
+        """Show another plan, with titles of blocks; the chosen buffer stays chosen if it is still there."""
+        self._title = title
         name = self.chosen.name if self.chosen is not None else ""
         self.plan = plan
         self._row = next((row for row, buffer in enumerate(plan.buffers) if buffer.name == name), -1)
@@ -59,10 +65,13 @@ class MemoryView(QWidget):
         self.update()
 
     def show_selection(self, nodes: frozenset[str]) -> None:
-        """Mark the buffers of some blocks, and choose the first of these unless one is chosen."""
-        self._selected = nodes
-        if self.chosen is None or self.chosen.node not in nodes:
-            self._row = next((row for row, buffer in enumerate(self.rows) if buffer.node in nodes), -1)
+        """Mark the buffers that some blocks write or read, and choose one of theirs unless one is chosen."""
+        operations = self.plan.operations if self.plan is not None else ()
+        used = {name for each in operations if nodes & set(blocks_of(each)) for name in (*each.reads, *each.writes)}
+        own = [row for row, buffer in enumerate(self.rows) if buffer.node.partition("/")[0] in nodes]
+        self.marked = frozenset(used.union(self.rows[row].name for row in own))
+        if self._row not in own:
+            self._row = next(iter(own), -1)
         self.update()
         self._reveal()
 
@@ -83,6 +92,17 @@ class MemoryView(QWidget):
         buffer, width = self.rows[row], self._column()
         left = _NAMES + _BYTES + width * buffer.first
         return QRectF(left, _HEAD + _ROW * row + 3, max(width * (buffer.last - buffer.first + 1) - 1, 2), _ROW - 6)
+
+    def name(self, buffer: PlannedMemory) -> str:
+        """Return a buffer's name as people read it: its block and port."""
+        block, slash, inside = buffer.node.partition("/")
+        return f"{self._title(block)}{slash}{inside} · {buffer.port}" if block else buffer.port
+
+    def operation_at(self, x: float) -> int:
+        """Return the operation of a column; -1 left of all."""
+        count = len(self.plan.operations) if self.plan is not None else 0
+        index = int((x - _NAMES - _BYTES) // self._column())
+        return index if 0 <= index < count else -1
 
     def tooltip(self, row: int) -> str:
         """Return what is known about a buffer, as lines."""
@@ -117,8 +137,11 @@ class MemoryView(QWidget):
         """Show the tooltip of the row under the pointer."""
         if not isinstance(event, QHelpEvent):
             return super().event(event)
-        row = self._row_at(event.pos().y())
-        QToolTip.showText(event.globalPos(), self.tooltip(row) if row >= 0 else "", self)
+        row, index = self._row_at(event.pos().y()), self.operation_at(event.pos().x())
+        text = self.tooltip(row) if row >= 0 else ""
+        if self.plan is not None and event.pos().y() < _HEAD and index >= 0:
+            text = f"{index}: {self.plan.operations[index].title}, {self.plan.operations[index].work}"
+        QToolTip.showText(event.globalPos(), text, self)
         return True
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -141,17 +164,18 @@ class MemoryView(QWidget):
         painter.fillRect(event.rect(), QColor(theme.canvas))
         painter.setFont(font)
         metrics, chosen = QFontMetricsF(font), self.chosen
+        self._paint_bodies(painter)
         self._paint_head(painter, metrics)
         sharers = set(chosen.shares) if chosen is not None else set()
         first = max((event.rect().top() - _HEAD) // _ROW, 0)
         for row in range(first, min((event.rect().bottom() - _HEAD) // _ROW + 1, len(self.rows))):
             buffer = self.rows[row]
             top = _HEAD + _ROW * row
-            if row == self._row or buffer.node in self._selected:
+            if row == self._row or buffer.name in self.marked:
                 painter.fillRect(QRect(0, top, self.width(), _ROW), QColor(theme.control))
             painter.setPen(QColor(theme.text))
             left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-            name = metrics.elidedText(buffer.name, Qt.TextElideMode.ElideMiddle, _NAMES - 16)
+            name = metrics.elidedText(self.name(buffer), Qt.TextElideMode.ElideMiddle, _NAMES - 16)
             painter.drawText(QRectF(8, top, _NAMES - 16, _ROW), left, name)
             painter.setPen(QColor(theme.text_dim))
             right = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
@@ -159,6 +183,14 @@ class MemoryView(QWidget):
             painter.drawText(QRectF(_NAMES, top, _BYTES - 12, _ROW), right, size)
             self._paint_bar(painter, row, buffer, is_sharer=buffer.name in sharers)
         painter.end()
+
+    def _paint_bodies(self, painter: QPainter) -> None:
+        """Tint the columns of operations in regions."""
+        theme, width = colours.current(), self._column()
+        for index, operation in enumerate(self.plan.operations if self.plan is not None else ()):
+            if operation.region >= 0:
+                place = QRectF(_NAMES + _BYTES + width * index, 0, width, self.height())
+                painter.fillRect(place, QColor(colours.mix(theme.canvas, theme.dock, 0.9)))
 
     def _paint_bar(self, painter: QPainter, row: int, buffer: PlannedMemory, *, is_sharer: bool) -> None:
         theme, place = colours.current(), self.bar(row)
