@@ -44,7 +44,7 @@ QDockWidget {{ titlebar-close-icon: url({glyph["close"]}); titlebar-normal-icon:
 QDockWidget::title {{ background: {theme.dock}; padding: 5px 8px; }}
 QDockWidget::close-button, QDockWidget::float-button {{
     background: transparent; border: none; border-radius: 3px; padding: 0;
-    width: 20px; height: 20px; subcontrol-position: right center; right: 4px;
+    min-width: 20px; min-height: 20px; subcontrol-origin: border; subcontrol-position: right center; right: 4px;
 }}
 QDockWidget::float-button {{ right: 26px; }}
 QDockWidget::close-button:hover, QDockWidget::float-button:hover {{ background: {theme.control_hover}; }}

@@ -191,7 +191,7 @@ class MainWindow(QMainWindow):
         self.actions_by_id = Actions(self, make_menus(self), self.canvas, lambda: self.session.enter_typed())
         self.keys = Keys(self.actions_by_id, self.state)
         self.chooser = Chooser(self)
-        self.menu("view").addActions([self.looking.follower.toggleViewAction(), *self.docks.toggle_actions()])
+        self.menu("docks").addActions([self.looking.follower.toggleViewAction(), *self.docks.toggle_actions()])
         self.transport = TransportBar(self, self.session, self.bridge, self.actions_by_id)
         self.badge = EngineBadge()
         self.badge.follow(self.session, self.bridge)
@@ -202,7 +202,7 @@ class MainWindow(QMainWindow):
         for part in (self.transport, spacer):
             toolbar.addWidget(part)
         self.addToolBar(toolbar)
-        self.menu("view").addAction(toolbar.toggleViewAction())
+        self.menu("docks").addAction(toolbar.toggleViewAction())
         cancel = QPushButton("Cancel", toolTip="Stop waiting for this", visible=False)
         cancel.clicked.connect(self.beside.cancel)
         self.beside.cancellable.connect(cancel.setVisible)

@@ -60,7 +60,7 @@ Inspector QAbstractSpinBox, Inspector QLineEdit, Inspector QComboBox {{ padding-
 #cardTitle {{ font-weight: 600; }}
 #link {{ background: transparent; border-color: transparent; text-align: left; padding: 4px 0; color: {theme.text}; }}
 #link:hover {{ color: {theme.accent}; }}
-QStatusBar {{ max-height: 24px; }}
+QStatusBar {{ max-height: 26px; }}
 #listToggle {{ background: transparent; border-color: transparent; padding: 2px 8px; color: {theme.text_dim}; }}
 #listToggle:hover {{ background: {theme.control_hover}; color: {theme.text}; }}
 #problemCount {{ background: transparent; border-color: transparent; padding: 2px 8px; color: {theme.text_dim}; }}

@@ -90,6 +90,7 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
             help="Open or close the problems and the other lists below the canvas",
             needs=patch,
         ),
+        Menu("docks", "&Docks"),
         Menu("layouts", "&Layout of the docks", fill=partial(_list_layouts, window), needs=patch),
         Menu("viewers", "&Viewers", fill=partial(_list_viewers, window), if_empty="No viewers in this patch"),
     ]
