@@ -42,8 +42,8 @@ from engine.patch.groups.types import FUNCTION
 from engine.protocol.messages import FrameReport, ReleaseOsc, SaveOutputs
 
 _HINT = "Select a block to edit its parameters"
-#: Below this width in pixels, names are above their editors.
-_NARROW = 300
+#: Widths in sizes of the font. Below the first, names are above their editors; below the second, there are no sliders.
+_NARROW, _TIGHT = 23, 28
 _IDLE_MS = 600  # milliseconds; closer steps of a wheel or a held key are one gesture
 
 
@@ -272,13 +272,14 @@ class Inspector(EmptyState, Dock):
         return page
 
     def _wrap_rows(self) -> None:
-        """In a narrow dock, put names above their editors, without sliders."""
-        policy, is_narrow = QFormLayout.RowWrapPolicy, self.width() < _NARROW
+        """In a tight dock, leave out sliders; in a narrow one, also put names above their editors."""
+        policy, width = QFormLayout.RowWrapPolicy, self.width() / self.fontInfo().pixelSize()
+        is_narrow, is_tight = width < _NARROW, width < _TIGHT
         if self._form is not None:
             self._form.setRowWrapPolicy(policy.WrapAllRows if is_narrow else policy.DontWrapRows)
         for row in self.rows.values():
             if isinstance(row.editor, NumberEditor) and row.editor.slider is not None:
-                row.editor.slider.setHidden(is_narrow)  # too short to be of use
+                row.editor.slider.setHidden(is_tight)  # too short to be of use
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap the rows for the new width."""

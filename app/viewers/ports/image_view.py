@@ -237,7 +237,8 @@ class ImageView(PortView):
         row = QHBoxLayout(controls, contentsMargins=QMargins(8, 4, 8, 4), spacing=4)
         for box in (self.exposure, self.low, self.high, self.plane):
             box.setButtonSymbols(NumberBox.ButtonSymbols.NoButtons)
-            box.setFixedWidth(_NUMBER_WIDTH)
+            box.setMinimumWidth(_NUMBER_WIDTH // 2)
+            box.setMaximumWidth(_NUMBER_WIDTH)
         for part in (self.channel, self.colour_map, self.plane, self.auto, self.low, self.high, self.exposure):
             row.addWidget(part)
         row.addStretch(1)

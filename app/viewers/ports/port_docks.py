@@ -21,6 +21,7 @@ from engine.protocol.messages import FrameReport
 from engine.protocol.sampling import Sample
 
 _TITLE = "Selection"
+_LEAST = (160, 64)  # pixels; controls that need more are squeezed, rather than the canvas
 
 
 class PortDock(QDockWidget):
@@ -162,6 +163,7 @@ class PortDocks(QObject):
 
     def _make_dock(self, name: str, title: str) -> QDockWidget:
         dock, viewer = PortDock(title, self._window, objectName=name), PortViewer(self.title)
+        viewer.setMinimumSize(*_LEAST)
         dock.setWidget(viewer)
         self._owners[name] = dock
         viewer.wanted.connect(partial(self._ask, name))
