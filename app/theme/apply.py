@@ -85,6 +85,10 @@ QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox {{
     background: {field}; border: 1px solid {theme.border}; border-radius: 3px; padding: 2px 4px;
     selection-background-color: {theme.accent}; selection-color: {theme.on_accent};
 }}
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ background: transparent; border: none; width: 16px; }}
+QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover {{ background: {theme.control_hover}; }}
+QAbstractSpinBox::up-arrow {{ image: url({glyph["ascending"]}); width: 8px; height: 8px; }}
+QAbstractSpinBox::down-arrow {{ image: url({glyph["descending"]}); width: 8px; height: 8px; }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus {{ border-color: {theme.accent}; }}
 QCheckBox, QRadioButton {{ min-height: 20px; }}
 QCheckBox::indicator:unchecked, QTableView::indicator:unchecked {{
