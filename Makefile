@@ -2,13 +2,14 @@
 # make test   set everything up and run lint, types, import contracts and tests
 # make coverage    the tests with the lines that they reach: a table at the end, and every line in htmlcov/index.html
 # make fuzz   the random tests with new seeds and FUZZ (10) times the examples; a failing example is kept in .hypothesis/
+# make tasks    six tasks from an empty canvas, by the mouse and keys of a virtual X display; needs Xvfb, xdotool, openbox
 # make test-ssh    an engine on another machine: sshd between two network namespaces; needs root and sshd
 # make test-gpu, bench-gpu, sanitize-gpu    what needs a CUDA device, with no Qt; PYTHON=... uses that Python as it is
 
 VENV := .venv/bin
 EXAMPLE := resources/examples/particles.loom
 
-.PHONY: run test test-ssh coverage fuzz lint test-gpu bench bench-gpu sanitize-gpu lock setup setup-dev host-runtime
+.PHONY: run test tasks test-ssh coverage fuzz lint test-gpu bench bench-gpu sanitize-gpu lock setup setup-dev host-runtime
 
 run: setup
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
@@ -32,6 +33,15 @@ FUZZ := 10
 fuzz: setup-dev
 	QT_QPA_PLATFORM=offscreen WARPLOOM_FUZZ=$(FUZZ) WARPLOOM_SEED=$${WARPLOOM_SEED:-$$(date +%s)} $(VENV)/python -m pytest \
 		-n auto --dist loadfile -o timeout=3600 -m "not gpu" $(PYTEST) $$(grep -rlE 'many\(|seeds\(|FACTOR' tests --include='test_*.py')
+
+# A window manager gives windows the keyboard. The tasks print their numbers of gestures and times.
+TASK_PROGRAMS := xvfb-run xdotool openbox
+tasks: setup-dev
+	@for program in $(TASK_PROGRAMS); do \
+		command -v $$program > /dev/null || { echo "skipped: the tasks need $$program"; exit 0; }; \
+	done; \
+	QT_QPA_PLATFORM=xcb xvfb-run -a -s "-screen 0 1440x900x24" sh -c \
+		'openbox & $(VENV)/python -m pytest -q -s tests/tasks $(PYTEST); result=$$?; kill $$!; exit $$result'
 
 # An engine behind a real sshd between two network namespaces; as root, and WARPLOOM_SSHD may name another sshd.
 test-ssh: setup-dev

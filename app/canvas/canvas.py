@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, Qt, Signal
+from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -27,6 +27,7 @@ from app.edits import nodes as node_edits
 from app.edits import regions
 from app.edits.files.dropped_files import place_files
 from app.edits.interfaces import drop_work
+from app.edits.organise.layered import GAP_X
 from app.edits.regions import NodeDrop
 from app.edits.remedies import Remedy
 from app.qt.beside import Run, at_once
@@ -39,8 +40,10 @@ from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport
 
 _ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
-#: The distance from a port to a block that is searched for it, in scene units.
-_SEARCH_AWAY = 200.0
+#: The distance from an input, or an output, to the left edge of a block that is searched for it, in scene units.
+_AWAY = {True: -200.0, False: GAP_X}
+#: A pointer that is closer than this to a block gives a new one no place, in scene units.
+_NEAR = 24.0
 
 
 class Canvas(QWidget):
@@ -294,26 +297,33 @@ class Canvas(QWidget):
         if node is not None and view is not None:
             self.select([port.node])
             self.view.ensureVisible(node.place, 24, 24)
-            away = -1 if view.model.is_input else 1
-            position = self.view.mapFromScene(view.scenePos() + QPointF(away * _SEARCH_AWAY, 0))
+            position = self.view.mapFromScene(view.scenePos() + QPointF(_AWAY[view.model.is_input], 0))
             self._open_search_for(position, port, only_fitting=only_fitting)
 
     def open_search(self, position: QPoint | None = None) -> None:
         """Open the search at a position of the canvas, or at the pointer. The chosen block is placed there.
 
         With one block selected, blocks that fit its free end come first, and are connected to it; without a pointer on
-        the canvas, the new block goes beside it. If the search is already open, close it.
+        a free place of the canvas, the new block goes beside it. If the search is already open, close it.
         """
         selected = self.selected()
         if self.search.popup.isVisible():
             self.search.popup.close_search()
         elif position is None and len(selected) == 1 and (end := self._free_end(selected[0])) is not None:
-            if self.view.viewport().rect().contains(self.view.cursor_position):
+            if self._is_at_free_place():
                 self._open_search_for(None, end, only_fitting=False)
             else:
                 self.search_for(end, only_fitting=False)
         else:
             self._open_search_for(position)
+
+    def _is_at_free_place(self) -> bool:
+        """Return whether the pointer is on the canvas and not at a block, such as one that was just placed there."""
+        point, margin = self.view.cursor_point(), QPointF(_NEAR, _NEAR)
+        near = QRectF(point - margin, point + margin)
+        return self.view.viewport().rect().contains(self.view.cursor_position) and not any(
+            view.place.intersects(near) for view in self.scene.nodes.values()
+        )
 
     def _free_end(self, node: str) -> PortRef | None:
         """Return the port of a node that a new block would be connected to: an output, or else an input."""

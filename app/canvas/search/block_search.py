@@ -6,7 +6,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.drawing.node_layout import HEADER, ROW
+from app.canvas.drawing.node_layout import HEADER, PADDING, ROW
 from app.canvas.search.search_popup import Group, SearchPopup, palette
 from app.edits import nodes as node_edits
 from app.edits.compatible import fitting_types
@@ -83,7 +83,12 @@ class BlockSearch(QObject):
             return [Group("", found)]
         fitting = set(found)
         others = [block_type for block_type in known if block_type not in fitting]
-        return [Group("", found), *([Group("", others)] if text else palette(others, self.recent))]
+        if not text:
+            return [Group("", found), *palette(others, self.recent)]
+        # A type that is called so is meant, even if types fit better whose help has the words.
+        words = text.lower().split()
+        ranked = sorted([*found, *others], key=lambda kind: not all(word in kind.title.lower() for word in words))
+        return [Group("", ranked)]
 
     def _uses(self, text: str) -> Callable[[type[Block]], int]:
         """Return how much the person uses a block type: those just placed most, then those that the patch has.
@@ -98,7 +103,7 @@ class BlockSearch(QObject):
 
     def _place(self, block_type: type[Block]) -> None:
         # The pointer is at the first port if something is connected, otherwise on the title bar.
-        below = HEADER + ROW / 2 if self._goal else HEADER / 2
+        below = HEADER + PADDING / 2 + ROW / 2 if self._goal else HEADER / 2
         position = snapped(self._point.x(), self._point.y() - below)
         try:
             if isinstance(self._goal, Connection):

@@ -9,6 +9,9 @@ from app.view_models.code.trial import Outcome, compared, difference_of
 from app.widgets.array_view import ArrayView
 from engine.figures import format_time
 
+#: A compiler's problem says that it is one, then the place and the mistake.
+_PROBLEM_LINES = 2
+
 
 class TrialView(QWidget):
     """Times, the difference in words, and the outputs side by side with their difference."""
@@ -66,7 +69,7 @@ class TrialView(QWidget):
         self._outcomes = before, now
         self.times.setText(f"Before {_time(before)} · now {_time(now)}{_change(before, now)}")
         problems = [
-            f"{name}: {outcome.problem.splitlines()[0]}"
+            f"{name}: {' '.join(outcome.problem.splitlines()[:_PROBLEM_LINES])}"
             for name, outcome in (("Before", before), ("Now", now))
             if outcome.problem
         ]

@@ -1,5 +1,7 @@
 """Searching for a block type and placing it."""
 
+from itertools import pairwise
+
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
@@ -10,7 +12,8 @@ from app.canvas.notice import EmptyHint
 from app.canvas.search.search_popup import SearchPopup
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
-from tests.app.canvas.canvas_support import Hand
+from tests.app.app_support import move_pointer
+from tests.app.canvas.canvas_support import Hand, place
 
 
 def popup(canvas: Canvas) -> SearchPopup:
@@ -204,3 +207,29 @@ def test_the_hint_of_an_empty_canvas_gives_way_to_the_search(qtbot: QtBot) -> No
     assert not hint.isVisible()
     QTest.keyClick(popup(canvas).field, Qt.Key.Key_Escape)
     assert hint.isVisible()
+
+
+def test_a_block_placed_at_the_last_one_goes_beside_it(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """With the pointer still at the block that was just placed, the next one goes to its right, in one line with it."""
+    point = hand.view.mapFromScene(QPointF(200, -200))
+    move_pointer(hand.view.viewport(), point)
+    for _ in range(3):
+        canvas.open_search()
+        QTest.keyClicks(popup(canvas).field, "wallaby")
+        QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)
+    places = [place(hand, node) for node in ("scale_2", "scale_3", "scale_4")]
+    assert [str(patch.source_of(PortRef(node, "x"))) for node in ("scale_3", "scale_4")] == [
+        "scale_2.out",
+        "scale_3.out",
+    ]
+    assert all(0 < right.left() - left.right() < 100 for left, right in pairwise(places))
+    assert len({rect.top() for rect in places}) == 1
+
+
+def test_a_block_that_is_called_so_comes_before_those_that_fit(canvas: Canvas) -> None:
+    """A typed title is found first, even if other blocks fit better whose help has the word."""
+    canvas.select(["scale"])
+    canvas.open_search(None)
+    search = popup(canvas)
+    QTest.keyClicks(search.field, "picture")
+    assert titles(search)[0] == "Picture"

@@ -265,6 +265,7 @@ def test_a_type_that_shows_pictures_gets_its_viewer(window: Any, qtbot: QtBot, a
     qtbot.waitUntil(lambda: "scale" not in window.viewers.docks)
 
 
+@pytest.mark.feature("hot_reload")
 def test_saves_reach_a_real_engine(real_window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
     """A saved file reaches a real engine, whose message appears on the node."""
     asked.trust = Trust.ONCE

@@ -1,0 +1,5 @@
+"""Six tasks from an empty canvas, recorded as gestures.
+
+`scripts/` has a file of gestures for each task; `player.py` describes their lines. `pytest tests/tasks` plays them
+offscreen, and `make tasks` on a virtual X display, with the mouse and keyboard of the X server.
+"""
