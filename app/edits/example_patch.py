@@ -9,8 +9,10 @@ from engine.blocktypes.block import Block
 from engine.catalogue.catalogue import Catalogue
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError
+from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
+from engine.patch.regions import OTHERWISE, scope_text
 from engine.patch.rules import is_drivable
 
 #: Blocks that may feed an input, with their parameters: images first, then matrices, vectors and others.
@@ -32,6 +34,8 @@ _SHOWS: tuple[tuple[str, ...], ...] = (("io.viewer",), ("image.color_ramp", "io.
 #: The most combinations of feeds that are tried, since each is checked like a patch.
 _MOST = 120
 _ACROSS, _DOWN = 220.0, 140.0
+#: Values of blocks that have no ports without them.
+_VALUES: dict[str, dict[str, Any]] = {"kernel.file": {"file": str(KERNELS_FOLDER / "saxpy.cu")}}
 #: What a block that outputs numbers drives.
 _DRIVEN = "image.noise"
 
@@ -43,6 +47,11 @@ def example_patch(block_type: type[Block], catalogue: Catalogue, check: Check) -
     """Return a patch that runs, with the id of the block; if none is found, a patch with the block alone."""
     if block_type.is_value:
         return _driving(block_type, catalogue)
+    if len(block_type.regions) > 1:
+        return _branching(block_type, catalogue)
+    alone = Patch(catalogue)
+    node = alone.add(block_type.id, position=(_ACROSS, 0), **_VALUES.get(block_type.id, {})).id
+    block_type = alone.block_type(node) or block_type  # with the ports of its values
     needed = [spec for spec in block_type.inputs() if not spec.optional]
     options = [list(_fitting(spec, catalogue)) for spec in needed]
     for count, chosen in enumerate(_combinations(options)):
@@ -52,8 +61,7 @@ def example_patch(block_type: type[Block], catalogue: Catalogue, check: Check) -
         if patch is not None and not check(patch):
             _show_outputs(patch, node, block_type, check)
             return patch, node
-    patch = Patch(catalogue)
-    return patch, patch.add(block_type.id, position=(_ACROSS, 0)).id
+    return alone, node
 
 
 def _fitting(spec: PortSpec, catalogue: Catalogue) -> Iterator[int]:
@@ -77,7 +85,7 @@ def _fed(
 ) -> tuple[Patch | None, str]:
     patch = Patch(catalogue)
     try:
-        node = patch.add(block_type.id, position=(2 * _ACROSS, 0)).id
+        node = patch.add(block_type.id, position=(2 * _ACROSS, 0), **_VALUES.get(block_type.id, {})).id
         for row, (spec, at) in enumerate(zip(needed, chosen, strict=True)):
             _feed(patch, PortRef(node, spec.name), spec, at, (_ACROSS, row * _DOWN))
     except PatchError:
@@ -131,4 +139,21 @@ def _driving(block_type: type[Block], catalogue: Catalogue) -> tuple[Patch, str]
         if end is not None:
             patch.connect(PortRef(node, end.name), PortRef(picture, name))
             break
+    return patch, node
+
+
+def _branching(block_type: type[Block], catalogue: Catalogue) -> tuple[Patch, str]:
+    """Return a patch in which one of two branches makes the picture of a frame."""
+    patch, size = Patch(catalogue), dict[str, Any](width=640, height=360)
+    decides = patch.add("control.every", position=(0, 0), period=30)
+    node = patch.add(block_type.id, position=(_ACROSS, 0)).id
+    picture = patch.add("image.noise", position=(_ACROSS, _DOWN), region=node, **size)
+    other = patch.add("image.gradient", position=(_ACROSS, 3 * _DOWN), region=scope_text(node, OTHERWISE), **size)
+    joined = patch.add("control.select", position=(3 * _ACROSS, 0))
+    viewer = patch.add("io.viewer", position=(4 * _ACROSS, 0))
+    patch.connect(decides["due"], PortRef(node, "condition"))
+    patch.connect(decides["due"], joined["condition"])
+    patch.connect(picture["out"], joined["a"])
+    patch.connect(other["out"], joined["b"])
+    patch.connect(joined["out"], viewer["image"])
     return patch, node

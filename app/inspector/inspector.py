@@ -80,7 +80,7 @@ class Inspector(EmptyState, Dock):
     save_requested = Signal()
 
     def __init__(self) -> None:
-        scroll = QScrollArea(widgetResizable=True)
+        scroll = QScrollArea(widgetResizable=True, focusPolicy=Qt.FocusPolicy.NoFocus)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         super().__init__(scroll, _HINT)
         self._scroll = scroll

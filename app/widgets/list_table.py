@@ -126,7 +126,7 @@ class RowFilter(QSortFilterProxyModel, Generic[R]):
 
 def make_table(model: QAbstractItemModel, name: str, widths: Mapping[int, int], stretched: int) -> QTableView:
     """Return a read-only table: columns of fixed `widths` in pixels, and one that takes the rest."""
-    table = QTableView()
+    table = QTableView(tabKeyNavigation=False)  # Tab goes on to the next control
     table.setModel(model)
     table.setAccessibleName(name)
     rows, header = table.verticalHeader(), table.horizontalHeader()

@@ -125,7 +125,8 @@ class MainWindow(QMainWindow):
         self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
         self.session.replaced.connect(self.inputs.set_patch)
         self.session.replaced.connect(lambda _: self.bridge.look_back(None))
-        application().focusChanged.connect(FocusKeys(self.canvas).watch)
+        self.focus_keys = FocusKeys(self.canvas)
+        application().focusChanged.connect(self.focus_keys.watch)
         # In this order, the viewers are above the other docks, and Tab goes from the canvas to the docks.
         self.viewers = ViewerDocks(self)
         self.looking = PortDocks(self, self.viewers)
@@ -288,6 +289,10 @@ class MainWindow(QMainWindow):
     def take_tour(self) -> None:
         """Begin the tour of the first three minutes."""
         self.tour.begin()
+
+    def go_to_part(self, step: int) -> None:
+        """Move the focus to the next part of the window, or with -1 to the one before."""
+        self.focus_keys.go_to_part(step)
 
     def toggle_lists(self) -> None:
         """Open or close the lists below the canvas."""

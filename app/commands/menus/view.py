@@ -91,6 +91,15 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
             needs=patch,
         ),
         Menu("docks", "&Docks"),
+        Command(
+            "next_part",
+            "&Next part of the window",
+            partial(window.go_to_part, 1),
+            keys=("F6",),
+            help="Give the keyboard to the next dock, or to the canvas",
+            needs=patch,
+        ),
+        Command("previous_part", "P&revious part", partial(window.go_to_part, -1), keys=("Shift+F6",), needs=patch),
         Menu("layouts", "&Layout of the docks", fill=partial(_list_layouts, window), needs=patch),
         Menu("viewers", "&Viewers", fill=partial(_list_viewers, window), if_empty="No viewers in this patch"),
     ]

@@ -121,7 +121,7 @@ class Compiled(EmptyState):
             kernel = op_graphs.kernel(source)
             made.append((llvm_listing(kernel), ptx_listing(kernel)))
 
-        self.beside("Compiling …", work, lambda: self._show_code(made))
+        self.beside("Compiling …", work, lambda: self._show_code(made), lambda: self._show_code([]))
 
     def _show_code(self, made: list[tuple[Listing, Listing]]) -> None:
         self._is_compiling = False

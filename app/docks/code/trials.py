@@ -70,7 +70,10 @@ class Trials(QObject):
             except WarploomError as problem:
                 found[:] = [Outcome(problem=str(problem))] * 2
 
-        self._editor.beside.run("Comparing the two versions …", work, lambda: self._finish(found))
+        cancelled = [Outcome(problem="the comparison was cancelled")] * 2
+        self._editor.beside.run(
+            "Comparing the two versions …", work, lambda: self._finish(found), lambda: self._finish(cancelled)
+        )
         return True
 
     def _finish(self, found: list[Outcome]) -> None:

@@ -81,7 +81,7 @@ class TableView(PortView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.table, self._model = QTableView(), _Model()
+        self.table, self._model = QTableView(tabKeyNavigation=False), _Model()
         self.table.setModel(self._model)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

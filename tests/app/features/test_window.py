@@ -8,12 +8,15 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from app.commands.shortcut_dialog import ShortcutDialog
 from app.docks.help import Help
 from app.welcome.example_card import ExampleCard
+from app.widgets.number_box import NumberBox
+from engine.patch.changes import PortRef
 from engine.patch.files import load_patch
+from tests.app.app_support import move_pointer
 from tests.app.features.person import CONTROL, LEFT, SHIFT, Person
 
 
@@ -147,3 +150,42 @@ def test_long_work_is_named_and_cancelled(person: Person) -> None:
     person.click(cancel)
     assert cancelled == [True] and not cancel.isVisible() and status.currentMessage() == ""
     may_end.set()
+
+
+@pytest.mark.feature("keyboard")
+def test_a_patch_is_made_without_the_mouse(person: Person) -> None:
+    """Blocks are added, connected, set and looked at by keys alone, while the pointer rests on the canvas."""
+    window = person.window
+    move_pointer(person.hand.view.viewport(), person.hand.view.viewport().rect().center())
+    person.press(Qt.Key.Key_Right, CONTROL)
+    person.until(lambda: len(window.canvas.selected()) == 1)
+    person.command("select all")
+    person.press(Qt.Key.Key_Tab)
+    person.search("checker")
+    person.type("")
+    (board,) = window.canvas.selected()
+    person.press(Qt.Key.Key_L)
+    person.type("out")
+    person.type("blur")
+    assert person.patch.source_of(PortRef("blur", "image")) == PortRef(board, "out")
+    person.press(Qt.Key.Key_F6)
+    reached = list[str]()
+    for _ in range(40):
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        if isinstance(focused, NumberBox) and focused.accessibleName() == "width":
+            break
+        reached.append(f"{type(focused).__name__} {focused.accessibleName()}")
+        inside = window.docks["inspector"].isAncestorOf(focused)
+        QTest.keyClick(focused, Qt.Key.Key_Tab if inside else Qt.Key.Key_F6)
+    else:
+        raise AssertionError(reached)
+    QTest.keyClicks(focused, "64")
+    QTest.keyClick(focused, Qt.Key.Key_Return)
+    assert person.patch.value(board, "width") == 64
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_F6, SHIFT)
+    for _ in range(9):
+        if window.canvas.view.hasFocus():
+            break
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_F6, SHIFT)
+    assert window.canvas.view.hasFocus()
