@@ -16,6 +16,7 @@ from engine.figures import format_rate
 from engine.protocol.messages import Preview, Viewing
 
 _PATIENCE_MS = 3000
+_FREEZE = "Freeze: keep this picture while the patch plays"
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 _SPACING, _MARGIN = 4, 8
 _STAYS_MS = 1000  # milliseconds; a picture older than this counts as unchanging
@@ -127,6 +128,7 @@ class ViewerPanel(QWidget):
     def look_back(self, moment: Moment | None) -> None:
         """Show the picture that was recorded at a moment, which follows, or that of the present again."""
         if moment is not self._moment:
+            self.freeze.setChecked(False)
             self._moment, self._drawn_s = moment, 0.0
             self.page.set_filled(False)
             self._footer.hide()
@@ -136,7 +138,9 @@ class ViewerPanel(QWidget):
             self.save_button.setEnabled(moment is None)
 
     def show_preview(self, preview: Preview) -> None:
-        """Show a new picture."""
+        """Show a new picture, unless the viewer is frozen."""
+        if self.is_frozen:
+            return
         self._frame = preview.frame
         self.picture.show_pixels(preview.pixels, preview.shape)
         if preview.probed is not None and self.picture.probe is not None:
@@ -155,6 +159,17 @@ class ViewerPanel(QWidget):
             self.page.set_filled(True)
             self._footer.show()
 
+    @property
+    def is_frozen(self) -> bool:
+        """True while the viewer keeps its picture, and needs no others."""
+        return self.freeze.isChecked()
+
+    def _on_freeze(self, frozen: bool) -> None:
+        self.freeze.setToolTip("Go on with the present picture" if frozen else _FREEZE)
+        self.save_button.setEnabled(not frozen or self.picture.is_whole)
+        self._show_status()
+        self.viewing_changed.emit()
+
     def save_picture(self) -> None:
         """Ask for a file and save the current picture, in full size."""
         self._saver.save(self.picture.picture() if self.picture.is_whole else None)
@@ -165,6 +180,10 @@ class ViewerPanel(QWidget):
         row.setSpacing(_SPACING)
         row.addWidget(self.probe_label, 1)
         row.addWidget(self.status_label)
+        self.freeze = QToolButton(autoRaise=True, checkable=True, icon=icon("freeze"), toolTip=_FREEZE)
+        self.freeze.setAccessibleName(_FREEZE)
+        self.freeze.toggled.connect(self._on_freeze)
+        row.addWidget(self.freeze)
         for name, text, run in (
             ("fit", "Fit the picture (double-click)", self.picture.fit),
             ("1:1", "Actual pixels (double-click)", self.picture.show_actual_pixels),
@@ -217,6 +236,9 @@ class ViewerPanel(QWidget):
             return
         if self._moment is not None:
             self.status_label.setText(self._moment.mark(self._frame))
+            return
+        if self.is_frozen:
+            self.status_label.setText(f"frozen at frame {self._frame:,}")
             return
         rate = self._rate.per_second(time.monotonic())
         parts = [f"{size[0]} × {size[1]}", f"{self.picture.scale:.0%}"]

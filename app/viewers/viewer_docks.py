@@ -178,7 +178,8 @@ class ViewerDocks(QObject):
             self._tell_visible()
 
     def _tell_visible(self) -> None:
-        self.visible_changed.emit({node: self.viewer(node).viewing for node in self.docks if node in self._seen})
+        shown = {node: self.viewer(node) for node in self.docks if node in self._seen}
+        self.visible_changed.emit({node: viewer.viewing for node, viewer in shown.items() if not viewer.is_frozen})
 
     def _on_change(self, change: Change) -> None:
         match change:

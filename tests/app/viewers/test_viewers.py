@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
@@ -271,3 +271,18 @@ def test_the_bridge_posts_to_the_engine_at_most_once_a_display_frame(qtbot: QtBo
     bridge.set_active(False)
     assert engine.posted[-1] == Observe({})
     bridge.set_engine(None)
+
+
+def test_a_frozen_viewer_keeps_its_picture(viewer: ViewerPanel, qtbot: QtBot) -> None:
+    """A click on Freeze keeps the picture, asks for no other, and another click goes on."""
+    told: list[None] = []
+    viewer.viewing_changed.connect(lambda: told.append(None))
+    before = viewer.picture.picture()
+    qtbot.mouseClick(viewer.freeze, Qt.MouseButton.LeftButton)
+    assert viewer.is_frozen and told and viewer.status_label.text() == "frozen at frame 1"
+    assert not viewer.save_button.isEnabled(), "only a part of the pixels is here"
+    viewer.show_preview(Preview("v", 2, gradient(60, 30), (500, 1000)))
+    assert viewer.picture.picture() == before
+    qtbot.mouseClick(viewer.freeze, Qt.MouseButton.LeftButton)
+    viewer.show_preview(Preview("v", 3, gradient(60, 30), (500, 1000)))
+    assert viewer.picture.picture() != before
