@@ -69,6 +69,7 @@ class NumberBox(QDoubleSpinBox):
         super().__init__()
         self._whole = whole
         self._is_mixed = False
+        self._unit = f" {unit}" if unit else ""
         self.setLocale(QLocale.c())
         self.setDecimals(0 if whole else 12)
         self.setRange(-_UNBOUNDED if minimum is None else minimum, _UNBOUNDED if maximum is None else maximum)
@@ -77,8 +78,7 @@ class NumberBox(QDoubleSpinBox):
         self.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        if unit:
-            self.setSuffix(f" {unit}")
+        self.setSuffix(self._unit)
         if minimum is not None and maximum is not None and not whole:
             self.setSingleStep(10.0 ** math.floor(math.log10((maximum - minimum) / 50)) if maximum > minimum else 0.1)
         elif not whole:
@@ -93,7 +93,7 @@ class NumberBox(QDoubleSpinBox):
 
     def show_value(self, value: float) -> None:
         """Show a value without reporting an edit."""
-        self._is_mixed = False
+        self._end_mixed()
         with QSignalBlocker(self):
             self.setValue(value)
 
@@ -102,6 +102,7 @@ class NumberBox(QDoubleSpinBox):
         self.show_value(self.value())  # this makes Qt forget typed text
         self._is_mixed = True
         with QSignalBlocker(self), QSignalBlocker(self.lineEdit()):  # otherwise Qt would treat the empty text as typed
+            self.setSuffix("")  # it would hide the text in place of the number
             self.clear()
         self.lineEdit().setPlaceholderText("various")
 
@@ -180,8 +181,11 @@ class NumberBox(QDoubleSpinBox):
 
     def _end_mixed(self) -> None:
         self._is_mixed = False
+        if self.suffix() != self._unit:
+            with QSignalBlocker(self):
+                self.setSuffix(self._unit)
 
     def _bare(self, text: str) -> str:
         """Return a text without the unit, and a whole number without commas between its groups."""
-        bare = text.removesuffix(self.suffix()).strip()
+        bare = text.removesuffix(self._unit).strip()
         return bare.replace(",", "") if self._whole and _GROUPED.fullmatch(bare) else bare

@@ -142,9 +142,10 @@ def test_enter_keeps_the_digits_that_are_not_shown(panel: Panel) -> None:
     assert box.value() == 0.123456789
 
 
-def test_different_values_stay_various(panel: Panel) -> None:
+@pytest.mark.parametrize("unit", ["", "dB"])
+def test_different_values_stay_various(panel: Panel, unit: str) -> None:
     """Visiting a box of different values, Enter, and an unreadable text set nothing and show "various"."""
-    box = NumberBox(None, None, whole=False, unit="")
+    box = NumberBox(None, None, whole=False, unit=unit)
     panel.add(box)
     box.show_mixed()
     for text in ("", "1/0"):
@@ -156,6 +157,10 @@ def test_different_values_stay_various(panel: Panel) -> None:
         QTest.keyClicks(box, text)
         QTest.keyClick(box, Qt.Key.Key_Return)
         assert (box.text(), box.has_typed_text) == ("", False)
+    box.setFocus()
+    QTest.keyClicks(box, f"4.5 {unit}")
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert (box.value(), box.text()) == (4.5, f"4.5 {unit}".rstrip())
 
 
 def test_deep_parentheses_are_refused() -> None:
