@@ -31,6 +31,7 @@ from app.inspector.parameter_editors import NumberEditor, ParameterEditor, align
 from app.inspector.parameter_row import ParameterRow
 from app.qt.beside import Run, at_once
 from app.theme.icons import icon
+from app.view_models.parameter_text import common_parameters
 from app.widgets.empty_state import EmptyState
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
@@ -175,14 +176,15 @@ class Inspector(EmptyState, Dock):
             self.hint.setText(_HINT)
             self.set_filled(False)
             return
-        if len({self._patch.block_type(node) or self._patch.nodes[node].type for node in self.nodes}) > 1:
-            self.hint.setText(
-                f"{len(self.nodes)} blocks of different types.\nSelect blocks of one type to edit them together"
-            )
+        types = [self._patch.block_type(node) for node in self.nodes]
+        is_mixed = len({held or self._patch.nodes[node].type for node, held in zip(self.nodes, types, strict=True)}) > 1
+        self._type = types[0]
+        specs = common_parameters(types)
+        if is_mixed and not specs:
+            self.hint.setText(f"{len(self.nodes)} blocks of different types.\nThey have no parameter in common")
             self.set_filled(False)
             return
-        self._type = self._patch.block_type(self.nodes[0])
-        self._scroll.setWidget(self._build(self._patch, self._type))
+        self._scroll.setWidget(self._build(self._patch, None if is_mixed else self._type, specs))
         self.set_filled(True)
         for name, row in self.rows.items():
             self._refresh(row)
@@ -213,7 +215,7 @@ class Inspector(EmptyState, Dock):
             self.header.title.setFocus()
             self.header.title.selectAll()
 
-    def _build(self, patch: Patch, block_type: type[Block] | None) -> QWidget:
+    def _build(self, patch: Patch, block_type: type[Block] | None, specs: list[ParameterSpec]) -> QWidget:
         page = QWidget()
         column = QVBoxLayout(page, contentsMargins=QMargins(12, 8, 12, 8), spacing=8)
         self.header = NodeHeader(patch, self.nodes, block_type)
@@ -222,10 +224,11 @@ class Inspector(EmptyState, Dock):
         self.header.finished.connect(self.renaming_ended)
         column.addWidget(self.header)
         is_group = patch.is_group(self.nodes[0])
-        specs = [] if block_type is None else [s for s in block_type.parameters.values() if s.type != "object"]
+        if block_type is None and specs:
+            self.header.show_mixed(len(self.nodes))
         specs = [spec for spec in specs if not (is_group and spec.name == FUNCTION)]  # it is shown with the ports
         self._has_constants = any(spec.can_be_constant for spec in specs)
-        if block_type is not None and block_type.parameters:
+        if specs or (block_type is not None and block_type.parameters):
             form = QFormLayout(horizontalSpacing=8, verticalSpacing=2)
             form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
             self._form = form

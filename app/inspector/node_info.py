@@ -154,6 +154,11 @@ class NodeHeader(QWidget):
         """Show the node's own title, or else its type's."""
         self.title.show_text(title or self._type_title)
 
+    def show_mixed(self, count: int) -> None:
+        """Show that the nodes have different types."""
+        self.title.setText(plural(count, "block"))
+        self.summary.setText("Of different types: these are the parameters that they have in common.")
+
     def _meant(self, text: str) -> str:
         title = text.strip()
         return "" if title == self._type_title else title

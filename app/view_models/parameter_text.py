@@ -1,7 +1,10 @@
-"""A parameter's declaration as text: its range, unit and default."""
+"""A parameter's declaration as text: its range, unit and default; parameters that block types have in common."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 
 
@@ -24,6 +27,27 @@ def parameter_facts(spec: ParameterSpec) -> list[str]:
     elif spec.structural:
         facts.append("Changing it may rebuild the patch")
     return facts
+
+
+def common_parameters(types: Sequence[type[Block] | None]) -> list[ParameterSpec]:
+    """Return the parameters that block types have in common, with the values that all of them take."""
+    first, *others = [block_type.parameters if block_type is not None else {} for block_type in dict.fromkeys(types)]
+    if not others:
+        return [spec for spec in first.values() if spec.type != "object"]
+    return [made for spec in first.values() if (made := _in_common(spec, [o.get(spec.name) for o in others]))]
+
+
+def _in_common(spec: ParameterSpec, others: Sequence[ParameterSpec | None]) -> ParameterSpec | None:
+    specs = [spec, *(other for other in others if other is not None)]
+    kinds = {(each.type, each.choices, each.files, each.language, each.unit) for each in specs}
+    if len(specs) <= len(others) or len(kinds) > 1 or spec.type == "object":
+        return None
+    low = max((each.minimum for each in specs if each.minimum is not None), default=None)
+    high = min((each.maximum for each in specs if each.maximum is not None), default=None)
+    if low is not None and high is not None and low > high:
+        return None
+    structural = any(each.structural for each in specs)
+    return replace(spec, minimum=low, maximum=high, structural=structural, can_be_constant=False)
 
 
 def value_text(value: Any) -> str:

@@ -178,12 +178,25 @@ def test_several_nodes_of_a_type_are_edited_together(inspector: Inspector, patch
     assert [patch.value(node, "gain") for node in "ab"] == [1.0, 3.0]
 
 
-def test_nodes_of_different_types_are_not_edited_together(inspector: Inspector, patch: Patch) -> None:
-    """For nodes of different types, the inspector is empty and shows the reason."""
+def test_nodes_of_different_types_show_what_they_have_in_common(inspector: Inspector, patch: Patch) -> None:
+    """A common parameter is edited in all of them, in the range that all take; without one, the reason is shown."""
     patch.add("test_app.picture", node_id="p")
     inspector.show_nodes(["a", "p"])
     assert inspector.currentIndex() == 0
-    assert "2 blocks of different types" in inspector.hint.text()
+    assert inspector.hint.text() == "2 blocks of different types.\nThey have no parameter in common"
+    patch.add("math.scale_offset", node_id="scale")
+    patch.add("value.lfo", node_id="lfo", offset=2.0)
+    inspector.show_nodes(["scale", "lfo"])
+    assert inspector.rows.keys() == {"offset"}
+    assert inspector.header is not None and inspector.header.title.text() == "2 blocks"
+    editor = inspector.editor("offset")
+    assert isinstance(editor, NumberEditor) and editor.box.text() == ""
+    editor.box.setFocus()
+    QTest.keyClicks(editor.box, "3")
+    QTest.keyClick(editor.box, Qt.Key.Key_Return)
+    assert [patch.value(node, "offset") for node in ("scale", "lfo")] == [3.0, 3.0]
+    patch.undo()
+    assert [patch.value(node, "offset") for node in ("scale", "lfo")] == [0.0, 2.0]
 
 
 def test_nothing_selected_says_what_to_do(inspector: Inspector) -> None:
