@@ -160,19 +160,19 @@ def test_a_silent_process_is_shown_and_can_be_waited_for_or_restarted(
         with qtbot.waitSignal(window.bridge.preview):
             pass
         child = the_child()
-        with qtbot.waitSignal(window.bridge.silent):
-            os.kill(child, signal.SIGSTOP)
-        assert window.banner.text.startswith("The engine's process does not answer. The patch is intact;")
+        os.kill(child, signal.SIGSTOP)
+        # On a busy machine the process may seem silent at other times too, so states are waited for, not signals.
+        said = "The engine's process does not answer. The patch is intact;"
+        qtbot.waitUntil(lambda: window.banner.text.startswith(said))
         assert [button.text() for button in window.banner.buttons] == ["Restart engine", "Wait"]
         patch.set("tone", exposure=-2.0)
         window.session.set_running(False)
         assert window.session.cost_of([NodeRemoved(patch.nodes["viewer"])]) is None
-        with qtbot.waitSignal(window.bridge.silent):
-            os.kill(child, signal.SIGCONT)
-        assert not window.banner.text
+        os.kill(child, signal.SIGCONT)
+        qtbot.waitUntil(lambda: not window.banner.text)
         window.session.set_running(True)
-        with qtbot.waitSignal(window.bridge.silent):
-            os.kill(child, signal.SIGSTOP)
+        os.kill(child, signal.SIGSTOP)
+        qtbot.waitUntil(lambda: window.banner.text.startswith(said))
         monkeypatch.setattr(pipe, "PATIENCE_S", 0.2)
         with qtbot.waitSignal(window.bridge.preview):
             window.banner.buttons[0].click()
