@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn import datasets
 
 from engine import Engine, Patch
 from tests.blocks.running import apply, problems, run
@@ -89,6 +88,8 @@ def test_y_has_as_many_rows_as_x() -> None:
 
 def test_digits_are_those_of_scikit_learn() -> None:
     """The digits are scikit-learn's in some order, split into disjoint parts for training and test."""
+    from sklearn import datasets  # here, since each test process would import it for seconds
+
     data, numbers = datasets.load_digits(return_X_y=True)
     expected = sorted((tuple(row / 16), int(number)) for row, number in zip(data, numbers, strict=True))
     parts = {}

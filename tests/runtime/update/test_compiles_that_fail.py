@@ -23,6 +23,8 @@ from tests.runtime.conftest import SCALE, Kernels
 from tests.waiting import until
 
 OUT = PortRef("scale", "out")
+#: Frames a second: the engine leaves the processor to the compilers.
+RATE = 100
 
 
 @pytest.fixture
@@ -69,7 +71,7 @@ def test_an_engine_closes_while_a_compile_never_ends(patch: Patch, kernels: Kern
         if when == "by hand":
             frame = other.submit(engine.step)
         else:
-            engine.start(rate=None)
+            engine.start(rate=RATE)
         process = started(hanging)
         engine.close()
         if when == "by hand":
@@ -81,7 +83,7 @@ def test_only_the_newest_save_counts(patch: Patch, kernels: Kernels, fails: None
     """A newer save kills the older one's compile, whose mistakes are not reported."""
     with Engine(patch, "host") as engine:
         engine.step()
-        engine.start(rate=None)
+        engine.start(rate=RATE)
         for factor in (3, 4):
             text, hanging = failing(SCALE)
             engine.post(kernels.write("scale.cu", text))
@@ -99,7 +101,7 @@ def test_a_saved_header_overtakes_too(patch: Patch, kernels: Kernels, monkeypatc
     monkeypatch.setattr(build, "translate", broken_compilers.translate_as_told)
     with Engine(patch, "host") as engine:
         engine.step()
-        engine.start(rate=None)
+        engine.start(rate=RATE)
         text, hanging = failing("#define FACTOR 0\n")
         kernels.write("factor.cuh", text)
         uses = '#include "factor.cuh"\n' + SCALE.replace("factor;", "factor * FACTOR;")
@@ -120,7 +122,7 @@ def test_a_cancelled_compile_is_an_error_until_it_is_tried_again(
         if when == "in the middle":
             engine.step()
         engine.post(kernels.write("scale.cu", text))
-        engine.start(rate=None)
+        engine.start(rate=RATE)
         process = started(hanging)
         until(lambda: len(engine.core.context.services.modules._under_way) == 1)  # the other kernels are compiled
         engine.post(CancelCompiles())
@@ -142,7 +144,7 @@ def test_a_cancelled_kernel_may_be_unloaded(patch: Patch, kernels: Kernels, fail
     text, hanging = failing(SCALE)
     with Engine(patch, "host") as engine:
         engine.step()
-        engine.start(rate=None)
+        engine.start(rate=RATE)
         engine.post(kernels.write("scale.cu", text))
         started(hanging)
         engine.post(CancelCompiles())
