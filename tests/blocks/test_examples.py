@@ -168,7 +168,7 @@ def test_what_sparse_features_are_worth_is_found_out() -> None:
     """The loss falls below 2 % of the loss of guessing one half for each example."""
     patch = load_patch(EXAMPLES / "sparse.loom")
     with Engine(patch, device="host") as engine:
-        for _ in range(40):
+        for _ in range(30):
             assert not engine.step().diagnostics
         wanted, loss = engine.read(patch["judge"]["chance"]), engine.read(patch["train"]["loss"])
     assert loss[0] < 0.02 * np.square(wanted - 0.5).mean()

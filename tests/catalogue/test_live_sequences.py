@@ -61,7 +61,7 @@ def make_patch() -> Patch:
     return patch.excerpt(patch.nodes)
 
 
-@settings(max_examples=many(12))
+@settings(max_examples=many(8))
 @given(st.lists(st.sampled_from([*TEXTS, *EDITS]), min_size=2, max_size=14))
 def test_saves_and_edits_give_what_a_fresh_engine_gives(steps: list[str]) -> None:
     """After random saves and edits, the running engine's results and errors are those of a new engine."""

@@ -16,7 +16,7 @@ from tests.compiler.support.random_edits import random_edit
 from tests.compiler.support.random_patches import RandomPatch, random_patch
 from tests.fuzzing import seeds
 
-SEEDS = seeds(30)
+SEEDS = seeds(20)
 EDITS = 12
 
 

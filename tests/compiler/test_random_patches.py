@@ -24,7 +24,7 @@ from tests.compiler.support.random_patches import RandomPatch, random_patch
 from tests.compiler.support.running import Running
 from tests.fuzzing import seeds
 
-SEEDS = seeds(48)
+SEEDS = seeds(32)
 #: The measured frames compute the same as the others.
 LEVELS = (ProfilingLevel.NONE, ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL)
 FRAMES = 3

@@ -23,7 +23,7 @@ from tests.compiler.test_plan_after_edits import again, plan_of
 from tests.compiler.test_random_patches import LEVELS, check_contents
 from tests.fuzzing import seeds
 
-SEEDS = seeds(24)
+SEEDS = seeds(16)
 EDITS = 8
 FRAMES = 2
 
