@@ -397,10 +397,13 @@ class PatchContents:
 
         Value connections, delayed inputs and `replaced` don't count.
         """
-        if connection.target == replaced or self.is_value_connection(connection):
+        source, target = connection.source, connection.target
+        if target == replaced:
             return False
-        block_type = self._type_of(connection.target.node)
-        spec = block_type.ports.get(connection.target.port) if block_type else None
+        source_type, block_type = self._type_of(source.node), self._type_of(target.node)
+        if rules.is_value_connection(connection, source_type, block_type):
+            return False
+        spec = block_type.ports.get(target.port) if block_type else None
         return spec is None or not spec.delayed
 
     def _values_feed(self, node_id: str, replaced: PortRef | None = None, *, backwards: bool = False) -> Iterator[str]:

@@ -12,7 +12,7 @@ from app.canvas.drawing.node_painter import NEAR
 from app.canvas.drawing.sentinel_mark import paint_mark
 from app.canvas.drawing.shapes import on_screen, qcolor
 from app.canvas.drawing.size_label import has_room, paint_label
-from app.theme.colours import Colours
+from app.theme.colours import Colours, mix
 from app.theme.port_style import PORT_STYLES, PortKind
 from engine.patch.changes import Sentinel
 
@@ -87,7 +87,7 @@ def paint_connections(painter: QPainter, lines: Iterable[Line], theme: Colours, 
     painter.setOpacity(_OPACITY)
     for kind, group in plain.items():
         style = PORT_STYLES[kind]
-        _stroke_lines(painter, group, style.colour(theme), style.width, scale)
+        _stroke_lines(painter, group, style.colour(theme), style.width, scale, theme)
     painter.setOpacity(1.0)
     for line in others:
         _paint_other(painter, line, theme, scale)
@@ -106,7 +106,9 @@ def paint_connections(painter: QPainter, lines: Iterable[Line], theme: Colours, 
             paint_mark(painter, line.mark, theme, scale, freezes=freezes, has_found=has_found)
 
 
-def _stroke_lines(painter: QPainter, lines: Iterable[Line], colour: str, width: float, scale: float) -> None:
+def _stroke_lines(
+    painter: QPainter, lines: Iterable[Line], colour: str, width: float, scale: float, theme: Colours
+) -> None:
     """Draw lines of one colour."""
     if width * scale > 1.0:
         for line in lines:
@@ -115,7 +117,10 @@ def _stroke_lines(painter: QPainter, lines: Iterable[Line], colour: str, width: 
     joined = QPainterPath()
     for line in lines:
         line.add_to(joined)
-    stroke(painter, joined, colour, width, scale)
+    # One path hides nothing of itself, and Qt paints an opaque one in half the time.
+    painter.setOpacity(1.0)
+    stroke(painter, joined, mix(colour, theme.canvas, 1.0 - _OPACITY), width, scale)
+    painter.setOpacity(_OPACITY)
 
 
 def stroke(

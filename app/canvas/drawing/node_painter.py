@@ -40,7 +40,6 @@ BELOW = 26.0
 RADIUS = 4.0
 #: How much larger a port is under the pointer.
 _HOVERED = 1.35
-_ORIGIN = QPointF()
 #: The least distance between the names on both sides of a row.
 _APART = 6.0
 #: The distance of a selection's ring from the node, in pixels.
@@ -103,7 +102,7 @@ class NodePainter:
             paint_text(self.painter, area, appearance.slack, self.theme.text_dim, size)
         if model.mode is Mode.BYPASSED and layout.inputs and layout.outputs:
             self._paint_bypass(layout.inputs[0], layout.outputs[0])
-        self._paint_ports()
+        self._paint_ports(round(SMALL * growth))
         self._paint_values(ink if appearance.degree is None else heat_ink(appearance.degree), growth)
         if model.slider is not None and layout.track is not None:
             self._paint_slider(model.slider, layout.track)
@@ -162,23 +161,25 @@ class NodePainter:
         yield from zip(self.model.inputs, self.layout.inputs, strict=True)
         yield from zip(self.model.outputs, self.layout.outputs, strict=True)
 
-    def _paint_ports(self) -> None:
+    def _paint_ports(self, size: int) -> None:
+        """Paint the ports, with names of a size."""
         model, fitting = self.model, self.appearance.fitting
+        names = {(port.is_input, centre.y()): port.name for port, centre in self._ports()}
         for port, centre in self._ports():
-            fits = fitting is None or (port.name, port.is_input) in fitting
-            self.painter.setOpacity(1.0 if fits else 0.25)
+            if fitting is not None:
+                self.painter.setOpacity(1.0 if (port.name, port.is_input) in fitting else 0.25)
             if not (model.slider is not None and port is model.outputs[0]):
-                self._paint_port_name(port, centre)
+                self._paint_port_name(port, centre, size, names.get((not port.is_input, centre.y()), ""))
             self._paint_port(port, centre)
         self.painter.setOpacity(1.0)
 
-    def _paint_port_name(self, port: PortViewModel, centre: QPointF) -> None:
-        """Paint a port's name; enlarged text is cut off before the names on the node's other side."""
-        layout, size = self.layout, round(SMALL * text_growth(self.scale))
+    def _paint_port_name(self, port: PortViewModel, centre: QPointF, size: int, opposite: str) -> None:
+        """Paint a port's name; enlarged text is cut off before the name on the node's other side."""
+        layout = self.layout
         most = layout.width - PORT_TEXT
         if size > SMALL and port.live is None:
             room = most - PORT_TEXT - _APART
-            most = room - min(text_width(self._opposite(port, centre), size, False), room / 2)
+            most = room - min(text_width(opposite, size, False), room / 2)
             while size > SMALL and text_width(port.name, size, False) > most:
                 size -= 1  # rather than cut off the name
         colour = port_ink(port, self.appearance.degree, self.theme)
@@ -189,12 +190,6 @@ class NodePainter:
         area.moveRight(centre.x() - PORT_TEXT - (value_width() + VALUE_GAP if port.live is not None else 0.0))
         paint_text(self.painter, area, port.name, colour, size, align=Qt.AlignmentFlag.AlignRight)
 
-    def _opposite(self, port: PortViewModel, centre: QPointF) -> str:
-        """Return the name on the other side of a port's row, if there is one."""
-        names = self.model.outputs if port.is_input else self.model.inputs
-        centres = self.layout.outputs if port.is_input else self.layout.inputs
-        return next((other.name for other, at in zip(names, centres, strict=True) if at.y() == centre.y()), "")
-
     def _paint_port(self, port: PortViewModel, centre: QPointF) -> None:
         painter, theme, appearance = self.painter, self.theme, self.appearance
         key = (port.name, port.is_input)
@@ -203,18 +198,18 @@ class NodePainter:
         is_filled = key in self.connected or key == appearance.hovered
         painter.setPen(_port_pen(colour))
         painter.setBrush(_port_brush(colour if is_filled else theme.canvas))
+        growth = _HOVERED if key == appearance.hovered else 1.0
+        if not (port.dangling or style.outline):
+            painter.drawEllipse(centre, CIRCLE_RADIUS * growth, CIRCLE_RADIUS * growth)
+            return
         painter.translate(centre)
-        if key == appearance.hovered:
-            painter.scale(_HOVERED, _HOVERED)
+        painter.scale(growth, growth)
         if port.dangling:
             painter.drawLine(QPointF(-3.5, -3.5), QPointF(3.5, 3.5))
             painter.drawLine(QPointF(-3.5, 3.5), QPointF(3.5, -3.5))
-        elif style.outline:
-            painter.drawPolygon(OUTLINES[port.kind])
         else:
-            painter.drawEllipse(_ORIGIN, CIRCLE_RADIUS, CIRCLE_RADIUS)
-        if key == appearance.hovered:
-            painter.scale(1 / _HOVERED, 1 / _HOVERED)
+            painter.drawPolygon(OUTLINES[port.kind])
+        painter.scale(1 / growth, 1 / growth)
         painter.translate(-centre)
 
     def _paint_values(self, ink: str, growth: float) -> None:
