@@ -106,9 +106,7 @@ class InnerRoom(QObject):
         self._views.clear()
         self._show(patch)
         self._name_it()
-        self._unfollow = (
-            patch.subscribe(lambda change: None, self._follow_groups) if patch is not None else lambda: None
-        )
+        self._unfollow = patch.subscribe(None, self._follow_groups) if patch is not None else lambda: None
 
     def open(self, node: str) -> None:
         """Open a group of the shown patch, or the patch inside a block; from the ends of a group, leave it."""
@@ -201,8 +199,8 @@ class InnerRoom(QObject):
         self._swap_recent()
         self._show(editing.patch, editing.shelve)
         self._stop = [  # subscribed after the canvas, which must show a node before its state
-            editing.patch.subscribe(lambda change: None, self._show_state),
-            patch.subscribe(lambda change: None, self._name_it),
+            editing.patch.subscribe(None, self._show_state),
+            patch.subscribe(None, self._name_it),
         ]
         self._canvas.setFocus()
         # Describe all blocks once in advance, to know which of them a chain may have before a person searches for one.

@@ -173,7 +173,7 @@ class OscDock(QWidget, Dock):
             self._throttle.ask()
 
     def _on_change(self, change: Change) -> None:
-        if may_change_table(change):
+        if not self._is_stale and may_change_table(change):
             self._is_stale = True
             self._throttle.ask()
 

@@ -139,7 +139,7 @@ class Session(QObject):
             self._unsubscribe = None
         self.patch, self._is_saved, self._file_differs = patch, is_saved, False
         if patch is not None:
-            self._unsubscribe = patch.subscribe(lambda change: self.notify())
+            self._unsubscribe = patch.subscribe(None, self.notify)
             self._start_engine(patch)
         self.replaced.emit(patch)
         self.engine_changed.emit(self.engine)

@@ -27,7 +27,7 @@ class InnerEditing:
         self._has_other_value = self._is_lost = self._is_passing_on = self._is_following = False
         self._ends = [
             outer.subscribe(self._hear, self._follow),
-            self.patch.subscribe(lambda change: None, self._pass_on),
+            self.patch.subscribe(None, self._pass_on),
         ]
 
     def close(self) -> None:

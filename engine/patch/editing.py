@@ -98,25 +98,29 @@ class EditablePatch(GroupedContents):
 
     def subscribe(
         self,
-        listener: Callable[[Change], None],
+        listener: Callable[[Change], None] | None,
         when_done: Callable[[], None] | None = None,
         *,
         without_groups: bool = False,
     ) -> Callable[[], None]:
         """Call `listener` with every change from now on. Return a function that ends the subscription.
 
-        `when_done` is called once after all changes of an edit, an undo, a redo or a `restore`. With `without_groups`,
-        the changes are those of the patch without its groups, which an engine runs.
+        `when_done` is called once after all changes of an edit, an undo, a redo or a `restore`; `listener` is None if
+        that is enough, since an edit may make thousands of changes. With `without_groups`, the changes are those of
+        the patch without its groups, which an engine runs.
         """
-        if not callable(listener) or not (when_done is None or callable(when_done)):
+        given = [each for each in (listener, when_done) if each is not None]
+        if not given or not all(map(callable, given)):
             raise PatchError(f"listener must be a function of a change, got {shown(listener)} and {shown(when_done)}")
         listeners = self._flat_listeners if without_groups else self._listeners
-        listeners.append(listener)
+        if listener is not None:
+            listeners.append(listener)
         if when_done is not None:
             self._when_done.append(when_done)
 
         def end() -> None:
-            listeners.remove(listener)
+            if listener is not None:
+                listeners.remove(listener)
             if when_done is not None:
                 self._when_done.remove(when_done)
 

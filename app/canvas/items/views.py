@@ -113,6 +113,11 @@ class NodeView(View):
         self._lie()
         return True
 
+    def leave(self) -> None:
+        """Leave the scene, without its connections; memory is freed at once, not by the garbage collection."""
+        super().leave()
+        self.ports.clear()
+
     def _lie(self) -> None:
         before, self.place = self.place, self.layout.body.translated(self._position)
         # With the time above and the slack below.
