@@ -80,6 +80,7 @@ class LaunchedGraph(EmptyState, Dock):
 
     def _forget(self) -> None:
         self._plan = None
+        self.view.forget()
         self.set_filled(False)
 
     def _summarise(self) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QFont,
     QFontMetricsF,
     QHelpEvent,
     QKeyEvent,
@@ -68,6 +69,10 @@ class GraphView(QWidget):
         self.marked, self.chosen = frozenset(), -1
         self._place()
         self.update()
+
+    def forget(self) -> None:
+        """Show the begin of the next graph, which is another patch's."""
+        self._is_placed = False
 
     def show_times(self, times: Mapping[int, int]) -> None:
         """Show times of operations."""
@@ -221,8 +226,8 @@ class GraphView(QWidget):
         """Paint what is in view."""
         painter, theme, seen = QPainter(self), colours.current(), QRectF(self.rect())
         painter.fillRect(self.rect(), QColor(theme.canvas))
-        font = ui_font(SMALL)
-        font.setPixelSize(max(round(11 * min(self.scale, 1.25)), 1))
+        font = QFont(ui_font(SMALL))
+        font.setPixelSize(max(round(font.pixelSize() * min(self.scale, 1.25)), 1))
         painter.setFont(font)
         metrics = QFontMetricsF(font)
         regions = [index for index, operation in enumerate(self.plan.operations) if operation.kind == "region"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.theme import colours
@@ -132,6 +132,11 @@ class MemoryView(QWidget):
     def sizeHint(self) -> QSize:
         """Return the size of all rows."""
         return QSize(_NAMES + _BYTES + 200, _HEAD + _ROW * len(self.rows) + 4)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the chosen row in view."""
+        super().resizeEvent(event)
+        self._reveal()
 
     def event(self, event: QEvent) -> bool:
         """Show the tooltip of the row under the pointer."""

@@ -59,7 +59,11 @@ def pin_output(
     Contents of more than 64 elements, or of structs, are written to a file beside the patch, as a save block may: raise
     PatchError if the patch has no file yet, or may not write or overwrite that one. `overwrites` allows the latter.
     """
-    found, array = patch.check_pin(port), np.asarray(values, order="C")
+    found = patch.check_pin(port)
+    try:
+        array = np.asarray(values, order="C")
+    except (ValueError, TypeError, OverflowError) as problem:
+        raise PatchError(f"values of a pin must make an array, got: {problem}") from None
     if array.dtype.hasobject:
         raise PatchError(f"values of a pin must be numbers, got {array.dtype}")
     dtype = array.dtype.str if array.dtype.names is None else str(array.dtype)

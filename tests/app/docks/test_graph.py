@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.docks.plan.graph import LaunchedGraph
 from app.docks.plan.graph_view import GraphView
+from app.theme.fonts import SMALL, ui_font
 from app.view_models.profile.launched_graph import blocks_of, lay_out, times_of, titles
 from app.window.main_window import MainWindow
 from engine.compiler.inspection.data import FramePlan, PlannedOperation
@@ -122,7 +123,7 @@ def test_times_are_of_the_operation_that_was_measured() -> None:
 
 def test_a_thousand_nodes_are_painted_and_chosen(qtbot: QtBot) -> None:
     """The whole and a part of a large graph can be painted at every scale."""
-    plan, view = random_plan(2, 1000), GraphView()
+    plan, view, size = random_plan(2, 1000), GraphView(), ui_font(SMALL).pixelSize()
     qtbot.addWidget(view)
     view.resize(900, 240)
     view.show_graph(plan, lay_out(plan.operations), titles(plan, str))
@@ -132,6 +133,7 @@ def test_a_thousand_nodes_are_painted_and_chosen(qtbot: QtBot) -> None:
         view.fit()
         view.show_selection(frozenset(["n500"]))
     assert view.marked == {500}
+    assert ui_font(SMALL).pixelSize() == size
     view.zoom(30, view.place(500).center())
     view.grab()
     assert view.index_at(view.place(500).topLeft() + QPoint(3, 3).toPointF()) == 500

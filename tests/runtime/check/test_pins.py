@@ -5,6 +5,7 @@ import math
 import random
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -184,3 +185,49 @@ def test_only_outputs_of_the_patch_are_pinned() -> None:
     for port, says in ((PortRef("total", "x"), "pin must be of an output"), (PortRef("total", "z"), "z")):
         with pytest.raises(PatchError, match=says):
             pin_output(patch, port, np.float32([1]))
+
+
+#: Arguments of `pin_output` beside the patch: right ones first, then wrong ones.
+ARGUMENTS: dict[str, tuple[list[Any], list[Any]]] = {
+    "port": (
+        [PortRef("total", "out"), PortRef("lfo", "value"), PortRef("scale", "out")],
+        [PortRef("total", "x"), PortRef("none", "out"), PortRef("total", ""), PortRef("", ""), "total.out", None, 3],
+    ),
+    "values": (
+        [np.float32([1, 2]), [1, 2], 3.5, np.zeros((0, 3)), np.float32([math.nan, math.inf]), True, np.arange(64)],
+        [None, "text", [None], object(), [[1], [2, 3]], np.array(["a"]), np.zeros(65), 1 << 70, {1: 2}],
+    ),
+    "frame": ([0, 59, 216_000], [-1, 216_001, 1.5, "1", None, math.nan, True, 1 << 80]),
+    "tolerance": ([0, 0.5, Fraction(1, 2)], [-1, math.nan, math.inf, "0.1", None, True, [1], 1j]),
+    "relative": ([0, 0.25], [-0.1, math.nan, -math.inf, "", None, False]),
+    "budget_ms": ([None, 0, 16.6], [-1, math.nan, math.inf, "fast", True]),
+}
+
+
+@pytest.mark.parametrize("seed", seeds(60))
+def test_a_wrong_argument_is_one_clear_error_and_changes_nothing(seed: int) -> None:
+    """Any mixture of right and wrong arguments pins in one undo step, or raises one PatchError of one line."""
+    draw, patch = random.Random(seed), moving()
+    before = dump_patch(patch)
+    wrong = [name for name in ARGUMENTS if draw.random() < 0.3]
+    chosen = {name: draw.choice(ARGUMENTS[name][name in wrong]) for name in ARGUMENTS}
+    port, values = chosen.pop("port"), chosen.pop("values")
+    if not wrong:
+        pin_output(patch, port, values, **chosen)
+        assert parse_patch(dump_patch(patch)).annotations.keys() == patch.annotations.keys() == {f"pin {port}"}
+        assert patch.undo() == f"Pin {port}"
+    else:
+        with pytest.raises(PatchError) as refused:
+            pin_output(patch, port, values, **chosen)
+        assert str(refused.value).strip() and "\n" not in str(refused.value)
+    assert dump_patch(patch) == before
+
+
+def test_plan_takes_nothing_and_is_none_while_nothing_runs() -> None:
+    """`Client.plan` refuses any argument, answers None for an empty patch, and never runs a frame."""
+    with Engine(Patch(), "host") as engine:
+        for bad in (0, math.nan, None, "total"):
+            with pytest.raises(TypeError):
+                engine.plan(bad)  # type: ignore[call-arg]
+        assert engine.plan() is None
+        assert engine.flight_record().frames.size == 0
