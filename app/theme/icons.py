@@ -40,6 +40,7 @@ ACTIONS = {
     "redo": "mdi6.redo",
     "reset": "mdi6.restore",
     "save": "mdi6.content-save-outline",
+    "record": "mdi6.record-circle-outline",
     "snapshot": "mdi6.camera-outline",
     "step": "mdi6.skip-next",
     "to_start": "mdi6.skip-backward",

@@ -37,7 +37,8 @@ class Sampling(msgspec.Struct, frozen=True):
     the index of an element that is wanted exactly. With `bins`, numbers about the whole buffer come along, with a
     histogram of so many bins. `rate` is the most samples a second; None sets no limit. With `in_place`, contents that
     would have to be computed again are missing, unless the patch is still or paused: no frame takes longer for them.
-    A mean is then that of the first row of each cell, so that a large picture is not read as a whole.
+    A mean is then that of the first row of each cell, so that a large picture is not read as a whole. With
+    `each_frame`, there is also a sample after a frame in which nothing was launched or the value stayed the same.
     """
 
     port: PortRef
@@ -49,6 +50,7 @@ class Sampling(msgspec.Struct, frozen=True):
     bins: Annotated[int, msgspec.Meta(ge=0, le=4096)] = 0
     rate: float | None = None
     in_place: bool = False
+    each_frame: bool = False
 
     def __post_init__(self) -> None:
         if self.rate is not None and not is_rate(self.rate):

@@ -1,6 +1,8 @@
 """The docks that look at ports: one follows the selection, others are pinned to a port."""
 
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
@@ -14,6 +16,8 @@ from app.view_models.profile.tape import Moment
 from app.viewers.ports.image_view import ImageView
 from app.viewers.ports.port_viewer import PortViewer
 from app.viewers.ports.snapshots import Snapshots
+from app.viewers.recording.record_form import RecordForm
+from app.viewers.recording.recorder import Order, PortRecorder, Recording
 from app.viewers.viewer_docks import ViewerDocks
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
@@ -49,6 +53,8 @@ class PortDocks(QObject):
         self._report: FrameReport | None = None
         self._moment: Moment | None = None
         self._snapshots: Snapshots | None = None
+        self.recorder: PortRecorder | None = None
+        self._ordered: Order | None = None
         self._pins = 0
         self._owners: dict[str, QDockWidget] = {}
         self.follower = self._make_dock("looking", _TITLE)
@@ -68,9 +74,15 @@ class PortDocks(QObject):
         self._snapshots = Snapshots(editor.bridge, editor.beside.run, self._window)
         self._snapshots.failed.connect(self.failed)
         self._snapshots.saved.connect(lambda path: self.noted.emit(f"Saved {path}"))
+        self.recorder = PortRecorder(editor.session, editor.bridge, self)
+        self.recorder.failed.connect(self.failed)
+        self.recorder.noted.connect(self.noted)
+        self.recorder.changed.connect(self._show_recording)
 
     def end(self) -> None:
-        """End all viewers, before the window is deleted."""
+        """End all viewers and a recording, whose files are written, before the window is deleted."""
+        if self.recorder is not None:
+            self.recorder.close()
         for dock in self._docks():
             self.viewer(dock).end()
 
@@ -126,6 +138,8 @@ class PortDocks(QObject):
         viewer = self.viewer(dock)
         viewer.pin.hide()
         viewer.look_back(self._moment)
+        if self.recorder is not None:
+            viewer.show_recording(self.recorder.recording)
         viewer.show_ports([port])
         if self._report is not None:
             viewer.show_report(self._report)
@@ -170,6 +184,8 @@ class PortDocks(QObject):
         viewer.pin_requested.connect(self.pin)
         viewer.save_requested.connect(partial(self._save, name))
         offer_pin(viewer, partial(self._pin_as_test, viewer))
+        viewer.record_requested.connect(partial(self._record, name))
+        viewer.recording.stop_requested.connect(self.stop_recording)
         viewer.port_changed.connect(partial(self._name, name))
         # Qt treats a tab behind another one as not visible, which is right here.
         dock.visibilityChanged.connect(partial(self._on_visible, name))
@@ -203,12 +219,46 @@ class PortDocks(QObject):
         if self._editor is not None and viewer.port is not None:
             self._editor.reveal(Pins).ask([viewer.port])
 
+    def record_shown(self) -> None:
+        """Ask what to record of the port that the selection's dock shows; end a recording under way."""
+        port = self.viewer(self.follower).port
+        if self.recorder is not None and self.recorder.recording is not None:
+            self.recorder.stop()
+        elif port is not None:
+            self._record("looking", port)
+
+    def stop_recording(self) -> None:
+        """End the recording under way; its files so far stay."""
+        if self.recorder is not None:
+            self.recorder.stop()
+
     def _save(self, name: str, port: PortRef) -> None:
-        viewer = self.viewer(self._owners[name])
-        buffer = self._report.buffers.get(str(port)) if self._report is not None else None
-        tone = viewer.view.tone if isinstance(viewer.view, ImageView) else Tone()
         if self._snapshots is not None:
-            self._snapshots.save(port, len(buffer.shape) if buffer is not None else 0, tone)
+            self._snapshots.save(port, self._axes(port), self._tone(name))
+
+    def _record(self, name: str, port: PortRef) -> None:
+        if self.recorder is not None:
+            draft = Order(port, self.title(port), self._tone(name), Path.home())
+            if self._ordered is not None:
+                draft = replace(self._ordered, port=port, title=draft.title, tone=draft.tone)
+            RecordForm(draft, self._axes(port), self._begin, self._window).open()
+
+    def _begin(self, order: Order) -> None:
+        self._ordered = order
+        if self.recorder is not None:
+            self.recorder.start(order)
+
+    def _show_recording(self, recording: Recording | None) -> None:
+        for dock in self._docks():
+            self.viewer(dock).show_recording(recording)
+
+    def _axes(self, port: PortRef) -> int:
+        buffer = self._report.buffers.get(str(port)) if self._report is not None else None
+        return len(buffer.shape) if buffer is not None else 0
+
+    def _tone(self, name: str) -> Tone:
+        view = self.viewer(self._owners[name]).view
+        return view.tone if isinstance(view, ImageView) else Tone()
 
     def _on_selection(self) -> None:
         """Show what is selected; an empty selection changes nothing."""

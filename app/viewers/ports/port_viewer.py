@@ -24,6 +24,8 @@ from app.viewers.ports.points_view import PointsView
 from app.viewers.ports.port_view import MAIN, OTHER, PortView
 from app.viewers.ports.table_view import TableView
 from app.viewers.ports.text_view import TextView
+from app.viewers.recording.record_bar import RecordBar
+from app.viewers.recording.recorder import Recording
 from app.widgets.empty_state import EmptyState
 from engine.patch.changes import PortRef
 from engine.protocol.messages import FrameReport
@@ -51,6 +53,8 @@ class PortViewer(QWidget):
     pin_requested = Signal(PortRef)
     #: The person wants the port's contents in a file.
     save_requested = Signal(PortRef)
+    #: The person wants the port's frames in files, or no more of them.
+    record_requested = Signal(PortRef)
     #: Another port is shown, or none.
     port_changed = Signal()
 
@@ -64,6 +68,7 @@ class PortViewer(QWidget):
         self._fields: list[str] = []
         self._report: FrameReport | None = None
         self._moment: Moment | None = None
+        self._is_recording = False
         self._views: dict[ViewKind, PortView] = {}
         self.ports, self.kinds = QComboBox(), QComboBox()
         self.ports.setToolTip("Port")
@@ -71,6 +76,8 @@ class PortViewer(QWidget):
         self.freeze = _button("freeze", "Freeze: keep showing this while the patch plays", checkable=True)
         self.pin = _button("pin", "Pin: keep showing this port in a viewer of its own")
         self.save = _button("snapshot", "Save what the port holds: picture or numbers …")
+        self.record = _button("record", "Record frames of this port as files …")
+        self.recording = RecordBar()
         self.stack = QStackedWidget()
         self.page = EmptyState(self.stack, _NOTHING)
         self.probe_label, self.facts_label = QLabel(objectName="figures"), QLabel(objectName="figures")
@@ -79,12 +86,14 @@ class PortViewer(QWidget):
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
         column.addWidget(self._header)
         column.addWidget(self.page, 1)
+        column.addWidget(self.recording)
         column.addWidget(self._footer)
         self.ports.currentIndexChanged.connect(self._on_port)
         self.kinds.currentIndexChanged.connect(self._on_kind)
         self.freeze.toggled.connect(self._on_freeze)
         self.pin.clicked.connect(lambda: self.port is not None and self.pin_requested.emit(self.port))
         self.save.clicked.connect(lambda: self.port is not None and self.save_requested.emit(self.port))
+        self.record.clicked.connect(lambda: self.port is not None and self.record_requested.emit(self.port))
         self._show_frame(None)
 
     # What is shown
@@ -151,10 +160,21 @@ class PortViewer(QWidget):
     def look_back(self, moment: Moment | None) -> None:
         """Show what was recorded at a moment, which follows, or the present again."""
         self._moment = moment
-        self.save.setEnabled(self.port is not None and moment is None)
+        self._enable_files()
         if self.port is not None and not self.is_frozen:
             self._miss(self._lacking)
             self.wanted.emit()
+
+    def show_recording(self, recording: Recording | None) -> None:
+        """Show how far the recording under way is, whatever its port; there is one at a time."""
+        self.recording.show_recording(recording)
+        self._is_recording = recording is not None
+        self._enable_files()
+
+    def _enable_files(self) -> None:
+        is_present = self.port is not None and self._moment is None
+        self.save.setEnabled(is_present)
+        self.record.setEnabled(is_present and not self._is_recording)
 
     @property
     def _lacking(self) -> str:
@@ -232,7 +252,7 @@ class PortViewer(QWidget):
             view.begin()
         for button in (self.freeze, self.pin):
             button.setEnabled(port is not None)
-        self.save.setEnabled(port is not None and self._moment is None)
+        self._enable_files()
         self.freeze.setChecked(False)
         self._miss(self._lacking if port is not None else _NOTHING)
         self.probe_label.setText("")
@@ -288,7 +308,7 @@ class PortViewer(QWidget):
         self.ports.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.kinds.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         row.addWidget(self.ports, 1)
-        for part in (self.kinds, self.freeze, self.pin, self.save):
+        for part in (self.kinds, self.freeze, self.pin, self.save, self.record):
             row.addWidget(part)
         return header
 

@@ -513,8 +513,9 @@ class CudaEngine:
     def _read_samples(self, compiled: CompiledGraph | None, frame: int, by_hand: bool) -> list[Reading]:
         """Take the samples that no copy beside the frames can give; return the copies for the others."""
         samples, readings = self.previews.samples, []
-        for watch in samples.due(self.launcher.launches, by_hand=by_hand):
-            port = watch.sampling.port
+        present, last = frame, self.clock.moment.frame - 1  # while the engine is paused, the present frame is to come
+        for watch in samples.due(self.launcher.launches, last, by_hand=by_hand):
+            port, frame = watch.sampling.port, last if watch.sampling.each_frame else present
             if (value := self.context.value_graph.value(port)) is not None:
                 samples.take_value(watch, value, frame)
             elif (reading := samples.plan(compiled, watch, frame)) is not None:

@@ -74,7 +74,8 @@ class Samples:
         self._clock_ns = clock
         self._watches: dict[str, Watch] = {}
         self._spare: list[PictureSlot] = []
-        self._launch = 0
+        #: The last launch, and the last frame.
+        self._launch = self._frame = 0
         #: What the client looks at, and samples that are for others, with the functions that take them.
         self._asked: Mapping[str, Sampling] = {}
         self._takers: Mapping[str, tuple[Sampling, Callable[[Sample], None]]] = {}
@@ -105,9 +106,12 @@ class Samples:
         """True while a port is observed."""
         return bool(self._watches)
 
-    def due(self, launch: int, *, by_hand: bool) -> list[Watch]:
-        """Return the watches whose sample is to be taken now, after launch number `launch`."""
-        self._launch, now_ns = launch, self._clock_ns()
+    def due(self, launch: int, frame: int, *, by_hand: bool) -> list[Watch]:
+        """Return the watches whose sample is to be taken now, after launch number `launch`.
+
+        `frame` is the number of the last frame.
+        """
+        self._launch, self._frame, now_ns = launch, frame, self._clock_ns()
         return [
             watch
             for watch in self._watches.values()
@@ -117,13 +121,17 @@ class Samples:
     @property
     def has_work(self) -> bool:
         """True when there is a sample to take, even without a launch."""
-        return any(watch.key != self._launch for watch in self.due(self._launch, by_hand=False))
+        return any(map(self.needs_read, self.due(self._launch, self._frame, by_hand=False)))
+
+    def _key(self, watch: Watch) -> object:
+        """Return the identity of the present sample of a watch."""
+        return (self._launch, self._frame) if watch.sampling.each_frame else self._launch
 
     def take_value(self, watch: Watch, value: float, frame: int) -> None:
         """Take a value port's sample, if it is new."""
         array = np.array(value)
-        watch.key = self._launch
-        if watch.value is None or array.tobytes() != watch.value.tobytes():
+        is_new, watch.key = self.needs_read(watch) and watch.sampling.each_frame, self._key(watch)
+        if is_new or watch.value is None or array.tobytes() != watch.value.tobytes():
             watch.value = array
             self._put(make_sample(watch.name, watch.sampling, frame, dtype_of(array), (), array))
             self._pace(watch, 0, 0)
@@ -133,7 +141,7 @@ class Samples:
 
         A port without contents gets a sample without data.
         """
-        if watch.key == self._launch:
+        if not self.needs_read(watch):
             return None
         sampling, missing = watch.sampling, ""
         inner = None if compiled is None else compiled.plan.inlined.output(sampling.port)
@@ -154,23 +162,23 @@ class Samples:
                 return Reading(watch, layout, whole, part, first_row, frame)
             else:
                 return None
-        watch.key = self._launch
+        watch.key = self._key(watch)
         self.miss(watch, frame, missing)
         return None
 
     def needs_read(self, watch: Watch) -> bool:
-        """True if a watch has no sample of this launch yet."""
-        return watch.key != self._launch
+        """True if a watch has no sample of this launch yet, or of this frame if it needs each."""
+        return watch.key != self._key(watch)
 
     def miss(self, watch: Watch, frame: int, missing: str) -> None:
         """Leave a sample without data."""
-        watch.key = self._launch
+        watch.key = self._key(watch)
         self._put(Sample(watch.name, watch.sampling, frame, missing=missing))
         self._pace(watch, 0, 0)
 
     def take_read(self, watch: Watch, layout: Layout, array: Array, frame: int, held_ns: int) -> None:
         """Make a sample of contents that `read_port` returned after `held_ns`."""
-        watch.key = self._launch
+        watch.key = self._key(watch)
         self._pace(watch, held_ns, 0)
         watch.making = self._beside.submit(self._make, watch, watch.sampling, frame, layout, array, 0)
 
@@ -186,7 +194,7 @@ class Samples:
     def begin(self, reading: Reading, stream: Stream) -> None:
         """Copy bytes out of the graph's memory, on a stream."""
         slot, begun_ns = reading.watch.slot, self._clock_ns()
-        slot.is_free, reading.watch.key = False, self._launch
+        slot.is_free, reading.watch.key = False, self._key(reading.watch)
         is_staged, place, size = self._device.info.has_own_memory, reading.memory, reading.layout.span_bytes
         if reading.rows:
             size //= len(reading.rows)

@@ -1,0 +1,79 @@
+"""Files of recorded frames: numbered pictures, or one array of all frames."""
+
+import io
+import math
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from app.view_models.looking.tone import Tone
+from app.viewers.ports.snapshots import file_contents
+from engine.patch.files import write_atomically
+from engine.protocol.sampling import Sample
+from engine.types import Array
+
+
+class FrameFiles:
+    """Writes samples of one port into a folder; for one thread at a time. `suffix` is ".png", ".exr" or ".npy".
+
+    Nothing is overwritten. Raise OSError if a file can't be written, and ValueError or PatchError for contents that
+    the format can't hold.
+    """
+
+    def __init__(self, folder: Path, name: str, suffix: str, tone: Tone) -> None:
+        self._folder, self._name, self._suffix, self._tone = folder, name, suffix, tone
+        self._base = ""
+        self._stack: BinaryIO | None = None
+        self._kind: object = None
+        self._count = self._header_bytes = 0
+
+    def write(self, frame: int, sample: Sample) -> None:
+        """Write the sample of a frame."""
+        assert sample.data is not None
+        if self._suffix == ".npy":
+            self._append(np.asarray(sample.data))
+            return
+        self._base = self._base or self._free_base()
+        path = self._folder / f"{self._base}.{frame:06}{self._suffix}"
+        write_atomically(path, file_contents(sample, self._suffix, self._tone))
+
+    def close(self) -> None:
+        """End the last file."""
+        if self._stack is not None:
+            self._stack.close()
+            self._stack = None
+
+    def _append(self, array: Array) -> None:
+        kind = array.dtype, array.shape
+        if kind != self._kind:  # frames of another shape go into another file
+            self.close()
+            self._kind, self._count = kind, 0
+            self._stack = (self._folder / f"{self._free_base()}.npy").open("xb", buffering=0)
+            self._header_bytes = len(_header(array, 0))
+        assert self._stack is not None
+        size = math.prod(array.shape) * array.dtype.itemsize
+        self._stack.seek(self._header_bytes + self._count * size)
+        left = memoryview(array.tobytes())
+        while left:
+            left = left[self._stack.write(left) :]
+        self._stack.seek(0)
+        self._stack.write(_header(array, self._count + 1))
+        self._count += 1
+
+    def _free_base(self) -> str:
+        """Return a name that no file in the folder begins with."""
+        taken = {path.name for path in self._folder.iterdir()}
+        for number in range(1, len(taken) + 2):
+            base = self._name if number == 1 else f"{self._name}-{number}"
+            if not any(name.startswith(f"{base}.") for name in taken):
+                return base
+        raise AssertionError
+
+
+def _header(array: Array, count: int) -> bytes:
+    """Return the header of an array of such arrays, which is as long for any count."""
+    header = io.BytesIO()
+    kind = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": (count, *array.shape)}
+    np.lib.format.write_array_header_1_0(header, kind)
+    return header.getvalue()
