@@ -96,7 +96,7 @@ def _places(actions: Actions) -> Iterator[tuple[str, str]]:
             here = f"{place}{SEPARATOR}{plain(action.text()).removesuffix(' …')}"
             keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
             where = f"<span class=faint>{escape(here)}</span>"
-            name = action.objectName() or plain(action.text()).lower()  # entries of docks have none
+            name = action.objectName() or plain(action.text()).lower().replace(" ", "_")  # entries of docks have none
             yield name, f"<b>{escape(keys)}</b> ({where})" if keys else f"<b>{escape(here)}</b>"
             submenu = action.menu()
             if isinstance(submenu, QMenu):

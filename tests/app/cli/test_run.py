@@ -87,7 +87,6 @@ def test_check_accepts_what_runs(warploom: Warploom, saxpy_file: Path) -> None:
     assert warploom("check", EXAMPLES / "particles.loom").status == 0
 
 
-@pytest.mark.feature("graph_map")
 def test_plan_shows_what_a_patch_compiles_to(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
     """`plan` prints text by default, and DOT or SVG on request, which may be written to a file."""
     text = warploom("plan", saxpy_file)
@@ -216,7 +215,6 @@ def test_times_of_nodes_in_regions_are_theirs(warploom: Warploom, tmp_path: Path
     assert json.loads((tmp_path / "profile.json").read_text()) == found["profile"]
 
 
-@pytest.mark.feature("export")
 def test_a_profile_is_written_as_its_name_says(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
     """A profile is written as CSV or JSON by its ending; other endings and the level `none` are refused."""
     words = ["run", saxpy_file, "--device", "host", "--frames", 2, "--profile-out"]

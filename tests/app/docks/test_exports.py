@@ -16,6 +16,7 @@ from app.window.main_window import MainWindow
 from tests.runtime.check.pinning import moving
 
 
+@pytest.mark.feature("export")
 def test_measurements_go_to_files(
     qtbot: QtBot, real_window: MainWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ def click(view: GraphView, index: int) -> None:
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=place)
 
 
+@pytest.mark.feature("graph_map")
 def test_a_node_selects_its_blocks_and_a_block_marks_its_nodes(qtbot: QtBot, real_window: MainWindow) -> None:
     """A click on a box selects the blocks whose work it does; blocks and groups mark the boxes of theirs."""
     window, patch = real_window, moving(100)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
@@ -16,6 +17,7 @@ from engine.protocol.messages import ReleaseOsc
 from tests.app.app_support import make_report
 
 
+@pytest.mark.feature("osc")
 def test_a_person_sets_a_port_and_chooses_what_is_sent(opened: Any, qtbot: QtBot) -> None:
     """Each is an undo step in the file; addresses are filtered and copied; undo leads to the first file."""
     patch = opened.session.patch

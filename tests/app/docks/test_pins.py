@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
@@ -33,6 +34,7 @@ def click(widget: Any, place: QPoint | None = None) -> None:
     QTest.mouseClick(widget, Qt.MouseButton.LeftButton, pos=widget.rect().center() if place is None else place)
 
 
+@pytest.mark.feature("pins")
 def test_an_output_is_pinned_and_checked(qtbot: QtBot, real_window: MainWindow, tmp_path: Path) -> None:
     """A right click on a port pins it; a check names what differs and shows it; undo gives the file before."""
     window, patch = real_window, moving(100)

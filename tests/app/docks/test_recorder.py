@@ -81,7 +81,6 @@ def test_the_list_is_left_alone_while_it_is_the_same(recorder: Recorder, engine:
     assert resets == [2, 2]
 
 
-@pytest.mark.feature("recorder")
 def test_who_chooses_a_frame_freezes_it(qtbot: QtBot, recorder: Recorder, engine: Recording) -> None:
     """Choosing a frame by click or arrow key freezes the dock, which then makes no requests until it is unfrozen."""
     click(recorder, recorder.bars.width() - 1)

@@ -15,8 +15,8 @@ _SOME = ("image.gradient", "linalg.lu", "reduce.sum", "value.ramp", "kernel.file
 def test_a_made_example_runs_and_shows_the_block() -> None:
     """The patch compiles, and has the block with all required inputs connected; nearly all blocks have one."""
     catalogue = default_catalogue()
-    names = _SOME if many(1) == 1 else tuple(found.id for found in catalogue.search(""))
-    for name in names:
+    library = [found.id for found in catalogue.search("") if not found.id.startswith("test_")]
+    for name in _SOME if many(1) == 1 else library:
         patch, node = example_patch(catalogue.require(name), catalogue, check_patch)
         assert patch.nodes[node].type == name
         assert (

@@ -53,6 +53,7 @@ def play(ports: Ports) -> None:
         ports.window.bridge.poll()
 
 
+@pytest.mark.feature("recorder")
 def test_the_slowest_frame_is_shown_everywhere_until_escape(ports: Ports, qtbot: QtBot) -> None:
     """One click shows the slowest frame's times, picture, samples and values, marked as the past."""
     window = ports.window
