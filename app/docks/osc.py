@@ -244,11 +244,12 @@ class OscDock(QWidget, Dock):
             self._editor.session.post(ReleaseOsc())
 
     def _copy(self, index: QModelIndex | None = None) -> None:
-        index = self.table.currentIndex() if index is None else index
-        if index.isValid():
-            QGuiApplication.clipboard().setText(self.rows.rows[self._shown.mapToSource(index).row()].address)
+        chosen = self.table.selectionModel().selectedRows() if index is None else [index]
+        if chosen:
+            rows = [self.rows.rows[self._shown.mapToSource(each).row()] for each in chosen]
+            QGuiApplication.clipboard().setText("\n".join(row.address for row in rows))
             if self._editor is not None:
-                self._editor.note("Copied the address")
+                self._editor.note(f"Copied {'the address' if len(rows) == 1 else f'{len(rows)} addresses'}")
 
     def _open_menu(self, position: QPoint) -> None:
         index = self.table.indexAt(position)

@@ -20,7 +20,7 @@ from app.widgets.marked_text import without_marks
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
-from engine.patch.organise.osc_addresses import is_live, osc_address
+from engine.patch.organise.osc_addresses import is_live, osc_address, osc_names
 from engine.patch.rules import is_drivable
 from engine.protocol.messages import FrameReport
 
@@ -53,6 +53,13 @@ class ParameterDrives(QObject):
             if self._group:
                 row.drive.show()  # also for a parameter that no value can drive: it can be promoted
             self.refresh(name)
+        self._show_addresses()
+
+    def _show_addresses(self) -> None:
+        names = osc_names(self._patch) if self._rows else {}
+        for name, row in self._rows.items():
+            if is_live(row.editor.spec):
+                row.show_address(osc_address(self._patch, self._targets(name)[0], names))
 
     def show_report(self, report: FrameReport) -> None:
         """Show the values of a report, a few times a second."""
@@ -87,7 +94,8 @@ class ParameterDrives(QObject):
         row.driven.show_values(self._values)
 
     def refresh_all(self) -> None:
-        """Show the driver of each driven parameter again."""
+        """Show the driver of each driven parameter again, and the addresses, which follow from titles."""
+        self._show_addresses()
         for name, row in self._rows.items():
             if row.is_driven:
                 self.refresh(name)

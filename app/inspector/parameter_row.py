@@ -63,7 +63,8 @@ class ParameterRow(QWidget):
         self.editor = editor
         self.driven = DrivenView(spec.name)
         self.label = QLabel(spec.name)
-        self.label.setToolTip("\n".join([without_marks(spec.doc), *parameter_facts(spec)]))
+        self._facts = "\n".join([without_marks(spec.doc), *parameter_facts(spec)])
+        self.label.setToolTip(self._facts)
         self.label.setMinimumWidth(72)
         self.label.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.label.setBuddy(editor)
@@ -96,6 +97,10 @@ class ParameterRow(QWidget):
     def is_driven(self) -> bool:
         """True while a value drives the parameter."""
         return self._place.currentWidget() is self.driven
+
+    def show_address(self, address: str) -> None:
+        """Show the parameter's OSC address in the tooltip; the menu of the label copies it."""
+        self.label.setToolTip(f"{self._facts}\nOSC: {address}")
 
     def show_is_set(self, is_set: bool) -> None:
         """Offer to reset a value, if one was set."""

@@ -19,7 +19,7 @@ from engine import Engine, Patch
 from engine.blocktypes.value_blocks import Moment
 from engine.patch.organise.osc import Osc, OscOut
 from engine.patch.organise.osc_addresses import osc_table
-from engine.protocol.messages import ReleaseOsc
+from engine.protocol.messages import ReleaseOsc, SetRunning
 from engine.values.osc_control import MOST_LOGGED, encoded
 from tests.fuzzing import seeds
 from tests.values.running import Running, doubling
@@ -104,6 +104,15 @@ def test_messages_set_live_values_and_values_are_sent(
         assert values[0] == 2.0 and values[-1] == 4.0 and all(a != b for a, b in pairwise(values))
         arrays = [params for address, params in sent if address == "/soft_glow/out"]
         np.testing.assert_array_equal(arrays[-1], 4.0 * np.arange(1, 6))
+        engine.start()
+        engine.post(SetRunning(False))
+
+        def is_shown() -> bool:  # also while the engine is paused
+            client.send_message("/soft_glow/a", 8.0)
+            return float(engine.read(saxpy["out"])[0]) == 8.0
+
+        until(is_shown)
+        engine.stop()
         patch.annotate(Osc(port=0))
         engine.step()
         assert not engine.core.context.value_graph.is_listening

@@ -113,7 +113,7 @@ class CudaEngine:
     @property
     def has_work(self) -> bool:
         """True when there is a reason for a frame: the engine plays, something changed, or something is under way."""
-        if self.running or self.inbox or self.launcher.flying:
+        if self.running or self.inbox or self.launcher.flying or self.context.value_graph.inputs.messages:
             return True
         return self.updates.pending or self.previews.has_work or bool(self.updates.diagnostics.fading)
 

@@ -60,6 +60,7 @@ def test_values_of_messages_are_shown_kept_and_given_back(opened: Any, qtbot: Qt
     engine.reports.append(held)
     row = inspector.rows["gain"]
     qtbot.waitUntil(lambda: row.is_driven)
+    assert row.label.toolTip().endswith("\nOSC: /every/gain")
     assert row.driven.source.text() == "← OSC" and row.driven.value.text() == "7.500 dB"
     qtbot.mouseClick(row.driven.source, Qt.MouseButton.LeftButton)
     assert engine.posted[-1] == ReleaseOsc((PortRef("every", "gain"),))
