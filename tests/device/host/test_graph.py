@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -147,10 +148,11 @@ def test_events_measure_what_a_stream_does_between_them(host, module):
     graph, stream = host.create_graph(), host.create_stream()
     graph.add_kernel(add, LaunchConfig((4096, 1, 1), (256, 1, 1)), arguments(add, x, 1.0, 1 << 20), [])
     executable = graph.instantiate()
+    began_ns = time.perf_counter_ns()
     stream.record(before)
     executable.launch(stream)
     stream.record(after)
-    assert 10_000 < after.elapsed_ns(before) < 1_000_000_000
+    assert 10_000 < after.elapsed_ns(before) <= time.perf_counter_ns() - began_ns
     assert before.elapsed_ns(after) == -after.elapsed_ns(before)
     with pytest.raises(DeviceError, match="must be recorded"):
         after.elapsed_ns(never)

@@ -214,14 +214,21 @@ def test_parts_that_hardly_count_are_left_out(patch: Patch, monkeypatch: pytest.
         engine.post(SetFrameBudget(0))
         delay(engine.core, "read_inbox", 0.01, monkeypatch)
         delay(engine.core.launcher, "synchronize", 0.05, monkeypatch)
-        engine.step()
-        slow = last_slow(engine)
-    assert spent_on(slow)[0] is SpentOn.DEVICE
-    assert SpentOn.UPDATE in spent_on(slow)
-    times = [part.time_ns for part in slow.spent]
-    assert times == sorted(times, reverse=True)
-    assert min(times) >= 0.05 * slow.total_ns
-    assert 0.5 * slow.total_ns < sum(times) <= slow.total_ns
+        found: list[SlowFrame] = []
+
+        def is_clear() -> bool:
+            """Run a frame; return whether the delays are most of it, and not pauses of a busy machine."""
+            engine.step()
+            found.append(last_slow(engine))
+            told = {part.kind: part.time_ns for part in found[-1].spent}
+            most = max(told, key=told.__getitem__, default=None)
+            return most is SpentOn.DEVICE and SpentOn.UPDATE in told and sum(told.values()) > 0.5 * found[-1].total_ns
+
+        until(is_clear)
+    for slow in found:
+        times = [part.time_ns for part in slow.spent]
+        assert times == sorted(times, reverse=True)
+        assert not times or (min(times) >= 0.05 * slow.total_ns and sum(times) <= slow.total_ns)
 
 
 def test_a_measured_frame_says_so(patch: Patch) -> None:
