@@ -1,11 +1,13 @@
 """Pieces of SVG: a document that carries its own colours, with rectangles, lines and text."""
 
 from collections.abc import Iterable
-from xml.sax.saxutils import escape
+from functools import partial
+from html import escape
 
 TEXT, FAINT, PAPER, LINE = "#1f2933", "#5f6c7b", "#ffffff", "#8a97a6"
 #: Fill colours on which dark text is readable.
 FILLS = ("#cfe3fa", "#d5f0dc", "#fbe3c8", "#e8d9f7", "#fad4da", "#d3f0f0", "#f5efc4", "#dfe3e8")
+_escape = partial(escape, quote=False)  # `xml.sax.saxutils` would load what opens addresses
 
 
 def document(width: float, height: float, parts: Iterable[str]) -> str:
@@ -25,13 +27,13 @@ def rectangle(
     dash = ' stroke-dasharray="4 3"' if dashed else ""
     corner = ' rx="4"' if stroke else ""
     shape = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"{corner} fill="{fill}"{line}{dash}'
-    return f"<rect {shape}><title>{escape(tip)}</title></rect>" if tip else f"<rect {shape}/>"
+    return f"<rect {shape}><title>{_escape(tip)}</title></rect>" if tip else f"<rect {shape}/>"
 
 
 def text_line(x: float, y: float, words: str, fill: str = TEXT, anchor: str = "start", bold: bool = False) -> str:
     """Return a line of text whose baseline starts, is centred or ends at a point."""
     weight = ' font-weight="bold"' if bold else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}" text-anchor="{anchor}"{weight}>{escape(words)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}" text-anchor="{anchor}"{weight}>{_escape(words)}</text>'
 
 
 def arrow(start: tuple[float, float], way: Iterable[tuple[float, float, float]], end: tuple[float, float]) -> str:

@@ -43,7 +43,8 @@ def test_an_engine_whose_process_dies_is_started_again(
 ) -> None:
     """If the engine's process dies, this is said, and a new one runs the patch, but not over and over."""
     monkeypatch.setattr("app.documents.session._COST_S", 600.0)
-    monkeypatch.setattr("app.documents.restarts._MOST", 2)
+    monkeypatch.setattr("app.documents.restarts._MOST", 1)
+    monkeypatch.setattr("app.documents.restarts._WITHIN_S", 600.0)  # on a busy machine, a restart takes long
     window = MainWindow(make_engine, tmp_path / "state")
     window.show()
     try:
@@ -58,14 +59,13 @@ def test_an_engine_whose_process_dies_is_started_again(
         assert cost.level is UpdateLevel.COLD
 
         patch.set("tone", exposure=-2.0)
-        for _ in range(2):
-            dead, child = window.session.engine, the_child()
-            os.kill(child, signal.SIGKILL)
-            qtbot.waitUntil(lambda dead=dead: window.session.engine is not dead)
-            assert "it was ended by SIGKILL" in window.log.lines[-1].record.text
-            assert not window.banner.text
-            with qtbot.waitSignal(window.bridge.preview):
-                pass
+        dead = window.session.engine
+        os.kill(the_child(), signal.SIGKILL)
+        qtbot.waitUntil(lambda: window.session.engine is not dead)
+        assert "it was ended by SIGKILL" in window.log.lines[-1].record.text
+        assert not window.banner.text
+        with qtbot.waitSignal(window.bridge.preview):
+            pass
         os.kill(the_child(), signal.SIGKILL)
         qtbot.waitUntil(lambda: bool(window.banner.text))
         assert "it was ended by SIGKILL" in window.banner.text
