@@ -100,7 +100,8 @@ class MainWindow(QMainWindow):
         self.gc_timer = GcTimer(self)
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_INTERVAL_S))
         self.beside = Beside(self)
-        self.beside.reported.connect(self.statusBar().showMessage)
+        self._work = ""  # what the status bar says about slow work
+        self.beside.reported.connect(self._show_work)
         self.session = Session(make_engine, self)
         self._recovery = RecoverySlot(folder / "recovery")
         trust = TrustedPaths(folder)
@@ -457,6 +458,12 @@ class MainWindow(QMainWindow):
     def _show_title(self) -> None:
         self.setWindowTitle(f"{self.files.name}[*] – Warploom" if self.session.patch else "Warploom[*]")
         self.setWindowModified(self.files.has_unsaved)
+
+    def _show_work(self, text: str) -> None:
+        """Show slow work; when it is done, leave other messages, such as that of its result."""
+        if text or self.statusBar().currentMessage() == self._work:
+            self.statusBar().showMessage(text)
+        self._work = text
 
     def _show_recent(self) -> None:
         self.welcome.show_recent(self.state.existing_recent()[:5])
