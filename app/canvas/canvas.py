@@ -85,6 +85,7 @@ class Canvas(QWidget):
         self._display = ReportDisplay(self.scene, self.view, legend)
         self.path = PathDisplay(self.scene, self)
         self.thumbnails = Thumbnails(self.scene, self.view)
+        self.organise.room_below = self.thumbnails.room
         self._nudges = 0
         self._notice = CanvasNotice(self)
         self._hint = EmptyHint()

@@ -1,6 +1,7 @@
 """The commands that keep a patch in order, applied to the selection of the canvas."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 
@@ -32,6 +33,8 @@ class OrganiseEdits(QObject):
         super().__init__(parent)
         self._scene = scene
         self.patch = Patch()
+        #: The height of what is shown below a node.
+        self.room_below: Callable[[str], float] = lambda _: 0.0
 
     # Places
 
@@ -43,7 +46,13 @@ class OrganiseEdits(QObject):
         """Lay out the selected blocks, or all that are shown if fewer than two are selected."""
         nodes = self._scene.selected_nodes()
         chosen = nodes if len(nodes) > 1 else list(self._scene.nodes)
-        self._try(lambda: arrange(self.patch, chosen, measures(self.patch)))
+        known = measures(self.patch)
+
+        def size(node: str) -> tuple[float, float]:
+            width, height = known.size(node)
+            return width, height + self.room_below(node)
+
+        self._try(lambda: arrange(self.patch, chosen, replace(known, size=size)))
 
     def align(self, way: str) -> None:
         """Align the selected blocks and regions."""

@@ -66,6 +66,7 @@ def ask_to_overwrite(parent: QWidget, text: str, lines: Sequence[str]) -> Unsave
 
 def ask_to_recover(parent: QWidget, name: str, lines: Sequence[str]) -> bool:
     """Ask whether to open unsaved work after a crash; `name` is the file's name, and `lines` list the differences."""
+    begins = "Compared with the file, the unsaved work has:" if name else "It has:"
     name = name or "a patch that had no file yet"
     box = _box(
         parent, "Recover unsaved work", f"Warploom ended without saving {name}. Open the unsaved work?", icon("recent")
@@ -74,7 +75,7 @@ def ask_to_recover(parent: QWidget, name: str, lines: Sequence[str]) -> bool:
     box.setInformativeText(
         "\n".join(
             [
-                "Compared with the file, the unsaved work has:",
+                begins,
                 *shown,
                 "",
                 "If you don't open the unsaved work, it is deleted.",

@@ -34,9 +34,9 @@ def _is_qt(cls: type) -> bool:
 
 def _completing_errors(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def call(*args: Any) -> Any:
+    def call(*args: Any, **named: Any) -> Any:
         try:
-            return method(*args)
+            return method(*args, **named)
         except Exception:  # catching the error completes it
             raise
 

@@ -137,6 +137,21 @@ class Thumbnails(QObject):
         """Return the last numbers of a small buffer that a node makes; "" for others."""
         return self._layer.texts.get(node, "")
 
+    def room(self, node: str) -> float:
+        """Return the height that a node's thumbnail takes below it; 0 for a node that gets none."""
+        if not self._is_shown or node not in self._ports or node not in self._scene.nodes:
+            return 0.0
+        width = min(self._scene.nodes[node].place.width(), _MOST_WIDTH)
+        sampling = _sampling(*self._ports[node], width)
+        match sampling.reduction:
+            case Reduction.MEAN:
+                height = min(width * sampling.size[-2] / sampling.size[-1], _MOST_HEIGHT)
+            case Reduction.EXTREMES:
+                height = _PLOT_HEIGHT
+            case _:
+                height = _TEXT_HEIGHT
+        return _GAP + height
+
     def take(self, node: str, sample: Sample) -> None:
         """Show a sample of a node's output."""
         if node not in self._asked or sample.data is None or sample.sampling.port != self._asked[node].port:

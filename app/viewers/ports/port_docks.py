@@ -13,6 +13,7 @@ from app.docks.pins.pins import Pins, offer_pin
 from app.view_models.looking.fitting import ports_of
 from app.view_models.looking.tone import Tone
 from app.view_models.profile.tape import Moment
+from app.view_models.tooltips import message_text
 from app.viewers.ports.image_view import ImageView
 from app.viewers.ports.port_viewer import PortViewer
 from app.viewers.ports.snapshots import Snapshots
@@ -21,7 +22,7 @@ from app.viewers.recording.recorder import Order, PortRecorder, Recording
 from app.viewers.viewer_docks import ViewerDocks
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
-from engine.protocol.messages import FrameReport
+from engine.protocol.messages import FrameReport, NodeReport
 from engine.protocol.sampling import Sample
 
 _TITLE = "Selection"
@@ -172,11 +173,15 @@ class PortDocks(QObject):
         node = patch.title(port.node) if patch is not None and port.node in patch.nodes else port.node
         return f"{node} · {port.port}"
 
+    def message(self, report: NodeReport) -> str:
+        """Return the message of a node's report as people read it."""
+        return message_text(self._patch, report) if self._patch is not None else report.message
+
     def _docks(self) -> list[QDockWidget]:
         return [self.follower, *self.pinned]
 
     def _make_dock(self, name: str, title: str) -> QDockWidget:
-        dock, viewer = PortDock(title, self._window, objectName=name), PortViewer(self.title)
+        dock, viewer = PortDock(title, self._window, objectName=name), PortViewer(self.title, self.message)
         viewer.setMinimumSize(*_LEAST)
         dock.setWidget(viewer)
         self._owners[name] = dock

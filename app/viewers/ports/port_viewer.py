@@ -28,7 +28,7 @@ from app.viewers.recording.record_bar import RecordBar
 from app.viewers.recording.recorder import Recording
 from app.widgets.empty_state import EmptyState
 from engine.patch.changes import PortRef
-from engine.protocol.messages import FrameReport
+from engine.protocol.messages import FrameReport, NodeReport
 from engine.protocol.sampling import Sample, Sampling
 
 _MAKERS: dict[ViewKind, Callable[[], PortView]] = {
@@ -58,9 +58,9 @@ class PortViewer(QWidget):
     #: Another port is shown, or none.
     port_changed = Signal()
 
-    def __init__(self, titles: Callable[[PortRef], str]) -> None:
+    def __init__(self, titles: Callable[[PortRef], str], messages: Callable[[NodeReport], str]) -> None:
         super().__init__()
-        self._titles = titles
+        self._titles, self._messages = titles, messages
         self.port: PortRef | None = None
         self._dtype: str = ""
         self._shape: tuple[int, ...] = ()
@@ -154,7 +154,7 @@ class PortViewer(QWidget):
             self._know("f64", (), "value")
         elif not self._is_known or self.page.currentIndex():
             found = report.nodes.get(self.port.node)
-            text = (found.message if found is not None else "") or (_WAITING if report.preparing else "")
+            text = (self._messages(found) if found is not None else "") or (_WAITING if report.preparing else "")
             self._miss(text or f"{self._titles(self.port)} is not part of the running graph")
 
     def look_back(self, moment: Moment | None) -> None:

@@ -14,7 +14,7 @@ from engine.patch.changes import Mode, PortRef
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch
 from engine.patch.organise.annotations import Dots, Frame
-from engine.protocol.messages import NodeState
+from engine.protocol.messages import BufferReport, NodeState
 from tests.app.app_support import make_report
 from tests.app.canvas.canvas_support import Hand, place
 
@@ -238,3 +238,22 @@ def test_blocks_that_need_a_disabled_one_fade_and_say_why(hand: Hand, chain: Pat
     hand.canvas.organise.disable()
     hand.canvas.organise.bypass()
     assert "Bypassed: out takes what feeds x." in node_tooltip(chain, "a", None)
+
+
+def test_the_layout_leaves_room_for_thumbnails(canvas: Canvas, hand: Hand, chain: Patch) -> None:
+    """Blocks are laid out below the thumbnails of others; without thumbnails, they are closer."""
+    chain.remove("c")
+    chain.add("math.scale_offset", node_id="d", position=(40, 200))
+    chain.connect(PortRef("a", "out"), PortRef("d", "x"))
+    picture = BufferReport("float4", (64, 64), 2**16, 2**16)
+    canvas.show_report(make_report(buffers={f"{node}.out": picture for node in chain.nodes}))
+
+    def gap() -> float:
+        canvas.select([])
+        canvas.organise.lay_out()
+        upper, lower = sorted((place(hand, node) for node in "bd"), key=lambda rect: rect.top())
+        return lower.top() - upper.bottom()
+
+    closer = gap()
+    canvas.thumbnails.set_shown(True)
+    assert gap() >= min(place(hand, "b").width(), 110) + 5 > closer

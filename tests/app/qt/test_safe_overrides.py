@@ -9,6 +9,8 @@ from types import FunctionType
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QGraphicsItem
 
+from app.qt.safe_overrides import protect_overrides
+
 _QT = (QObject, QGraphicsItem)
 _CRASH = """
 import sys
@@ -40,7 +42,6 @@ def test_an_error_from_c_code_in_an_override_is_reported() -> None:
 def test_every_class_that_qt_calls_is_safe() -> None:
     """Every override of a Qt method in the editor is protected."""
     import app
-    from app.qt.safe_overrides import protect_overrides
 
     called = {"paint", "itemChange", "shape", "boundingRect", "sizeHint", "eventFilter", "data", "rowCount", "validate"}
     names = [info.name for info in pkgutil.walk_packages(app.__path__, "app.") if info.name != "app.__main__"]
@@ -57,3 +58,14 @@ def test_every_class_that_qt_calls_is_safe() -> None:
                     found += 1
                     assert hasattr(method, "__wrapped__"), f"{module.__name__}: {cls.__name__}.{name}"
     assert found > 30
+
+
+def test_an_override_keeps_its_keywords() -> None:
+    """A method of the same name as one of Qt's, as pyqtgraph has them, may take keywords."""
+
+    class Curve(QObject):
+        def setProperty(self, *, pen: str) -> str:
+            return pen
+
+    protect_overrides()
+    assert Curve().setProperty(pen="red") == "red"

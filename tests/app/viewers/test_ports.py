@@ -18,7 +18,7 @@ from app.viewers.ports.table_view import TableView
 from app.viewers.ports.text_view import TextView
 from app.window.main_window import MainWindow
 from engine.patch.changes import PortRef
-from engine.protocol.messages import BufferReport
+from engine.protocol.messages import BufferReport, NodeReport, NodeState
 from engine.protocol.sampling import ObservePorts, Sampling
 from engine.runtime.preview.reducing import make_sample
 from engine.types import NAMED, Array, DType, Struct, f32, float3, uchar4
@@ -333,6 +333,10 @@ def test_a_port_outside_the_graph_says_why(ports: Ports, qtbot: QtBot) -> None:
     look_at(ports, "picture")
     viewer = look_at(ports, "every")
     assert viewer.page.currentIndex() == 0 and viewer.page.hint.text()
+    waiting = NodeReport("gpu", NodeState.IDLE, "it waits for picture, which is incomplete", waits_for="picture")
+    engine_of(ports.window).reports.append(make_report(nodes={"every": waiting}))
+    ports.window.bridge.poll()
+    assert viewer.page.hint.text() == "It waits for Picture, which is incomplete"
     patch_of(ports.window).remove("every")
     qtbot.waitUntil(lambda: viewer.port is None)
     assert "Click a block" in viewer.page.hint.text()
