@@ -1,13 +1,13 @@
 """`Canvas`: the widget on which a person edits a patch."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from app.canvas.frames.frame_form import FrameForm
 from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.graph_view import GraphView
 from app.canvas.items.scene import GraphScene
@@ -22,7 +22,6 @@ from app.canvas.reports.thumbnails import Thumbnails
 from app.canvas.search.block_search import BlockSearch, Goal
 from app.canvas.search.find_bar import FindBar
 from app.canvas.selection_edits import SelectionEdits
-from app.canvas.sentinel_form import SentinelForm
 from app.edits import nodes as node_edits
 from app.edits import regions
 from app.edits.files.dropped_files import place_files
@@ -111,14 +110,14 @@ class Canvas(QWidget):
         self.view.connections_cut.connect(lambda crossed: node_edits.cut(self.patch, crossed))
         self.view.frames_dropped.connect(self.organise.move_frames)
         self.view.frame_resized.connect(self.organise.resize_frame)
-        self.view.frame_double_clicked.connect(lambda frame_id: FrameForm(self.patch, frame_id, self).open())
+        self.view.frame_double_clicked.connect(self.organise.edit_frame)
         self.view.dots_dropped.connect(self.organise.set_dots)
         self.view.dot_double_clicked.connect(self.organise.remove_dot)
         self.view.slider_moved.connect(self._slide)
         self.view.pressed.connect(self._notice.hide)
         self.connecting.explained.connect(self._explain)
         self.view.node_double_clicked.connect(self.node_activated)
-        self.view.connection_double_clicked.connect(self._insert_at_pointer)
+        self.view.connection_double_clicked.connect(partial(self._open_search_for, None))
         self.view.canvas_double_clicked.connect(self.open_search)
         self.view.menu_requested.connect(self._open_menu)
         self._mirror = Mirror(self.patch, self.scene, self.view.cancel_drag)
@@ -310,7 +309,7 @@ class Canvas(QWidget):
         selected = self.selected()
         if self.search.popup.isVisible():
             self.search.popup.close_search()
-        elif position is None and len(selected) == 1 and (end := self._free_end(selected[0])) is not None:
+        elif position is None and len(selected) == 1 and (end := self.scene.nodes[selected[0]].free_end()) is not None:
             if self._is_at_free_place():
                 self._open_search_for(None, end, only_fitting=False)
             else:
@@ -325,12 +324,6 @@ class Canvas(QWidget):
         return self.view.viewport().rect().contains(self.view.cursor_position) and not any(
             view.place.intersects(near) for view in self.scene.nodes.values()
         )
-
-    def _free_end(self, node: str) -> PortRef | None:
-        """Return the port of a node that a new block would be connected to: an output, or else an input."""
-        ports = sorted(self.scene.nodes[node].ports.values(), key=lambda port: port.model.is_input)
-        free = (port for port in ports if not (port.model.is_input and port.connections))
-        return next((port.ref for port in free), None)
 
     def _open_search_for(self, position: QPoint | None, goal: Goal = None, *, only_fitting: bool = True) -> None:
         position = position or self.view.mapFromScene(self.view.cursor_point())
@@ -353,7 +346,7 @@ class Canvas(QWidget):
         """Search for a block to put in the middle of the selected connection."""
         connections = self.scene.selected_connections()
         if connections:
-            self._insert_at_pointer(connections[0])
+            self._open_search_for(None, connections[0])
 
     # Frames
 
@@ -361,40 +354,7 @@ class Canvas(QWidget):
         """Put a frame around the selected blocks, or at the pointer, and ask for its title."""
         frame_id = self.organise.add_frame(self.view.cursor_point())
         self.scene.frames.select([frame_id])
-        FrameForm(self.patch, frame_id, self).open()
-
-    def edit_frame(self) -> None:
-        """Ask for title, comment and colour of the selected frame."""
-        for frame_id in self.scene.frames.selected()[:1]:
-            FrameForm(self.patch, frame_id, self).open()
-
-    # Sentinels
-
-    @property
-    def checkable(self) -> Connection | None:
-        """The selected connection, if its elements can be checked; None if several are selected."""
-        connections = self.scene.selected_connections()
-        if len(connections) != 1:
-            return None
-        try:
-            self.patch.check_sentinel(connections[0])
-        except PatchError:
-            return None
-        return connections[0]
-
-    def check_values(self) -> None:
-        """Ask what to check in the elements of the selected connection."""
-        if (connection := self.checkable) is not None:
-            SentinelForm(self.patch, self.patch.check_sentinel(connection), self).open()
-
-    def remove_check(self) -> None:
-        """Stop checking the elements of the selected connection."""
-        connection = self.checkable
-        if connection is not None and self.patch.sentinel_of(connection.source) is not None:
-            self.patch.remove_sentinel(connection)
-
-    def _insert_at_pointer(self, connection: Connection) -> None:
-        self._open_search_for(None, connection)
+        self.organise.edit_frame(frame_id)
 
     def _select_placed(self, node_id: str) -> None:
         self.select([node_id])

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Signal
+from PySide6.QtWidgets import QWidget
 
 from app.canvas.drawing.measures import measures
 from app.canvas.drawing.node_layout import node_size
+from app.canvas.frames.frame_form import FrameForm
 from app.canvas.frames.frame_gestures import nodes_in
 from app.canvas.items.scene import GraphScene
 from app.edits import nodes as node_edits
@@ -29,9 +31,9 @@ class OrganiseEdits(QObject):
 
     refused = Signal(str)  # why an edit is refused
 
-    def __init__(self, scene: GraphScene, parent: QObject) -> None:
+    def __init__(self, scene: GraphScene, parent: QWidget) -> None:
         super().__init__(parent)
-        self._scene = scene
+        self._scene, self._widget = scene, parent
         self.patch = Patch()
         #: The height of what is shown below a node.
         self.room_below: Callable[[str], float] = lambda _: 0.0
@@ -94,6 +96,11 @@ class OrganiseEdits(QObject):
     def resize_frame(self, frame_id: str, rect: tuple[float, float, float, float]) -> None:
         """Give a frame another rectangle."""
         self._try(lambda: frames.resize_frame(self.patch, frame_id, Rect(*rect)))
+
+    def edit_frame(self, frame_id: str = "") -> None:
+        """Ask for title, comment and colour of a frame, or of the selected one."""
+        for chosen in [frame_id] if frame_id else self._scene.frames.selected()[:1]:
+            FrameForm(self.patch, chosen, self._widget).open()
 
     def colour_frames(self, colour: str) -> None:
         """Give the selected frames a colour."""

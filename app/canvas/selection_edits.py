@@ -6,17 +6,19 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
 
 from app.canvas.drawing.node_layout import node_size
 from app.canvas.drawing.region_layout import MARGIN
 from app.canvas.frames.frame_gestures import nodes_in
 from app.canvas.items.scene import GraphScene
+from app.canvas.sentinel_form import SentinelForm
 from app.edits import groups, regions
 from app.edits import nodes as node_edits
 from app.edits.nodes import STEP, snapped
 from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
-from engine.patch.changes import Position
+from engine.patch.changes import Connection, Position
 from engine.patch.document import Patch
 from engine.patch.groups.functions import instances
 
@@ -26,9 +28,9 @@ class SelectionEdits(QObject):
 
     refused = Signal(str)  # why an edit is refused
 
-    def __init__(self, scene: GraphScene, pointer: Callable[[], QPointF], parent: QObject) -> None:
+    def __init__(self, scene: GraphScene, pointer: Callable[[], QPointF], parent: QWidget) -> None:
         super().__init__(parent)
-        self._scene = scene
+        self._scene, self._widget = scene, parent
         self._pointer = pointer
         self.patch = Patch()
 
@@ -45,6 +47,29 @@ class SelectionEdits(QObject):
         found = [c for c in self.patch.connections if c in chosen or {c.source.node, c.target.node} & nodes]
         if found:
             node_edits.cut(self.patch, found, "Disconnect")
+
+    @property
+    def checkable(self) -> Connection | None:
+        """The selected connection, if its elements can be checked; None if several are selected."""
+        connections = self._scene.selected_connections()
+        if len(connections) != 1:
+            return None
+        try:
+            self.patch.check_sentinel(connections[0])
+        except PatchError:
+            return None
+        return connections[0]
+
+    def check_values(self) -> None:
+        """Ask what to check in the elements of the selected connection."""
+        if (connection := self.checkable) is not None:
+            SentinelForm(self.patch, self.patch.check_sentinel(connection), self._widget).open()
+
+    def remove_check(self) -> None:
+        """Stop checking the elements of the selected connection."""
+        connection = self.checkable
+        if connection is not None and self.patch.sentinel_of(connection.source) is not None:
+            self.patch.remove_sentinel(connection)
 
     def copy(self) -> None:
         """Put the selected nodes on the clipboard, as text."""

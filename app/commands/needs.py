@@ -31,7 +31,7 @@ class Needs:
         self.copyable = self._selection(lambda: self.node.is_met() or self.frame.is_met())
         self.selection = self._selection(lambda: self.copyable.is_met() or self.connection.is_met())
         #: A connection that carries numbers; below, one whose numbers are checked.
-        self.checkable = self._selection(lambda: canvas.checkable is not None)
+        self.checkable = self._selection(lambda: canvas.edits.checkable is not None)
         self.check = self._selection(self._is_checked)
         #: A block in a region.
         self.member = self._selection(canvas.edits.has_members)
@@ -66,7 +66,7 @@ class Needs:
         return self._session.patch.history.redo_name if self._session.patch else None
 
     def _is_checked(self) -> bool:
-        checkable = self._canvas.checkable
+        checkable = self._canvas.edits.checkable
         return checkable is not None and self._canvas.patch.sentinel_of(checkable.source) is not None
 
     def _function(self, node: str) -> str:

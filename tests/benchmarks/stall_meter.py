@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import heapq
 import os
 import sys
 import threading
@@ -18,8 +19,8 @@ from PySide6.QtCore import QAbstractEventDispatcher, QObject, Qt, QTimer
 BEAT_MS = 2
 #: Stalls longer than this are recorded, with the other threads' stacks.
 TELL_MS = 4.0
-#: How many of the longest stalls are kept.
-KEPT = 200
+#: How many of the longest stalls are kept, and of the turns with the most own work.
+KEPT, LONGEST = 200, 6
 _STACK_DEPTH = 14
 
 
@@ -87,6 +88,8 @@ class StallMeter(QObject):
         self.doing = ""
         self.held_ms, self.no_core_ms, self.own_ms, self.collections_ms = (Figures() for _ in range(4))
         self.stalls: list[Stall] = []
+        #: The turns with the most own work: its time in ms, when it ended in s, and what was done.
+        self.longest: list[tuple[float, float, str]] = []
         self._thread = threading.get_ident()
         self._queue_wait_ns = _QueueWait()
         self._beat = QTimer(self, singleShot=True, interval=BEAT_MS)
@@ -99,7 +102,7 @@ class StallMeter(QObject):
 
     def start(self) -> None:
         """Start to measure; earlier measurements are dropped."""
-        for figures in (self.held_ms, self.no_core_ms, self.own_ms, self.collections_ms, self.stalls):
+        for figures in (self.held_ms, self.no_core_ms, self.own_ms, self.collections_ms, self.stalls, self.longest):
             figures.clear()
         self._is_on = True
         gc.callbacks.append(self._on_collection)
@@ -133,6 +136,8 @@ class StallMeter(QObject):
         self.held_ms.add(held_ms)
         self.no_core_ms.add(no_core_ms)
         self.own_ms.add(own_ms)
+        turn = own_ms, (now_ns - self._start_ns) / 1e9, self.doing
+        self.longest = heapq.nlargest(LONGEST, [*self.longest, turn])
         if held_ms > TELL_MS:
             self._tell(now_ns, held_ms, no_core_ms, own_ms)
         self._mark()

@@ -131,6 +131,12 @@ class NodeView(View):
         """Return whether the node has the ports of a model."""
         return self.ports.keys() == {(port.name, port.is_input) for port in (*model.inputs, *model.outputs)}
 
+    def free_end(self) -> PortRef | None:
+        """Return the port that a new block would be connected to: an output, or else an input that nothing feeds."""
+        ports = sorted(self.ports.values(), key=lambda port: port.model.is_input)
+        free = (port for port in ports if not (port.model.is_input and port.connections))
+        return next((port.ref for port in free), None)
+
     def set_model(self, model: NodeViewModel) -> None:
         """Show another model; ports that both models have keep their connections."""
         self.model, self.layout = model, layout(model)

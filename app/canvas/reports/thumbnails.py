@@ -58,11 +58,13 @@ class _Layer(QGraphicsItem):
         return QPainterPath()
 
     def area(self, node: str) -> QRectF:
-        """Return the place of a node's thumbnail."""
+        """Return the place of a node's thumbnail; a text may be longer than its node."""
         view = self._graph.nodes.get(node)
         if view is None:
             return QRectF()
         width, height = min(view.place.width(), _MOST_WIDTH), _TEXT_HEIGHT
+        if node in self.texts:
+            width += _MOST_WIDTH
         if (picture := self.pictures.get(node)) is not None and picture.width():
             height = width * picture.height() / picture.width()
             if height > _MOST_HEIGHT:
@@ -84,7 +86,7 @@ class _Layer(QGraphicsItem):
         for node, text in self.texts.items():
             area = self.area(node)
             if area.intersects(exposed):
-                painter.drawText(area.adjusted(0, 0, _MOST_WIDTH, 0), Qt.AlignmentFlag.AlignLeft, text)
+                painter.drawText(area, Qt.AlignmentFlag.AlignLeft, text)
 
 
 class Thumbnails(QObject):
@@ -166,7 +168,7 @@ class Thumbnails(QObject):
             self._layer.pictures[node] = _picture(sample)
         else:
             self._layer.pictures[node] = _plot(sample)
-        self._scene.update(before.united(self._layer.area(node)).adjusted(-1, -1, _MOST_WIDTH, 1))
+        self._scene.update(before.united(self._layer.area(node)).adjusted(-1, -1, 1, 1))
 
     def clear(self) -> None:
         """Show nothing until other samples follow."""
@@ -196,7 +198,7 @@ class Thumbnails(QObject):
             area = layer.area(node)
             layer.pictures.pop(node, None)
             layer.texts.pop(node, None)
-            self._scene.update(area.adjusted(-1, -1, _MOST_WIDTH, 1))
+            self._scene.update(area.adjusted(-1, -1, 1, 1))
 
 
 def _can_show(buffer: BufferReport) -> bool:

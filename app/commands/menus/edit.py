@@ -80,14 +80,14 @@ def edit_menu(window: CommandWindow, needs: Needs) -> Menu:
         Command(
             "check_values",
             "Check &values …",
-            canvas.check_values,
+            edits.check_values,
             help="Check every frame for NaN, infinity and numbers out of range",
             needs=needs.checkable,
         ),
         Command(
             "remove_check",
             "Remove c&heck",
-            canvas.remove_check,
+            edits.remove_check,
             help="Stop checking these values",
             needs=needs.check,
         ),

@@ -125,7 +125,11 @@ def organise_menu(window: Editor, needs: Needs) -> Menu:
             needs=needs.patch,
         ),
         Command(
-            "edit_frame", "&Edit frame …", window.canvas.edit_frame, help="Title, comment, colour", needs=needs.frame
+            "edit_frame",
+            "&Edit frame …",
+            window.canvas.organise.edit_frame,
+            help="Title, comment, colour",
+            needs=needs.frame,
         ),
         Menu(
             "frame_colour",

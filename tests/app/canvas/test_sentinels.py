@@ -36,7 +36,7 @@ def form_of(canvas: Canvas) -> SentinelForm:
     assert canvas.patch is not None
     (connection,) = canvas.patch.connections
     canvas.scene.select_connection(connection)
-    canvas.check_values()
+    canvas.edits.check_values()
     return next(form for form in canvas.findChildren(SentinelForm) if form.isVisible())
 
 
@@ -100,16 +100,16 @@ def test_the_form_removes_a_check(canvas: Canvas, patch: Patch) -> None:
 
 def test_only_one_connection_of_numbers_can_be_checked(canvas: Canvas, patch: Patch) -> None:
     """Only a single connection of numbers can be checked; removing needs an existing check."""
-    assert canvas.checkable is None
+    assert canvas.edits.checkable is None
     (connection,) = patch.connections
     canvas.scene.select_connection(connection)
-    assert canvas.checkable == connection
-    canvas.remove_check()
+    assert canvas.edits.checkable == connection
+    canvas.edits.remove_check()
     patch.set_sentinel(connection)
-    canvas.remove_check()
+    canvas.edits.remove_check()
     assert not patch.sentinels
     canvas.select(["source"])
-    assert canvas.checkable is None
+    assert canvas.edits.checkable is None
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT])
