@@ -103,7 +103,8 @@ class ParameterDrives(QObject):
     @property
     def _held(self) -> set[str]:
         """The parameters of the first node that have a value in the report: messages set those without a driver."""
-        return {name for name in self._rows if self._nodes and f"{self._nodes[0]}.{name}" in self._values}
+        live = [name for name, row in self._rows.items() if is_live(row.editor.spec)]  # an op's numbers are not
+        return {name for name in live if self._nodes and f"{self._nodes[0]}.{name}" in self._values}
 
     def _show_values(self) -> None:
         held = self._held
