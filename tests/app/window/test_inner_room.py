@@ -298,7 +298,7 @@ def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
         asked.append((source.graph, architecture))
         return f"// {architecture}\n\t.loc 1 2 \n\t/*0000*/ FMUL R{len(asked)}, R1, 2 ;"
 
-    def beside(what: str, work: Callable[[], object], then: Callable[[], None]) -> None:
+    def beside(what: str, work: Callable[[], object], then: Callable[[], None], _cancelled: Any = None) -> None:
         work()
         if what.startswith("Disassembling"):
             waiting.append(then)
