@@ -14,6 +14,7 @@ from engine.diagnostics import KernelFault
 from tests.fuzzing import seeds
 
 #: Each kernel accesses SIZE bytes at x + at. `%a` is the address of an access; `%x` and `%y` are arguments.
+#: `at` has 32 bits: one of 64 bits could be the address, and x the offset.
 WAYS = {
     "load": "add.s64 %a, %x, %at; ld.global{V}.b32 {R}, [%a];",
     "generic": "add.s64 %a, %x, %at; ld{V}.b32 {R}, [%a];",
@@ -48,9 +49,9 @@ def module():
             if name in SINGLE and count > 1:
                 continue
             lines = way.replace("{V}", vector).replace("{R}", registers).replace("{N}", str(4 * count))
-            kernels.append(f""".visible .entry {name}{count}(.param .u64 x, .param .u64 y, .param .s64 at) {{
+            kernels.append(f""".visible .entry {name}{count}(.param .u64 x, .param .u64 y, .param .s32 at) {{
             .reg .b64 %x, %y, %at, %a; .reg .b32 %r<4>, %s, %i; .reg .pred %p;
-            ld.param.u64 %x, [x]; ld.param.u64 %y, [y]; ld.param.s64 %at, [at]; mov.b32 %r0, 7; mov.b32 %r1, 7;
+            ld.param.u64 %x, [x]; ld.param.u64 %y, [y]; ld.param.s32 %i, [at]; cvt.s64.s32 %at, %i; mov.b32 %r0, 7; mov.b32 %r1, 7;
             mov.b32 %r2, 7; mov.b32 %r3, 7; {lines} ret; }}""")
     return "\n".join(text + kernels)
 
