@@ -13,7 +13,7 @@ import msgspec
 
 from engine.blocktypes.parameters import ParameterSpec, given
 from engine.compiler.executable.compiled_graph import WriteValue, together
-from engine.compiler.inlining import ParameterRef
+from engine.compiler.inlining import ParameterRef, owner
 from engine.descriptions.checks import shown
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import Diagnostic, PatchError, error, warning
@@ -79,7 +79,7 @@ class ParameterStore:
         self.refused: ArgumentError | None = None
         self._folder = folder
         self._nodes: dict[str, _Node] = {}
-        #: The values of removed nodes in the running graph, which may still run when they return.
+        #: The values in the running graph of nodes and parameters that the patch no longer has.
         self._removed: dict[str, dict[str, Any]] = {}
         self._graph: CompiledGraph | None = None
         #: The destinations in the graph of parameters that were set since it was attached.
@@ -104,9 +104,13 @@ class ParameterStore:
 
         `patch_values` is None for a known node. No parameter of the node is driven until `drive`.
         """
-        known, before = self._nodes.get(node_id), self.values.get(node_id)
-        if known is None:
-            before = self._removed.pop(node_id, None)
+        known = self._nodes.get(node_id)
+        if known is not None:
+            self._keep_removed(node_id, self.values[node_id].keys() - specs.keys())
+        removed = self._removed.pop(node_id, {})
+        before = self.values.get(node_id, removed or None)
+        if left := {name: value for name, value in removed.items() if name not in specs}:
+            self._removed[node_id] = left
         kept = dict(patch_values) if patch_values is not None else known.patch_values if known is not None else {}
         if known is not None:
             self._forget_misfits(node_id, known)
@@ -136,11 +140,8 @@ class ParameterStore:
         self._routes.clear()
         self._forget_misfits(node_id, self._nodes.pop(node_id))
         self._outdated.add(node_id)
-        values, unwritten = self.values.pop(node_id), {**self.changed, **self.held}
-        self._removed[node_id] = {name: value for name, value in values.items() if (node_id, name) not in unwritten}
-        for name in values:
-            self.changed.pop((node_id, name), None)
-            self.held.pop((node_id, name), None)
+        self._keep_removed(node_id, self.values[node_id])
+        del self.values[node_id]
 
     def set(self, node_id: str, name: str, value: object) -> bool:
         """Set the patch's value of a parameter, None for none; return whether its misfit has changed."""
@@ -225,7 +226,7 @@ class ParameterStore:
         for node_id in self._outdated:
             node = self._nodes.get(node_id)
             if node is not None and node.reaches_kernels:
-                self._copies[node_id] = self.values[node_id].copy()
+                self._copies[node_id] = {**self._removed.get(node_id, {}), **self.values[node_id]}
             else:
                 self._copies.pop(node_id, None)
         self._outdated.clear()
@@ -242,6 +243,9 @@ class ParameterStore:
         """Write values into this graph from now on; also when composites in it expose other parameters than before."""
         self._outdate_written()
         self._graph = graph
+        if self._removed:
+            running = {owner(node.id) for node in graph.plan.description.nodes} if graph is not None else set[str]()
+            self._removed = {node: values for node, values in self._removed.items() if node in running}
         self._writers.clear()
         self._routes.clear()
 
@@ -308,6 +312,15 @@ class ParameterStore:
             except ArgumentError as problem:
                 self.refused = problem
         return None
+
+    def _keep_removed(self, node_id: str, names: Iterable[str]) -> None:
+        """Keep the values that the running graph has of parameters which are about to be removed."""
+        for name in names:
+            place = node_id, name
+            if place not in self.changed and place not in self.held:
+                self._removed.setdefault(node_id, {})[name] = self.values[node_id][name]
+            self.changed.pop(place, None)
+            self.held.pop(place, None)
 
     def _put(self, node: _Node, place: ParameterRef, value: object) -> None:
         node_id, name = place

@@ -51,8 +51,8 @@ def module():
             lines = way.replace("{V}", vector).replace("{R}", registers).replace("{N}", str(4 * count))
             kernels.append(f""".visible .entry {name}{count}(.param .u64 x, .param .u64 y, .param .s32 at) {{
             .reg .b64 %x, %y, %at, %a; .reg .b32 %r<4>, %s, %i; .reg .pred %p;
-            ld.param.u64 %x, [x]; ld.param.u64 %y, [y]; ld.param.s32 %i, [at]; cvt.s64.s32 %at, %i; mov.b32 %r0, 7; mov.b32 %r1, 7;
-            mov.b32 %r2, 7; mov.b32 %r3, 7; {lines} ret; }}""")
+            ld.param.u64 %x, [x]; ld.param.u64 %y, [y]; ld.param.s32 %i, [at]; cvt.s64.s32 %at, %i; mov.b32 %r0, 7;
+            mov.b32 %r1, 7; mov.b32 %r2, 7; mov.b32 %r3, 7; {lines} ret; }}""")
     return "\n".join(text + kernels)
 
 

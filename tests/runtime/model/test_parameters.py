@@ -24,6 +24,7 @@ from engine.api import (
     port,
     value_port,
 )
+from engine.ops import graph_to_json, parse_expression
 from engine.patch.files import dump_patch, parse_patch
 from tests.fuzzing import seeds
 from tests.runtime.small_blocks import Make
@@ -41,6 +42,11 @@ class Say(ValueBlock, id="test_run.say"):
     def update(self, now: Moment) -> None:
         """Output the number unchanged."""
         self.said = self.value
+
+
+def _graph(text: str) -> object:
+    """Return the op graph of an expression."""
+    return graph_to_json(parse_expression(text, inputs=dict.fromkeys("xy"[: 1 + ("y" in text)], "f32")))
 
 
 def as_kernels_see(value: float) -> bytes:
@@ -130,3 +136,33 @@ def test_blocks_that_differ_in_a_bit_do_not_share_a_description(kind: str, ports
             for node, value in zip(nodes, order, strict=True):
                 read: list[Any] = [engine.read(node[port])[0].tobytes() for port in ports]
                 assert read == [as_kernels_see(value)] * len(ports)
+
+
+def test_the_running_graph_keeps_the_value_of_a_parameter_that_the_patch_has_lost() -> None:
+    """A block with an error runs on as it was; what is read of it is computed with the last value of its slider."""
+    patch = Patch()
+    array = patch.add("io.array", data=np.arange(7, dtype=np.float32))
+    first, last = (patch.add("kernel.graph", graph=_graph(text)) for text in ("x * k + 1", "sqrt(x)"))
+    patch.connect(array["out"], first["x"])
+    patch.connect(first["out"], last["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(first, k=3.0)
+        engine.step()
+        patch.set(first, graph=_graph("x * y"))  # y is not connected
+        assert engine.step().diagnostics
+        assert np.array_equal(engine.read(first["out"]), 3 * np.arange(7, dtype=np.float32) + 1)
+        patch.undo()
+        assert not engine.step().diagnostics
+        assert np.array_equal(engine.read(first["out"]), 3 * np.arange(7, dtype=np.float32) + 1)
+
+
+def test_the_values_of_a_removed_node_go_with_its_graph() -> None:
+    """The engine does not keep the array of a block that was removed."""
+    patch = Patch()
+    array, other = (patch.add("io.array", data=np.arange(7, dtype=np.float32)) for _ in range(2))
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.remove(array)
+        engine.step()
+        assert engine.core.context.parameters.snapshot().keys() == {other.id}
