@@ -2,7 +2,8 @@
 
 When a region is skipped, readers outside see its outputs' defaults. Uploaded arrays and the user's memory must not be
 overwritten with a default. So readers outside get a copy, which the region makes when it runs, and which is an output
-like any other.
+like any other. A view of such a buffer in an inner region is copied in the buffer's own region, where the view of any
+other buffer has its contents even if the inner region is skipped.
 """
 
 from collections.abc import Mapping
@@ -27,23 +28,20 @@ def with_copies(
         leaving, looked_at = _leaving(description)
     except RegionRefused:  # a region inside itself, which the check reports
         return description, dict(outputs)
-    by_id = description.by_id
-    ports = dict.fromkeys((*(c.source for c in leaving), *looked_at))
-    if not ports:
+    roots = {**{c.source: root for c, root in leaving.items()}, **looked_at}
+    if not roots:
         return description, dict(outputs)
-    copies = {port: PortRef(f"{port.node}/{port.port}", "out") for port in ports}
-    nodes = [
-        BlockNode(copy.node, COPY, by_id[port.node].region, by_id[port.node].group) for port, copy in copies.items()
-    ]
+    copies = {port: PortRef(f"{port.node}/{port.port}", "out") for port in roots}
+    nodes = [BlockNode(copies[port].node, COPY, root.region, root.group) for port, root in roots.items()]
     connections = [Connection(copies[c.source], c.target) if c in leaving else c for c in description.connections]
     connections += [Connection(port, PortRef(copy.node, "x")) for port, copy in copies.items()]
     ends = {outer: copies.get(inner, inner) for outer, inner in outputs.items()} | copies
     return GraphDescription((*description.nodes, *nodes), tuple(connections)), ends
 
 
-def _leaving(description: GraphDescription) -> tuple[set[Connection], list[PortRef]]:
+def _leaving(description: GraphDescription) -> tuple[dict[Connection, BlockNode], dict[PortRef, BlockNode]]:
     """Return the connections that lead uploaded or the user's memory out of a region, and unconnected outputs that show
-    it.
+    it, each with the block that has the memory.
     """
     nesting, by_id, source_of = Nesting(description), description.by_id, description.source_of
     roots: dict[PortRef, str | None] = {}
@@ -67,10 +65,10 @@ def _leaving(description: GraphDescription) -> tuple[set[Connection], list[PortR
         roots[port] = root if root is not None and not around(root, port.node) else None
         return roots[port]
 
-    leaving = set()
+    leaving = {}
     for connection in description.connections:
         root, target = root_of(connection.source), connection.target.node
         if root is not None and target in by_id and target not in (regions := around(root, target)) and regions:
-            leaving.add(connection)
-    outputs = [port for port in description.looked_at if root_of(port) is not None]
-    return leaving, sorted(outputs, key=str)
+            leaving[connection] = by_id[root]
+    looked_at = sorted(description.looked_at, key=str)
+    return leaving, {port: by_id[root] for port in looked_at if (root := root_of(port)) is not None}
