@@ -165,8 +165,8 @@ def _declare(struct: DType) -> str:
     lines += [
         f'static_assert(alignof({name}) == {struct.alignment}, "{name} must be aligned to {struct.alignment} bytes");'
     ]
-    lines += [
-        f'static_assert(__builtin_offsetof({name}, {field}) == {at}, "{name}::{field} must be at byte {at}");'
+    lines += [  # NVRTC 13.0 has no __builtin_offsetof
+        f'static_assert(__INTADDR__(&(({name}*)0)->{field}) == {at}, "{name}::{field} must be at byte {at}");'
         for field, at in offsets.items()
     ]
     return "\n".join([*lines, "#endif", ""])

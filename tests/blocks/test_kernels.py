@@ -35,7 +35,7 @@ def _assertions(struct: DType, header: str, shift: int = 0) -> str:
     name = struct.__name__
     offsets = {field: struct.numpy.fields[field][1] for field in struct.fields}  # type: ignore[index]  # has fields
     lines = [f'#include "{header}"', f"static_assert(sizeof({name}) == {struct.size_bytes + shift});"]
-    lines += [f"static_assert(__builtin_offsetof({name}, {field}) == {at});" for field, at in offsets.items()]
+    lines += [f"static_assert(__INTADDR__(&(({name}*)0)->{field}) == {at});" for field, at in offsets.items()]
     lines += [
         f"static_assert(sizeof({name}::{field}) == {dtype.size_bytes});" for field, dtype in struct.fields.items()
     ]
