@@ -77,6 +77,8 @@ def attempt(what: str, call: Callable[..., Any], arguments: dict[str, Any], name
         assert " must " in text or " takes " in text, f"{what}({name}={arguments[name]!r:.80}): {problem!r}"
         assert len(text) < 2000, what
         return None
+    except OSError:  # of the system, for a file that can't be read
+        return None
     except Exception as problem:
         raise AssertionError(f"{what}({name}={arguments[name]!r:.80}) raised {problem!r}") from problem
     assert not must_be_refused(hint, arguments[name]), f"{what} took {name}={arguments[name]!r:.80}"

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from engine.arguments import shown
 from engine.diagnostics import Diagnostic, WarploomError, error
 
 #: The scope outside all regions. A region op's id names the scope of its body, "id.else" that of its other branch.
@@ -110,6 +111,8 @@ def graph_to_json(graph: OpGraph) -> dict[str, Any]:
 
 def graph_from_json(data: object) -> OpGraph:
     """Return the graph of a JSON object, without fields that only an editor uses. Raise OpError if it is malformed."""
+    if not isinstance(data, dict):
+        raise OpError([error(f"op graph must be an object, got {shown(data)}")])
     try:
         graph = msgspec.convert(data, OpGraph)
         if len(graph.nodes) > MOST_OPS:

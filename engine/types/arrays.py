@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine.arguments import checked
+from engine.arguments import checked, shown
 from engine.types.dtype import DType
 from engine.types.scalars import SCALARS, bf16
 
@@ -54,8 +54,9 @@ def to_bf16(array: npt.ArrayLike) -> npt.NDArray[np.uint16]:
 @checked(TypeError)
 def from_bf16(array: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
     """Return the f32 equal to each bf16, which is given by its bits. Raise TypeError unless they are uint16."""
-    if array.dtype != np.uint16:
-        raise TypeError(f"bf16 must be given by its bits, a uint16 array, got {array.dtype}")
+    if not isinstance(array, np.ndarray) or array.dtype != np.uint16:
+        found = array.dtype if isinstance(array, np.ndarray) else shown(array)
+        raise TypeError(f"bf16 must be given by its bits, a uint16 array, got {found}")
     return (array.astype(np.uint32) << 16).view(np.float32)
 
 

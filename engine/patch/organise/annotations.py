@@ -194,7 +194,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.str[1:] not in _ARRAYS:
             raise TypeError
-        return np.ascontiguousarray(value).reshape(value.shape)
+        array = np.ascontiguousarray(value).reshape(value.shape)
+        return array.view(np.uint8) != 0 if array.dtype == bool else array  # other bytes than 0 and 1 count as True
     check_depth(value, MOST_DEPTH)
     plain = json.loads(json.dumps(value, allow_nan=False))
     if isinstance(plain, dict) and "base64" in plain:

@@ -115,8 +115,9 @@ def _check_values(pin: Pin) -> None:
             others = f", or one of {', '.join(_NOT_FINITE)}" if kind == "f" else ""
             raise PatchError(f"values of a pin must be {pin.dtype}{others}, got {shown(value)}")
     try:
-        pin.inline()
-    except (OverflowError, ValueError) as problem:
+        with np.errstate(over="raise"):
+            pin.inline()
+    except (ArithmeticError, ValueError) as problem:
         raise PatchError(f"values of a pin must be {pin.dtype}, got one that is not: {problem}") from None
 
 
@@ -155,7 +156,8 @@ def _wrong(expected: Array, found: Array, pin: Pin) -> tuple[Array, Array]:
     if expected.dtype.kind in "biu":
         # The difference of two integers fits into 64 bits without a sign, where it wraps to the right number.
         high, low = np.maximum(expected, found), np.minimum(expected, found)
-        gap = (high.astype(np.uint64) - low.astype(np.uint64)).astype(np.float64)
+        with np.errstate(over="ignore"):
+            gap = (high.astype(np.uint64) - low.astype(np.uint64)).astype(np.float64)
         return np.asarray(gap > pin.tolerance + pin.relative * abs(expected.astype(np.float64))), gap
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
     one: Array = expected.astype(wide)

@@ -100,7 +100,8 @@ class PictureCoder:
 def decoded(coded: CodedPicture) -> Preview:
     """Return the picture. Raise msgspec.DecodeError if its data are not of its coding."""
     (width, height), (shown_width, shown_height) = coded.size, coded.shown
-    if not (0 <= width <= shown_width and 0 <= height <= shown_height and 4 * shown_width * shown_height < _MOST_BYTES):
+    is_sound = all(0 < n <= shown or n == shown == 0 for n, shown in zip(coded.size, coded.shown, strict=True))
+    if not is_sound or 4 * shown_width * shown_height >= _MOST_BYTES:
         raise msgspec.DecodeError(f"a picture must have a size, got {coded.size} of {coded.shown}")
     try:
         pixels = _DECODERS[coded.coding](coded.data, (height, width, 4))

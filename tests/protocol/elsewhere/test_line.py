@@ -91,7 +91,8 @@ def test_stalls_lose_nothing(seed: int) -> None:
         if chance.random() < 0.02:
             simulated.stall(chance.uniform(0, 5))
         if chance.random() < (0.3 if not line.is_sending else 0.02):
-            begun.append(chance.randbytes(chance.choice([0, 1, 1000, 100_000])))
+            size = chance.choice([0, 1, 1000, 100_000])
+            begun.append(len(begun).to_bytes(2) + chance.randbytes(size - 1) if size else b"")  # no two are equal
             line.begin(begun[-1])
         while (part := line.part()) is not None:
             simulated.send(part)

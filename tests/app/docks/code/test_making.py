@@ -164,7 +164,9 @@ def test_every_block_of_the_library_can_be_copied(tmp_path: Path, seed: int) -> 
     before = dump_patch(patch)
     for block in chosen:
         copy: Any = catalogue.require(made[block.id].type_id)
-        assert (copy.ports, copy.parameters, copy.category) == (block.ports, block.parameters, block.category)
+        # As texts, since defaults may be arrays.
+        assert str((copy.ports, copy.parameters)) == str((block.ports, block.parameters))
+        assert copy.category == block.category
         assert copy.title == f"My {block.title}"
         exchange(patch, block.id.replace(".", "_"), copy.id)
     for _ in chosen:
