@@ -10,7 +10,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
@@ -24,6 +24,10 @@ from engine.protocol.messages import Message, SetKernelTimeLimit, Viewing, check
 from engine.protocol.pacing import Pacing, PacingMode
 from engine.protocol.questions import AnyQuestion, Question
 from engine.protocol.sampling import Reduction, Sampling
+from tests.fuzzing import many
+
+#: There are a hundred kinds of messages, so each has few examples.
+of_each_kind = settings(max_examples=many(12))
 
 ARRAYS = st_numpy.arrays(
     st.sampled_from(["?", "i1", "u1", "<i4", "<u8", "<f2", "<f4", "<f8", "<c8", [("at", "<f4", (3,)), ("id", "<i8")]]),
@@ -123,6 +127,7 @@ def every(union: Any) -> list[type]:
 
 
 @pytest.mark.parametrize("kind", every(ToEngine), ids=lambda kind: kind.__name__)
+@of_each_kind
 @given(data=st.data())
 def test_everything_to_the_engine_decodes_as_it_was(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """Every message and question, with every value of its fields, decodes as an equal one."""
@@ -131,6 +136,7 @@ def test_everything_to_the_engine_decodes_as_it_was(kind: type[msgspec.Struct], 
 
 
 @pytest.mark.parametrize("kind", every(FromEngine), ids=lambda kind: kind.__name__)
+@of_each_kind
 @given(data=st.data())
 def test_everything_from_the_engine_decodes_as_it_was(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """Reports, pictures, events and answers decode as equal ones."""
@@ -143,6 +149,7 @@ def test_everything_from_the_engine_decodes_as_it_was(kind: type[msgspec.Struct]
 
 
 @pytest.mark.parametrize("kind", every(AnyQuestion), ids=lambda kind: kind.__name__)
+@of_each_kind
 @given(data=st.data())
 def test_an_answer_decodes_as_the_type_that_its_question_names(kind: type[Question[Any]], data: st.DataObject) -> None:
     """Each kind of answer decodes as an equal value of the type that its question names."""
@@ -197,6 +204,7 @@ def test_invalid_messages_are_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", get_args(Message))
+@of_each_kind
 @given(data=st.data())
 def test_a_message_is_checked_as_the_decoder_checks_it(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """A message that the check accepts is decoded, and a refusal of another value names the field."""
