@@ -15,7 +15,7 @@ from engine.patch.groups.contents import GroupedContents
 from engine.patch.groups.functions import following
 from engine.patch.history import Edit, History
 from engine.patch.naming import free_id
-from engine.patch.organise.annotations import Dots
+from engine.patch.organise.annotations import Dots, PinnedViewer
 from engine.patch.organise.osc import OscOut
 from engine.patch.organise.pins import Pin
 
@@ -55,6 +55,8 @@ class EditablePatch(GroupedContents):
                 for key, note in [*self.annotations.items()]:
                     is_loose = isinstance(note, Dots) and changes.PortRef(note.node, note.port) not in self._by_target
                     is_loose = is_loose or (isinstance(note, Pin | OscOut) and note.node not in self.nodes)
+                    if isinstance(note, PinnedViewer):  # perhaps of a block inside another one
+                        is_loose = note.node.partition("/")[0] not in self.nodes
                     if is_loose or ((group := getattr(note, "group", "")) and group not in self.nodes):
                         self._apply(changes.AnnotationChanged(key, None, note), edit)
         except BaseException:

@@ -1,5 +1,6 @@
 """The docks that look at ports: one follows the selection, others are pinned to a port."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from app.viewers.recording.recorder import Order, PortRecorder, Recording
 from app.viewers.viewer_docks import ViewerDocks
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
+from engine.patch.organise.annotations import PinnedViewer
 from engine.protocol.messages import FrameReport, NodeReport
 from engine.protocol.sampling import Sample
 
@@ -51,6 +53,7 @@ class PortDocks(QObject):
         self._is_open = True  # unless the person has closed the dock of the selection
         self._editor: Editor | None = None
         self._patch: Patch | None = None
+        self._unsubscribe: Callable[[], None] = lambda: None
         self._report: FrameReport | None = None
         self._moment: Moment | None = None
         self._snapshots: Snapshots | None = None
@@ -97,13 +100,21 @@ class PortDocks(QObject):
         """Look at another patch."""
         if self._patch is not None:
             self._is_open = self.follower.toggleViewAction().isChecked()
+        self._unsubscribe()
         self._patch, self._report = patch, None
         for dock in list(self.pinned):
             self._close(dock)
+        self._unsubscribe = patch.subscribe(lambda _: None, self._follow_pins) if patch is not None else lambda: None
         self.viewer(self.follower).show_ports([])
         self.follower.setVisible(False)
-        if patch is not None and self._is_open:
-            QTimer.singleShot(0, self, self.show_behind)  # when the other docks are shown
+        if patch is not None:
+            QTimer.singleShot(0, self, self._show_first)  # when the other docks are shown
+
+    def _show_first(self) -> None:
+        """Show the dock of the selection, unless it was closed, and the pinned ones, behind the viewers."""
+        if self._is_open:
+            self.show_behind()
+        self._follow_pins()
 
     def show_behind(self) -> None:
         """Show the dock of the selection, at first behind the viewers; Qt misplaces the tabs of hidden docks."""
@@ -127,12 +138,34 @@ class PortDocks(QObject):
         if port is not None:
             self.pin(port)
 
-    def pin(self, port: PortRef) -> QDockWidget:
-        """Open a dock that keeps showing a port, and return it."""
+    def pin(self, port: PortRef) -> None:
+        """Keep showing a port in a dock of its own; the patch remembers it."""
+        patch = self._patch
+        if patch is not None:
+            patch.annotate(PinnedViewer(node=port.node, port=port.port), f"Pin a viewer of {self.title(port)}")
+            for dock in self.pinned:
+                if self.viewer(dock).port == port:
+                    dock.raise_()
+
+    def _follow_pins(self) -> None:
+        """Open and close docks as the patch has them; those of missing blocks are left out."""
+        patch = self._patch
+        wanted = {PortRef(p.node, p.port) for p in patch.annotations_of(PinnedViewer)} if patch is not None else set()
+        wanted = {port for port in wanted if patch is not None and port.node.partition("/")[0] in patch.nodes}
+        for dock in list(self.pinned):
+            port = self.viewer(dock).port
+            if port in wanted:
+                wanted.remove(port)
+            else:
+                self._close(dock)
+        for port in sorted(wanted, key=str):
+            self._open(port)
+
+    def _open(self, port: PortRef) -> None:
         self._pins += 1
         dock = self._make_dock(f"pinned:{self._pins}", self.title(port))
         dock.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dock.destroyed.connect(partial(self._forget, dock, f"pinned:{self._pins}"))
+        dock.destroyed.connect(partial(self._forget, dock, f"pinned:{self._pins}", port))
         self.pinned.append(dock)
         self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
         self._window.tabifyDockWidget(self.follower, dock)
@@ -145,8 +178,6 @@ class PortDocks(QObject):
         if self._report is not None:
             viewer.show_report(self._report)
         dock.show()
-        dock.raise_()
-        return dock
 
     def show_report(self, report: FrameReport) -> None:
         """Follow element types and shapes."""
@@ -286,21 +317,22 @@ class PortDocks(QObject):
             if port is None:
                 continue
             if port.node not in patch.nodes and "/" not in port.node:
-                if dock is self.follower:
-                    self.viewer(dock).show_ports([])
-                else:
-                    self.viewer(dock).page.hint.setText("The block of this port was deleted")
+                self.viewer(dock).show_ports([])  # a pinned dock has gone with the block
             elif dock.windowTitle() != self.title(port):
                 dock.setWindowTitle(self.title(port))
 
     def _close(self, dock: QDockWidget) -> None:
+        self.pinned.remove(dock)  # first, since the person has not closed it
         self._window.removeDockWidget(dock)
         dock.close()
 
-    def _forget(self, dock: QDockWidget, name: str) -> None:
+    def _forget(self, dock: QDockWidget, name: str, port: PortRef) -> None:
         self._owners.pop(name, None)
         if dock in self.pinned:
             self.pinned.remove(dock)
+            note = PinnedViewer(node=port.node, port=port.port)
+            if self._patch is not None and note.key in self._patch.annotations:
+                self._patch.remove_annotation(note.key, f"Close the viewer of {self.title(port)}")
         if self._editor is not None:
             self._editor.bridge.observe_ports(name, {})
 

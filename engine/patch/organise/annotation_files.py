@@ -7,7 +7,8 @@
     "bookmarks": [{"number": 1, "title": "", "centre": [0, 0], "zoom": 1}],
     "presets": [{"type": "image.gaussian_blur", "name": "soft", "parameters": {"sigma": 8.0}}],
     "pins": [{"node": "sum", "port": "out", "dtype": "<f4", "shape": [2], "values": [1.5, 2], "frame": 0,
-              "tolerance": 0.001}]
+              "tolerance": 0.001}],
+    "pinned_viewers": [{"node": "blur", "port": "out"}]
     "osc": [{"port": 9000, "host": "127.0.0.1", "to": "127.0.0.1:9001"}]
     "osc_outs": [{"node": "lfo", "port": "value"}]
 """
@@ -24,6 +25,7 @@ from engine.patch.organise.annotations import (
     Bookmark,
     Dots,
     Frame,
+    PinnedViewer,
     Preset,
     checked_annotation,
 )
@@ -37,6 +39,7 @@ LISTS: dict[str, type[Annotation]] = {
     "bookmarks": Bookmark,
     "presets": Preset,
     "pins": Pin,
+    "pinned_viewers": PinnedViewer,
     "osc": Osc,
     "osc_outs": OscOut,
 }

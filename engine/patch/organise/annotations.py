@@ -105,10 +105,25 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=Tr
         return f"preset {self.type} {self.name}"
 
 
-Annotation = Frame | Dots | Bookmark | Preset | Pin | Osc | OscOut
-KINDS: tuple[type[Annotation], ...] = (Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut)
+class PinnedViewer(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=True):
+    """An output that a viewer keeps showing while the patch is open."""
+
+    kind: ClassVar[str] = "pinned viewer"
+
+    node: str
+    port: str
+    extra: dict[str, Any] = {}
+
+    @property
+    def key(self) -> str:
+        """The key among all annotations."""
+        return f"viewer {self.node}.{self.port}"
+
+
+Annotation = Frame | Dots | Bookmark | Preset | Pin | Osc | OscOut | PinnedViewer
+KINDS: tuple[type[Annotation], ...] = (Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut, PinnedViewer)
 Moved = TypeVar("Moved", Frame, Dots)
-AnnotationType = TypeVar("AnnotationType", Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut)
+AnnotationType = TypeVar("AnnotationType", Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut, PinnedViewer)
 
 
 def is_same(one: Annotation | None, other: Annotation | None) -> bool:
@@ -168,6 +183,10 @@ def checked_annotation(annotation: Annotation) -> Annotation:
             return msgspec.structs.replace(annotation, parameters=_values(annotation.parameters))
         case Pin():
             return checked_pin(annotation)
+        case PinnedViewer():
+            _name("node of a pinned viewer", annotation.node)
+            _name("port of a pinned viewer", annotation.port)
+            return annotation
         case Osc():
             return checked_osc(annotation)
         case OscOut():

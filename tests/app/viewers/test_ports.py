@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
 from PySide6.QtWidgets import QComboBox, QFileDialog
 from pytestqt.qtbot import QtBot
 
@@ -221,10 +221,11 @@ def test_freeze_keeps_what_is_shown(ports: Ports) -> None:
 
 
 def test_a_pinned_port_stays(ports: Ports) -> None:
-    """A pinned viewer keeps its port while the selection changes, and ends when it is closed."""
+    """A pinned viewer keeps its port while the selection changes, and ends when it is closed; undo brings it back."""
     window = ports.window
     look_at(ports, "picture")
     window.actions_by_id["pin_look"].trigger()
+    window.looking.pin_shown()
     (pinned,) = window.looking.pinned
     ports.hold("every.out", NAMED["f32"], np.arange(3, dtype=np.float32))
     look_at(ports, "every")
@@ -234,8 +235,39 @@ def test_a_pinned_port_stays(ports: Ports) -> None:
     ports.play()
     assert any(name.startswith("pinned") for name in ports.requested())
     pinned.close()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     ports.play(1)
     assert not any(name.startswith("pinned") for name in ports.requested())
+    patch = patch_of(window)
+    assert not patch.annotations and patch.history.undo_name == "Close the viewer of Picture · out"
+    window.session.undo()
+    assert len(window.looking.pinned) == 1
+    window.session.undo()
+    assert not window.looking.pinned
+
+
+def test_pinned_viewers_are_saved_with_the_patch(ports: Ports, qtbot: QtBot) -> None:
+    """They come back at opening, go and come back with their block, and one of a missing block is left out."""
+    window, patch = ports.window, patch_of(ports.window)
+    look_at(ports, "picture")
+    window.actions_by_id["pin_look"].trigger()
+    patch.remove("picture")
+    assert not window.looking.pinned
+    window.session.undo()
+    assert len(window.looking.pinned) == 1
+    path = window.session.path
+    assert path is not None and window.files.save()
+    text = path.read_text()
+    assert '"pinned_viewers"' in text
+    path.write_text(
+        text.replace('"node": "picture", "port"', '"node": "gone", "port": "out"}, {"node": "picture", "port"')
+    )
+    window.files.close()
+    assert not window.looking.pinned
+    assert window.files.open_path(path)
+    qtbot.waitUntil(lambda: len(window.looking.pinned) == 1)
+    (dock,) = window.looking.pinned
+    assert window.looking.viewer(dock).port == PortRef("picture", "out") and not window.session.is_modified
 
 
 def test_numbers_are_plotted(ports: Ports) -> None:
