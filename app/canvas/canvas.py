@@ -148,6 +148,10 @@ class Canvas(QWidget):
         """Show or hide the heat map: colour nodes by their share of the frame."""
         self._display.show_heat(shows)
 
+    def show_activity(self, shows: bool) -> None:
+        """Show or hide which connections carry new data."""
+        self._display.show_activity(shows)
+
     def fit(self) -> None:
         """Bring the whole patch into view."""
         self.view.show_rect(self.scene.rect_of(self.scene.nodes))

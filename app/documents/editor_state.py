@@ -32,6 +32,8 @@ class UserState(msgspec.Struct):
     #: Whether nodes are coloured by their share of the frame.
     shows_heat: bool = False
     shows_thumbnails: bool = True
+    #: Whether connections show what happens to their data.
+    shows_activity: bool = True
     #: Whether the critical path is marked.
     shows_path: bool = False
     geometry: bytes = b""

@@ -149,6 +149,7 @@ class MainWindow(QMainWindow):
         self.restarts.noted.connect(self.log.add_error)
         self.layouts = Layouts(self, self.docks, self.viewers, self.state)
         self.canvas.show_heat(self.state.shows_heat)
+        self.canvas.show_activity(self.state.shows_activity)
         self.canvas.thumbnails.wanted.connect(partial(self.bridge.observe_ports, "canvas"))
         self.bridge.looked_back.connect(lambda _: self.canvas.thumbnails.clear())
         self.bridge.sampled.connect(self._show_thumbnail)
@@ -330,6 +331,11 @@ class MainWindow(QMainWindow):
         """Show or hide what blocks make, below them."""
         self.state.shows_thumbnails = not self.state.shows_thumbnails
         self.canvas.thumbnails.set_shown(self.state.shows_thumbnails)
+
+    def toggle_activity(self) -> None:
+        """Show or hide which connections carry new data."""
+        self.state.shows_activity = not self.state.shows_activity
+        self.canvas.show_activity(self.state.shows_activity)
 
     def _show_thumbnail(self, sample: Sample) -> None:
         owner, _, node = sample.name.partition("/")

@@ -102,6 +102,19 @@ def node_times(spans: Iterable[SpanProfile]) -> dict[str, int]:
     return times
 
 
+def skipped_nodes(spans: Iterable[SpanProfile]) -> frozenset[str]:
+    """Return the nodes of the patch in regions that skipped them in the measured frame.
+
+    Outside of its region, a node may still fill what others read of it with its default.
+    """
+    turns: dict[str, int] = {}
+    for span in spans:
+        node, region = span.node.partition("/")[0], span.region.partition("/")[0]
+        if region and region != node:
+            turns[node] = turns.get(node, 0) + span.turns
+    return frozenset(node for node, count in turns.items() if not count)
+
+
 def part_times(spans: Iterable[SpanProfile]) -> dict[str, dict[str, int]]:
     """Return for each node with parts their mean times in nanoseconds, if single operations are measured."""
     times: dict[str, dict[str, int]] = {}

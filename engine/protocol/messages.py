@@ -260,7 +260,7 @@ class NodeReport(msgspec.Struct, frozen=True):
     `fused_into` are the nodes whose kernels do some or all of its work; they include its time if it has no `kernels`.
     `waits_for` is the id of the node that must be corrected before this one can run; `message` contains that id.
     `parts` are its separately measured parts, if any, such as layers. A node inside a block has a `share` of that
-    block's time, from 0 to 1.
+    block's time, from 0 to 1. One that `is_skipped` did not run in the last measured frame, since a region left it out.
     """
 
     type: str
@@ -272,6 +272,7 @@ class NodeReport(msgspec.Struct, frozen=True):
     waits_for: str = ""
     parts: dict[str, PartReport] = {}
     share: float | None = None
+    is_skipped: bool = False
 
 
 class BufferReport(msgspec.Struct, frozen=True):

@@ -122,9 +122,11 @@ def make_report(
     buffers: dict[str, BufferReport] | None = None,
     values: dict[str, float] | None = None,
 ) -> FrameReport:
-    """Return a frame report about some nodes, buffers and values."""
-    statistics = EngineStatistics("host")
-    return FrameReport(1, UpdateLevel.NONE, 1_000_000, nodes or {}, buffers or {}, statistics, values=values or {})
+    """Return a running engine's frame report about some nodes, buffers and values."""
+    engine = EngineStatistics("host")
+    return FrameReport(
+        1, UpdateLevel.NONE, 1_000_000, nodes or {}, buffers or {}, engine, values=values or {}, running=True
+    )
 
 
 def make_node_report(state: NodeState = NodeState.OK, time_ns: int | None = None, message: str = "") -> NodeReport:

@@ -14,6 +14,7 @@ from app.canvas.drawing.shapes import on_screen, qcolor
 from app.canvas.drawing.size_label import has_room, paint_label
 from app.theme.colours import Colours, mix
 from app.theme.port_style import PORT_STYLES, PortKind
+from app.view_models.activity import Activity
 from engine.patch.changes import Sentinel
 
 #: The distance from a line at which the pointer still hits it.
@@ -21,8 +22,8 @@ REACH = 6.0
 _PATH_WIDTH = 3.0
 #: The radius of a dot.
 DOT = 5.0
-#: Lines that are not emphasised let those below them shine through.
-_OPACITY = 0.85
+#: Lines that are not emphasised let those below them shine through, the more the less happens there.
+_OPACITY = {Activity.RUNS: 0.85, Activity.STILL: 0.55, Activity.ASLEEP: 0.45, Activity.ERROR: 0.85}
 #: Below this zoom, lines are painted without smooth edges.
 _SMOOTH_FROM = 0.1
 
@@ -33,6 +34,7 @@ class ConnectionAppearance:
 
     #: The size of its data as text; "" when nothing is stored.
     size: str = ""
+    activity: Activity = Activity.RUNS
     on_path: bool = False
     #: Its sentinel, if any; below, whether that has found a wrong element.
     sentinel: Sentinel | None = None
@@ -72,7 +74,7 @@ class Line(Protocol):
 
 def paint_connections(painter: QPainter, lines: Iterable[Line], theme: Colours, scale: float) -> None:
     """Paint connections at a zoom, those that are emphasised last."""
-    plain: dict[PortKind, list[Line]] = defaultdict(list)
+    plain: dict[tuple[PortKind, Activity], list[Line]] = defaultdict(list)
     others: list[Line] = []
     marked: list[Line] = []
     for line in lines:
@@ -80,14 +82,14 @@ def paint_connections(painter: QPainter, lines: Iterable[Line], theme: Colours, 
         if shown.hovered or shown.on_path or line.is_dangling or line.isSelected():
             others.append(line)
         else:
-            plain[line.kind].append(line)
+            plain[line.kind, shown.activity].append(line)
         if shown.sentinel is not None or (line.dots and scale >= NEAR) or (shown.size and scale >= NEAR):
             marked.append(line)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, scale >= _SMOOTH_FROM)
-    painter.setOpacity(_OPACITY)
-    for kind, group in plain.items():
+    for (kind, activity), group in plain.items():
         style = PORT_STYLES[kind]
-        _stroke_lines(painter, group, style.colour(theme), style.width, scale, theme)
+        colour = theme.error if activity is Activity.ERROR else style.colour(theme)
+        _stroke_lines(painter, group, colour, style.width, scale, theme, activity)
     painter.setOpacity(1.0)
     for line in others:
         _paint_other(painter, line, theme, scale)
@@ -107,20 +109,27 @@ def paint_connections(painter: QPainter, lines: Iterable[Line], theme: Colours, 
 
 
 def _stroke_lines(
-    painter: QPainter, lines: Iterable[Line], colour: str, width: float, scale: float, theme: Colours
+    painter: QPainter,
+    lines: Iterable[Line],
+    colour: str,
+    width: float,
+    scale: float,
+    theme: Colours,
+    activity: Activity,
 ) -> None:
     """Draw lines of one colour."""
+    opacity, style = _OPACITY[activity], _pattern(activity)
     if width * scale > 1.0:
+        painter.setOpacity(opacity)
         for line in lines:
-            stroke(painter, line.path(), colour, width, scale)
+            stroke(painter, line.path(), colour, width, scale, style)
         return
     joined = QPainterPath()
     for line in lines:
         line.add_to(joined)
     # One path hides nothing of itself, and Qt paints an opaque one in half the time.
     painter.setOpacity(1.0)
-    stroke(painter, joined, mix(colour, theme.canvas, 1.0 - _OPACITY), width, scale)
-    painter.setOpacity(_OPACITY)
+    stroke(painter, joined, mix(colour, theme.canvas, 1.0 - opacity), width, scale, style)
 
 
 def stroke(
@@ -140,10 +149,15 @@ def stroke(
     painter.strokePath(path, pen)
 
 
+def _pattern(activity: Activity) -> Qt.PenStyle:
+    """Return the pattern of a line; one that sleeps is dotted, so that colour is not the only sign."""
+    return Qt.PenStyle.DotLine if activity is Activity.ASLEEP else Qt.PenStyle.SolidLine
+
+
 def _paint_other(painter: QPainter, line: Line, theme: Colours, scale: float) -> None:
     """Paint a connection that is selected, under the pointer, on the critical path, or dangling."""
     style, shown = PORT_STYLES[line.kind], line.appearance
-    colour, width = style.colour(theme), style.width
+    colour, width = theme.error if shown.activity is Activity.ERROR else style.colour(theme), style.width
     if line.is_dangling:
         colour = theme.warning
     if shown.on_path:
@@ -154,7 +168,7 @@ def _paint_other(painter: QPainter, line: Line, theme: Colours, scale: float) ->
     width += 1.0 if emphasised else 0.0
     if shown.on_path:
         width /= min(scale, 1.0)  # visible at any zoom
-    painter.setOpacity(1.0 if emphasised or shown.on_path else _OPACITY)
-    pattern = Qt.PenStyle.DashLine if line.is_dangling else Qt.PenStyle.SolidLine
+    painter.setOpacity(1.0 if emphasised or shown.on_path else _OPACITY[shown.activity])
+    pattern = Qt.PenStyle.DashLine if line.is_dangling else _pattern(shown.activity)
     stroke(painter, line.path(), colour, width, scale, pattern)
     painter.setOpacity(1.0)

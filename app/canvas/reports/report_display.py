@@ -7,6 +7,7 @@ from app.canvas.graph_view import GraphView
 from app.canvas.items.scene import GraphScene
 from app.canvas.reports.heat_legend import HeatLegend
 from app.qt.throttle import Throttle
+from app.view_models.activity import Activity, activity_of
 from app.view_models.profile.heat import degree_of, legend_text
 from app.view_models.tooltips import size_text, time_text
 from engine.diagnostics import Source
@@ -28,6 +29,10 @@ class ReportDisplay(QObject):
         self._view = view
         self._legend = legend
         self._shows_heat = self._has_found = False
+        self._shows_activity = True
+        #: The report whose activity is shown, and whether the graph was launched since the one before.
+        self._seen: FrameReport | None = None
+        self._is_launched = True
         self.report: FrameReport | None = None
         self._badges = Throttle(self._show_measured, _BADGE_INTERVAL_MS, self)
         self._values = Throttle(self._show_values, _VALUE_INTERVAL_MS, self)
@@ -43,7 +48,7 @@ class ReportDisplay(QObject):
 
     def clear(self) -> None:
         """Forget the reports: another patch is shown."""
-        self.report = None
+        self.report = self._seen = None
         self._badges.stop()
         self._values.stop()
         self._legend.show_text("")
@@ -51,6 +56,11 @@ class ReportDisplay(QObject):
     def show_heat(self, shows: bool) -> None:
         """Show or hide the heat map: colour nodes by their share of the frame."""
         self._shows_heat = shows
+        self._show_measured()
+
+    def show_activity(self, shows: bool) -> None:
+        """Show or hide which connections carry new data."""
+        self._shows_activity = shows
         self._show_measured()
 
     def _show_states(self, report: FrameReport) -> None:
@@ -84,7 +94,16 @@ class ReportDisplay(QObject):
             degree = degree_of(found, report.statistics) if shows_heat else None
             if badge != shown.badge or degree != shown.degree:
                 view.show_measured(badge, degree, seen=seen)
-        for line in self._scene.connections.values():
+        if report is not self._seen:
+            before = self._seen.launches if self._seen is not None else 0
+            self._is_launched = report.running and (report.launches != before or not before)
+            self._seen = report
+        for connection, line in self._scene.connections.items():
+            activity = Activity.RUNS
+            if self._shows_activity:
+                activity = activity_of(connection, report, is_launched=self._is_launched)
+            if activity is not line.appearance.activity:
+                line.show_appearance(activity=activity)
             buffer, count = report.buffers.get(line.source), report.counts.get(line.source)
             if (buffer, count) != line.measured:
                 line.measured = buffer, count

@@ -40,6 +40,15 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
             canvas_only=True,
         ),
         Command(
+            "activity",
+            "Acti&vity of connections",
+            window.toggle_activity,
+            keys=("W",),
+            help="Show which connections carry new data: still ones are faint, skipped ones dotted, broken ones red",
+            checked=state.shows_activity,
+            canvas_only=True,
+        ),
+        Command(
             "path",
             "&Critical path",
             window.toggle_path,

@@ -13,7 +13,7 @@ from engine.device.protocol import Memory
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import region_of
-from engine.profiling.profile import Profile, node_times, part_times
+from engine.profiling.profile import Profile, node_times, part_times, skipped_nodes
 from engine.protocol.messages import BufferReport, NodeReport, NodeState, PartReport
 from engine.runtime.model.context import CudaContext
 from engine.types import element_count
@@ -69,6 +69,7 @@ class NodeReports:
         #: The times of nodes and of their parts, from the last profile.
         self._times_ns: dict[str, int] = {}
         self._parts_ns: dict[str, dict[str, int]] = {}
+        self._skipped: frozenset[str] = frozenset()
         self._diagnostics: tuple[Diagnostic, ...] = ()
         self._of_node: dict[str, list[Diagnostic]] = {}
         self._wrong: set[str] = set()
@@ -110,14 +111,18 @@ class NodeReports:
     def measure(self, profile: Profile) -> None:
         """Renew all reports with the times of a profile."""
         times_ns = self._times_ns = node_times(profile.spans)
-        self._parts_ns = part_times(profile.spans)
+        self._parts_ns, self._skipped = part_times(profile.spans), skipped_nodes(profile.spans)
         before, reports, is_other = self.reports, dict[str, NodeReport](), False
         for node in self._context.registry.placed:
-            known, time_ns = before.get(node), times_ns.get(node)
+            known, time_ns, is_skipped = before.get(node), times_ns.get(node), node in self._skipped
             if known is None or known.parts or known.state is NodeState.IDLE:
                 found = self._report(node)
-            elif known.time_ns != time_ns:  # most of a thousand nodes have another time
-                found = NodeReport(known.type, known.state, known.message, time_ns, known.kernels, known.fused_into)
+            elif known.time_ns != time_ns or known.is_skipped is not is_skipped:
+                # Most of a thousand nodes have another time. By position, which takes half the time.
+                found = NodeReport(
+                    *(known.type, known.state, known.message, time_ns, known.kernels, known.fused_into),
+                    is_skipped=is_skipped,
+                )
             else:
                 found = known
             is_other |= found is not known and found != known
@@ -139,7 +144,8 @@ class NodeReports:
             state = NodeState.INCOMPLETE if is_incomplete else NodeState.ERROR if errors else NodeState.WARNING
             return NodeReport(kind, state, "\n".join(map(_text, own)), time_ns, number, fused_into, parts=parts)
         if node in self._kernels or node in self._context.value_graph.nodes:
-            return NodeReport(kind, NodeState.OK, "", time_ns, number, fused_into, parts=parts)
+            is_skipped = node in self._skipped
+            return NodeReport(kind, NodeState.OK, "", time_ns, number, fused_into, parts=parts, is_skipped=is_skipped)
         why, waits_for = self._why_idle(node)
         return NodeReport(kind, NodeState.IDLE, why, None, number, fused_into, waits_for)
 

@@ -246,6 +246,7 @@ def test_a_pinned_port_stays(ports: Ports) -> None:
     assert not window.looking.pinned
 
 
+@pytest.mark.feature("viewers")
 def test_pinned_viewers_are_saved_with_the_patch(ports: Ports, qtbot: QtBot) -> None:
     """They come back at opening, go and come back with their block, and one of a missing block is left out."""
     window, patch = ports.window, patch_of(ports.window)

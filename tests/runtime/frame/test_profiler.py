@@ -291,3 +291,19 @@ def test_code_that_is_optimised_begins_the_times_anew(device: Device) -> None:
         engine.core.settle()
         after = profiler.profile()
         assert (after.measured_frames, after.first_frame) == (1, after.frame) and after.frame > before.frame
+
+
+def test_a_report_tells_which_blocks_were_skipped(device: Device) -> None:
+    """The blocks of the branch that did not run are skipped, and no others; when they run, they are not."""
+    patch = Patch()
+    choice = patch.add("control.if_else", node_id="choice")
+    condition = patch.add("buffer.constant", node_id="condition", value=1.0)
+    patch.connect(condition["out"], choice["condition"])
+    for number, region in enumerate((choice, choice.otherwise)):
+        patch.add("buffer.constant", node_id=f"in{number}", shape="4", region=region)
+    with Engine(patch, device, profiling=DEEP_SYNC) as engine:
+        for value, skipped in ((1.0, "in1"), (0.0, "in0")):
+            patch.set(condition, value=value)
+            engine.step()
+            nodes = engine.step().nodes
+            assert {node for node, found in nodes.items() if found.is_skipped} == {skipped}
