@@ -274,7 +274,9 @@ class PortDocks(QObject):
 
     def _record(self, name: str, port: PortRef) -> None:
         if self.recorder is not None:
-            draft = Order(port, self.title(port), self._tone(name), Path.home())
+            path = self._patch.path if self._patch is not None else None
+            folder = path.parent if path is not None else Path.home()
+            draft = Order(port, self.title(port), self._tone(name), folder)
             if self._ordered is not None:
                 draft = replace(self._ordered, port=port, title=draft.title, tone=draft.tone)
             RecordForm(draft, self._axes(port), self._begin, self._window).open()
