@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QMargins, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from engine.diagnostics import cut
@@ -12,6 +13,8 @@ from engine.figures import plural
 #: The most lines of details that are shown; the tooltip has all.
 LINES_SHOWN = 5
 _MOST_CHARACTERS = 1000
+#: Below this width in pixels, the buttons are below the text.
+_NARROW = 400
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Banner(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("banner")
-        self.notice = NO_NOTICE
+        self.notice, self._is_narrow = NO_NOTICE, False
         #: What the person answers for; it gets the keyboard after an answer.
         self.rest: QWidget | None = None
         self._label, self._details = (QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText) for _ in range(2))
@@ -48,7 +51,6 @@ class Banner(QFrame):
         self._grid = QGridLayout(self, contentsMargins=QMargins(12, 8, 8, 8), spacing=8)
         self._grid.setVerticalSpacing(4)
         self._grid.setColumnStretch(0, 1)
-        self._grid.addWidget(self._details, 1, 0)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.hide()
 
@@ -67,7 +69,6 @@ class Banner(QFrame):
             button.deleteLater()
         self.buttons = []
         self.setVisible(notice is not NO_NOTICE)
-        self._grid.removeWidget(self._label)
         self._label.setText(cut(notice.text, _MOST_CHARACTERS))
         self._details.setText("\n".join(shorten(notice.lines, LINES_SHOWN)))
         self._details.setToolTip(
@@ -78,13 +79,26 @@ class Banner(QFrame):
             button = QPushButton(text)
             button.clicked.connect(lambda _=False, answer=answer: answer())
             self.buttons.append(button)
-        # The buttons are beside the details, or else beside the sentence, which then has less room.
-        row = 1 if notice.lines else 0
-        self._grid.addWidget(self._label, 0, 0, 1, 1 + row * len(self.buttons))
-        for column, button in enumerate(self.buttons, start=1):
-            self._grid.addWidget(button, row, column, Qt.AlignmentFlag.AlignBottom)
+        self._place()
         self.setProperty("state", notice.state)
         self.style().polish(self)
+
+    def _place(self) -> None:
+        """Put the buttons beside the details, or else beside the sentence; below both if there is little room."""
+        self._is_narrow = self.width() < _NARROW
+        row = 2 if self._is_narrow else 1 if self.notice.lines else 0
+        for part in (self._label, self._details, *self.buttons):
+            self._grid.removeWidget(part)
+        self._grid.addWidget(self._label, 0, 0, 1, 1 + len(self.buttons) * (row > 0))
+        self._grid.addWidget(self._details, 1, 0, 1, 1 + len(self.buttons) * (row > 1))
+        for column, button in enumerate(self.buttons, start=1):
+            self._grid.addWidget(button, row, column, Qt.AlignmentFlag.AlignBottom)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place the buttons for the new width."""
+        super().resizeEvent(event)
+        if (self.width() < _NARROW) is not self._is_narrow:
+            self._place()
 
 
 def shorten(lines: Sequence[str], most: int) -> list[str]:

@@ -61,7 +61,7 @@ Inspector QAbstractSpinBox, Inspector QLineEdit, Inspector QComboBox {{ padding-
 #link {{ background: transparent; border-color: transparent; text-align: left; padding: 4px 0; color: {theme.text}; }}
 #link:hover {{ color: {theme.accent}; }}
 QStatusBar {{ max-height: 26px; }}
-#listToggle {{ background: transparent; border-color: transparent; padding: 2px 8px; color: {theme.text_dim}; }}
+#listToggle {{ background: transparent; border-color: transparent; padding: 2px 6px; color: {theme.text_dim}; }}
 #listToggle:hover {{ background: {theme.control_hover}; color: {theme.text}; }}
 #problemCount {{ background: transparent; border-color: transparent; padding: 2px 8px; color: {theme.text_dim}; }}
 #problemCount[state="warning"] {{ color: {theme.warning}; }}
