@@ -109,8 +109,10 @@ def test_the_theme_is_changed_by_a_command(person: Person) -> None:
 
 @pytest.mark.feature("ui_scale")
 def test_the_size_of_the_editor_is_chosen(person: Person) -> None:
-    """A command keeps another size, and says when it is used."""
+    """A command shows the editor in another size at once, and keeps it."""
+    before = person.window.menuBar().font().pixelSize()
     person.command("150 %")
+    assert person.window.menuBar().font().pixelSize() > 1.4 * before
     assert person.window.state.scale == 1.5 and "150%" in person.window.statusBar().currentMessage()
     person.command("100 %")
     assert person.window.state.scale == 1.0
