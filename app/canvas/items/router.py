@@ -20,7 +20,7 @@ from app.theme.fonts import BODY
 
 #: So many connections are led at once, before they are painted; more of them in turns of the event loop.
 _AT_ONCE = 200
-_TURN_S = 0.008
+_TURN_S = 0.004
 #: The most blocks that a connection is led around.
 _MOST_OBSTACLES = 40
 #: A piece that runs vertically, or horizontally; and its place across, in lanes.
