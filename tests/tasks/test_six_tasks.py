@@ -52,6 +52,10 @@ def play(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         player = Player(Screen(window), XHand() if is_x else QtHand(), tmp_path)
         player.play(name, (_SCRIPTS / f"{name}.txt").read_text())
         sys.stdout.write(f"\n{name}: {player.score.gestures} gestures, {player.score.seconds:.1f} s\n")
+        with qtbot.waitSignal(window.bridge.report) as told:
+            pass
+        assert told.args is not None and not told.args[0].failed
+        assert window.problem_count.text() == "No problems"
         return window
 
     yield play
