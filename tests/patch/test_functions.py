@@ -7,7 +7,16 @@ from msgspec.structs import replace
 
 from engine import Engine, Patch, UpdateLevel
 from engine.diagnostics import PatchError
-from engine.patch.changes import Change, Connected, Disconnected, NodeAdded, NodeRemoved, PortRef, SentinelChanged
+from engine.patch.changes import (
+    Change,
+    Connected,
+    Disconnected,
+    NodeAdded,
+    NodeRegionChanged,
+    NodeRemoved,
+    PortRef,
+    SentinelChanged,
+)
 from engine.patch.files import dump_patch, parse_patch
 from engine.patch.groups.functions import instances, members, to_follow
 from tests.fuzzing import many, seeds
@@ -125,7 +134,13 @@ def assert_equal(made: list[Change]) -> None:
     assert gone == come
     ties = [[str(c.connection) for c in made if isinstance(c, kind)] for kind in (Disconnected, Connected)]
     assert sorted(ties[0]) == sorted(ties[1])
-    assert all(isinstance(c, NodeRemoved | NodeAdded | Disconnected | Connected | SentinelChanged) for c in made)
+    moved = [c for c in made if isinstance(c, NodeRegionChanged)]  # out of a group that is added again, and back
+    before, after = (
+        {c.node: getattr(c, name) for c in way} for name, way in (("previous", moved[::-1]), ("region", moved))
+    )
+    assert before == after
+    kinds = NodeRemoved | NodeAdded | NodeRegionChanged | Disconnected | Connected | SentinelChanged
+    assert all(isinstance(c, kinds) for c in made)
 
 
 @pytest.mark.parametrize("seed", seeds(3))
