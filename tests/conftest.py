@@ -21,7 +21,8 @@ from engine.device import optimiser as optimising
 from engine.device.device import Device
 from engine.device.open import list_devices, open_device
 from engine.logs import LogBuffer, attach, detach
-from engine.protocol.child import liveness, pipe
+from engine.protocol import pipe
+from engine.protocol.child import liveness
 from tests.fuzzing import FACTOR, FIRST_SEED, many
 
 # The processes of pytest-xdist share one cache folder, so a kernel is compiled once per run. The process that makes the

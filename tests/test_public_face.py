@@ -19,10 +19,10 @@ from engine.descriptions.checks import BlockDefinitionError
 from engine.diagnostics import DeviceError, PatchError, WarploomError
 from engine.patch.files import save_patch
 from engine.protocol import messages
-from engine.protocol.child.pipe import connect
 from engine.protocol.client import Client
 from engine.protocol.messages import check_message
 from engine.protocol.pacing import Pacing
+from engine.protocol.pipe import connect
 from engine.runtime.engine import open_engine
 from tests.fuzzing import many, seeds
 from tests.patch.test_any_arguments import ODD

@@ -15,9 +15,9 @@ from app.widgets.banner import NO_NOTICE, Notice
 from engine.diagnostics import Diagnostic, Mend, Severity, Source, WarploomError, error
 from engine.patch.changes import Change, nodes_of
 from engine.patch.document import Patch
-from engine.protocol.child.pipe import LOST_LINE
 from engine.protocol.culprit import Culprit, CulpritSearch
 from engine.protocol.messages import FrameReport, Mute, RunMuted, UpdateRecord
+from engine.protocol.pipe import LOST_LINE
 from engine.runtime.frame.launch_watch import LIMIT_S
 
 _log = logging.getLogger(__name__)

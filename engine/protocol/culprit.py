@@ -15,10 +15,10 @@ from engine.patch.document import Patch
 from engine.patch.organise.bypass import RunningChanges
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol import sanitizer
-from engine.protocol.child.pipe import PipeTransport, words_of
 from engine.protocol.child.process import start_process
 from engine.protocol.client import Client
 from engine.protocol.messages import SetFusing, SetKernelTimeLimit
+from engine.protocol.pipe import PipeTransport, words_of
 from engine.protocol.questions import Doing, Open, ReplayStep
 
 #: How long an operation may take before it counts as endless, and other work, such as compiling.

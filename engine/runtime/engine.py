@@ -24,12 +24,12 @@ from engine.processes.pool import warm_up
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.nvtx import attached_profiler
 from engine.protocol import questions
-from engine.protocol.child.pipe import connect
 from engine.protocol.child.process import EngineProcess
 from engine.protocol.client import Client
 from engine.protocol.messages import FrameReport, KernelFilesChanged, Message, Saved, SetFusing
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
+from engine.protocol.pipe import connect
 from engine.protocol.questions import Answer, Question
 from engine.runtime.frame.cuda_engine import CudaEngine
 from engine.runtime.frame.marked_engine import MarkedEngine

@@ -42,12 +42,12 @@ from engine.protocol.child.encoding import (
 from engine.protocol.child.frames import read_frame, write_frame
 from engine.protocol.child.hello import hello
 from engine.protocol.child.liveness import HEARTBEAT_S
-from engine.protocol.child.pipe import KINDS
 from engine.protocol.child.report_changes import NO_REPORT, report_change
 from engine.protocol.child.shared_pictures import SharedPictures, inherited
 from engine.protocol.elsewhere.far_client import FarClient, placed_here
 from engine.protocol.elsewhere.messages import Content, Files, Got, Packed, Part
 from engine.protocol.messages import Edited, Message, Observe, Saved, SetTrust
+from engine.protocol.pipe import KINDS
 from engine.protocol.questions import Close, Open, Question, SaveTo
 from engine.protocol.sampling import Sample
 from engine.readings import here

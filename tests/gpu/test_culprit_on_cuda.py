@@ -10,10 +10,9 @@ import pytest
 
 from engine import Patch
 from engine.diagnostics import DeviceError, Severity
-from engine.protocol import culprit, sanitizer
-from engine.protocol.child import pipe
-from engine.protocol.child.pipe import connect
+from engine.protocol import culprit, pipe, sanitizer
 from engine.protocol.culprit import find_culprit
+from engine.protocol.pipe import connect
 from engine.protocol.questions import Doing
 from tests.protocol.engine_process import COMMAND
 from tests.protocol.faulty_patches import LINES, chain, faulty_blocks, lines_of

@@ -10,10 +10,10 @@ import pytest
 
 from engine import Patch
 from engine.diagnostics import DeviceError
-from engine.protocol.child import pipe
+from engine.protocol import pipe
 from engine.protocol.child.encoding import Alive, Hello, encode
 from engine.protocol.child.hello import hello, place, protocol
-from engine.protocol.child.pipe import connect
+from engine.protocol.pipe import connect
 from tests.waiting import next_report, until
 
 #: Sends one frame, and then waits for its end.

@@ -12,11 +12,12 @@ import pytest
 
 from engine import Patch
 from engine.diagnostics import DeviceError
-from engine.protocol.child import liveness, pipe
+from engine.protocol import pipe
+from engine.protocol.child import liveness
 from engine.protocol.child.frames import Heard, read_frame, write_frame
 from engine.protocol.child.liveness import Liveness
-from engine.protocol.child.pipe import connect
 from engine.protocol.client import Client
+from engine.protocol.pipe import connect
 from tests.protocol.engine_process import COMMAND, the_child
 from tests.waiting import next_report, until
 

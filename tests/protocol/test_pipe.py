@@ -19,8 +19,7 @@ from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomErro
 from engine.patch.changes import Change, NodeRemoved, ParameterChanged, PortRef
 from engine.patch.files import save_patch
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.child import pipe
-from engine.protocol.child.pipe import connect
+from engine.protocol import pipe
 from engine.protocol.client import Client
 from engine.protocol.messages import (
     EditCost,
@@ -35,6 +34,7 @@ from engine.protocol.messages import (
     UpdateRecord,
     Viewing,
 )
+from engine.protocol.pipe import connect
 from engine.runtime.engine import open_engine
 from tests.protocol.engine_process import COMMAND, the_child
 from tests.waiting import next_report
@@ -226,7 +226,7 @@ def test_closing_ends_the_child() -> None:
 def test_a_child_ends_with_its_parent() -> None:
     """The child ends even if its parent is killed; then the standard error that both share is closed."""
     code = (
-        "import os; from engine import Patch; from engine.protocol.child.pipe import connect;"
+        "import os; from engine import Patch; from engine.protocol.pipe import connect;"
         "from tests.protocol.engine_process import COMMAND;"
         "connect(Patch(), COMMAND, 'host').start(); os._exit(5)"
     )

@@ -9,7 +9,7 @@ import pytest
 from engine import Patch
 from engine.logs import LogBuffer, Logged, attach, detach, set_level
 from engine.patch.changes import Connection, Disconnected, PortRef
-from engine.protocol.child.pipe import connect
+from engine.protocol.pipe import connect
 from tests.protocol.engine_process import COMMAND
 from tests.waiting import until
 

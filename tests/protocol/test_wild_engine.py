@@ -15,10 +15,10 @@ from engine.diagnostics import WarploomError
 from engine.patch.changes import NodeRemoved
 from engine.protocol.child.encoding import Alive, encode
 from engine.protocol.child.frames import read_frame, write_frame
-from engine.protocol.child.pipe import connect
 from engine.protocol.child.process import EngineProcess
 from engine.protocol.child.shared_pictures import SharedPictures, make_descriptor
 from engine.protocol.messages import Observe, Viewing
+from engine.protocol.pipe import connect
 from engine.runtime.serve import serve
 from tests.fuzzing import seeds
 

@@ -10,7 +10,7 @@ import pytest
 from engine import Patch, forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch.changes import Connection, Disconnected, NodeAdded, ParameterChanged, PortRef
-from engine.protocol.child.pipe import connect
+from engine.protocol.pipe import connect
 
 #: The engine's command, without the command line's library.
 COMMAND = [sys.executable, "-c", "from engine.runtime.serve import serve_standard_streams as serve; serve()"]

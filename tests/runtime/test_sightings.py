@@ -10,8 +10,8 @@ import pytest
 from engine import Engine, Patch
 from engine.diagnostics import Diagnostic, Sighting, error, warning
 from engine.patch.document import NodeRef
-from engine.protocol.child.pipe import connect
 from engine.protocol.messages import FrameReport, NodeState, SetRunning
+from engine.protocol.pipe import connect
 from engine.runtime.frame.cuda_engine import CudaEngine
 from engine.runtime.report import diagnostics_store
 from engine.runtime.report.sightings import REMEMBERED_S, Sightings, identity

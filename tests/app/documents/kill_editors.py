@@ -32,8 +32,8 @@ from app.documents.trust.trust import TrustedPaths
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, load_patch, save_patch
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.child.pipe import connect
 from engine.protocol.client import Client
+from engine.protocol.pipe import connect
 from tests.app.app_support import FakeEngine
 from tests.protocol.engine_process import COMMAND
 

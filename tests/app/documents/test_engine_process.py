@@ -16,10 +16,11 @@ from app.window.main_window import MainWindow
 from engine import Patch, ProfilingLevel
 from engine.patch.changes import NodeRemoved, PortRef
 from engine.patch.files import EXAMPLES_FOLDER, load_patch, save_patch
-from engine.protocol.child import liveness, pipe
-from engine.protocol.child.pipe import connect
+from engine.protocol import pipe
+from engine.protocol.child import liveness
 from engine.protocol.client import Client
 from engine.protocol.messages import FrameReport, NodeState, UpdateLevel
+from engine.protocol.pipe import connect
 from tests.app.conftest import Asked
 from tests.protocol.engine_process import COMMAND, the_child
 

@@ -19,10 +19,10 @@ from engine.diagnostics import DeviceError, Diagnostic, PatchError
 from engine.patch.changes import Node, NodeAdded, PortRef
 from engine.patch.files import load_patch, save_patch
 from engine.protocol.child import liveness
-from engine.protocol.child.pipe import connect
 from engine.protocol.client import Client
 from engine.protocol.elsewhere import far_client
 from engine.protocol.messages import FrameReport, Observe, Saved, SaveOutputs, Viewing
+from engine.protocol.pipe import connect
 from engine.protocol.sampling import ObservePorts, Sample, Sampling
 from tests.fuzzing import many, seeds
 from tests.protocol.elsewhere.far_engine_process import command

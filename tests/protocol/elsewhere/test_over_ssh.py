@@ -20,8 +20,8 @@ import pytest
 from engine import Engine
 from engine.diagnostics import DeviceError
 from engine.protocol.child import liveness
-from engine.protocol.child.pipe import connect
 from engine.protocol.messages import Observe, Viewing
+from engine.protocol.pipe import connect
 from tests.protocol.elsewhere.test_far_session import make_patch, mine, outputs, write_kernel
 from tests.waiting import next_report, until
 

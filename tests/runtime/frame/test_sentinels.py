@@ -18,9 +18,9 @@ from engine.device.device import Device
 from engine.diagnostics import Severity, Source
 from engine.patch.changes import PortRef, Sentinel, SentinelAction, SentinelChanged
 from engine.patch.document import NodeRef
-from engine.protocol.child.pipe import connect
 from engine.protocol.messages import FrameReport, Frozen, NodeState, SetRunning
 from engine.protocol.pacing import Pacing, PacingMode
+from engine.protocol.pipe import connect
 from engine.runtime.check.check_patch import check_patch
 from engine.runtime.report import diagnostics_store
 from engine.types import to_bf16

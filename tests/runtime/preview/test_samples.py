@@ -15,9 +15,9 @@ from engine.device.device import Device
 from engine.device.host import HostDevice
 from engine.diagnostics import WarploomError
 from engine.patch.changes import PortRef
-from engine.protocol.child.pipe import connect
 from engine.protocol.client import Client
 from engine.protocol.messages import FrameReport, Reset
+from engine.protocol.pipe import connect
 from engine.protocol.sampling import ObservePorts, Reduction, Sample, Sampling, Statistics
 from engine.runtime.preview.reducing import make_sample
 from engine.types import NAMED, Array, DType, Struct, bf16, f32, float3, from_bf16, u32
