@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QV
 from app.docks.dock import Dock, Editor
 from app.theme import colours
 from app.theme.icons import icon
-from app.view_models.log_lines import LEVELS, Line, dropped, merge
+from app.view_models.lists.log_lines import LEVELS, Line, dropped, merge
 from app.widgets.empty_state import EmptyState
 from app.widgets.list_table import ListModel, RowFilter, make_table
 from app.widgets.tooltip import as_html

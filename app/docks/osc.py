@@ -22,8 +22,8 @@ from app.docks.dock import Dock, Editor
 from app.edits.organise import osc as edits
 from app.qt.throttle import Throttle
 from app.theme import colours
+from app.view_models.lists.osc_rows import OscRow, osc_rows
 from app.view_models.live_values import number_text
-from app.view_models.osc_rows import OscRow, osc_rows
 from app.widgets.empty_state import EmptyState
 from app.widgets.list_table import Index, ListModel, RowFilter, make_table
 from engine.diagnostics import PatchError

@@ -26,7 +26,7 @@ from app.docks.dock import Dock, Editor
 from app.edits.remedies import Remedy, remedies
 from app.theme import colours
 from app.theme.icons import icon
-from app.view_models.problems import Problem, ProblemColumn, ProblemFilter, ProblemOrder, Rank, listed, rank_text
+from app.view_models.lists.problems import Problem, ProblemColumn, ProblemFilter, ProblemOrder, Rank, listed, rank_text
 from app.widgets.button_row import ButtonRow
 from app.widgets.empty_state import EmptyState
 from app.widgets.list_table import RIGHT, Index, level_filter

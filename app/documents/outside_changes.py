@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.documents.session import Session
 from app.widgets.banner import NO_NOTICE, Notice
 from engine.diagnostics import PatchError
-from engine.patch.comparison import describe_difference
 from engine.patch.document import Patch
+from engine.patch.editing.comparison import describe_difference
 from engine.patch.files import MOST_BYTES, file_version, read_patch
 from engine.readings import read_bytes
 

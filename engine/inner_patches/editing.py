@@ -7,8 +7,8 @@ from typing import Any
 
 from engine.diagnostics import PatchError
 from engine.patch.changes import Change, NodeRemoved, ParameterChanged
-from engine.patch.comparison import difference
 from engine.patch.document import Patch
+from engine.patch.editing.comparison import difference
 from engine.patch.inner_patch import GRAPH, open_inner
 
 

@@ -18,8 +18,8 @@ from engine.descriptions.checks import SHOWN, shown
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch import changes, rules
-from engine.patch.applying import PatchIndex, apply_change, check_change
 from engine.patch.changes import Change, Connection, Node, OwnPort, PortRef, Position, Sentinel
+from engine.patch.editing.applying import PatchIndex, apply_change, check_change
 from engine.patch.organise.annotations import KINDS, Annotation, AnnotationType, Dots
 from engine.patch.regions import OTHERWISE, RegionRefused, Scopes, branch_of, check_region, region_of, scope_text
 from engine.types.element_numbers import number_of

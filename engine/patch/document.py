@@ -27,9 +27,9 @@ from engine.patch.changes import (
     SentinelAction,
     make_sentinel,
 )
-from engine.patch.comparison import difference
 from engine.patch.contents import NodeRef, PatchContents, named
-from engine.patch.editing import EditablePatch
+from engine.patch.editing.comparison import difference
+from engine.patch.editing.editable_patch import EditablePatch
 from engine.patch.groups import edits as group_edits
 from engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
 from engine.patch.groups.functions import function_of, unlike

@@ -23,9 +23,9 @@ from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import WAIT_S, configured_folder, forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, Source, WarploomError, error, printable
 from engine.logs import LogBuffer, attach, detach, set_level
-from engine.patch.applying import not_applied
 from engine.patch.changes import Change
 from engine.patch.document import Patch
+from engine.patch.editing.applying import not_applied
 from engine.protocol.child.encoding import (
     Alive,
     Answered,

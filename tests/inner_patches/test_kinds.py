@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from app.edits.nodes import copied, paste
-from app.view_models.problems import place_title, with_op_problems
+from app.view_models.lists.problems import place_title, with_op_problems
 from engine import Engine, UpdateLevel
 from engine.api import BlockBuilder, Interface, param
 from engine.blocktypes.block import Block, block_types

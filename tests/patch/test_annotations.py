@@ -7,7 +7,7 @@ import pytest
 
 from engine import Engine, Patch, UpdateLevel
 from engine.diagnostics import PatchError
-from engine.patch.comparison import describe_difference
+from engine.patch.editing.comparison import describe_difference
 from engine.patch.files import dump_patch, parse_patch
 from engine.patch.organise.annotations import Bookmark, Dots, Frame, Preset
 from engine.patch.organise.osc import Osc, OscOut

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from engine.patch.changes import Change, Node, NodeAdded
-from engine.patch.comparison import describe_difference, difference
 from engine.patch.document import Patch
+from engine.patch.editing.comparison import describe_difference, difference
 from engine.patch.files import dump_patch, parse_patch
 from tests.fuzzing import seeds
 

@@ -23,8 +23,8 @@ from engine.patch.changes import (
     merge,
 )
 from engine.patch.document import Patch
+from engine.patch.editing.history import Edit, History
 from engine.patch.files import dump_patch, parse_patch
-from engine.patch.history import Edit, History
 from engine.patch.organise.annotations import Dots, Frame
 from engine.patch.regions import branch_of, region_of
 from engine.patch.rules import crossed_region, find_cycle

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from engine.diagnostics import PatchError
 from engine.inner_patches.op_patch import OpPatch
 from engine.patch.changes import Connection, PortRef, Sentinel, SentinelAction, SentinelChanged, inverse, merge
-from engine.patch.comparison import describe_difference, difference
 from engine.patch.document import NodeRef, Patch
+from engine.patch.editing.comparison import describe_difference, difference
 from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
 
 

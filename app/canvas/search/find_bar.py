@@ -5,7 +5,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from app.theme import colours
-from app.view_models.find import Found, find
+from app.view_models.lists.find import Found, find
 from engine.patch.document import Patch
 
 _WIDTH, _ROWS, _MOST = 340, 8, 200

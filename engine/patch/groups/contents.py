@@ -12,9 +12,9 @@ from engine.catalogue.catalogue import Catalogue
 from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.patch import changes, rules
-from engine.patch.applying import PatchIndex
 from engine.patch.changes import Change, Connection, Node, PortRef, Sentinel
 from engine.patch.contents import NodeRef, PatchContents, named
+from engine.patch.editing.applying import PatchIndex
 from engine.patch.groups.flat import ENDS, GROUP, HIDDEN, INPUTS, Flat
 from engine.patch.groups.types import FUNCTION, PORTS, group_type
 

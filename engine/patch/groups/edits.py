@@ -15,7 +15,7 @@ from engine.diagnostics import PatchError
 from engine.figures import plural
 from engine.patch import changes, rules
 from engine.patch.changes import Connection, Node, PortRef, Position
-from engine.patch.editing import EditablePatch
+from engine.patch.editing.editable_patch import EditablePatch
 from engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
 from engine.patch.groups.types import FUNCTION, NEW, PORTS, check_name, free_name, names_of
 from engine.patch.organise.annotations import Frame

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from engine.patch import changes
-from engine.patch.applying import PatchIndex
 from engine.patch.changes import Change, Connection, PortRef
+from engine.patch.editing.applying import PatchIndex
 from engine.patch.regions import Scopes, region_of
 
 #: The types of a group's node, and of the nodes of its inputs and outputs inside.

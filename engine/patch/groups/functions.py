@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from engine.diagnostics import PatchError
 from engine.patch import changes
 from engine.patch.changes import Change, Connection, Node, PortRef
-from engine.patch.comparison import difference
+from engine.patch.editing.comparison import difference
 from engine.patch.groups.contents import GroupedContents
 from engine.patch.groups.flat import ENDS, GROUP
 from engine.patch.groups.types import FUNCTION, PORTS, names_of

@@ -14,8 +14,8 @@ from engine.blocktypes.block import Block
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch import changes, rules
-from engine.patch.applying import apply_change
 from engine.patch.changes import Change, Connection, Mode, Node, PortRef, Sentinel, inverse
+from engine.patch.editing.applying import apply_change
 from engine.patch.groups.contents import GroupedContents
 from engine.patch.groups.flat import GROUP
 from engine.patch.regions import Scopes, region_of

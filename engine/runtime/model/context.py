@@ -18,8 +18,8 @@ from engine.diagnostics import DeviceError, Diagnostic
 from engine.libraries.backend import Libraries, open_libraries
 from engine.libraries.call import LibraryCall
 from engine.patch import changes
-from engine.patch.applying import PatchIndex, check_change
 from engine.patch.changes import Change, Connection, PortRef, Sentinel, nodes_of
+from engine.patch.editing.applying import PatchIndex, check_change
 from engine.patch.regions import region_of
 from engine.patch.rules import is_value_connection, reached
 from engine.patch.trust import SavePlace

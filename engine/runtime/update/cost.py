@@ -19,9 +19,9 @@ from engine.compiler.plan import Plan
 from engine.compiler.planning import plan_what_can_run
 from engine.diagnostics import Severity, error
 from engine.patch import changes
-from engine.patch.applying import apply_change
 from engine.patch.changes import Change, Connection, Node, PortRef
 from engine.patch.document import Patch
+from engine.patch.editing.applying import apply_change
 from engine.patch.rules import is_value_connection
 from engine.protocol.messages import EditCost, KernelFilesChanged, SetProfiling, UpdateLevel
 from engine.protocol.questions import CostedEdit

@@ -21,8 +21,8 @@ from engine.device.releasing import release_all
 from engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError
 from engine.figures import plural
 from engine.kernel_sources.image import KernelImage
-from engine.patch.applying import not_applied
 from engine.patch.changes import BlockTypesChanged, Change, nodes_of
+from engine.patch.editing.applying import not_applied
 from engine.processes.scope import Cancelled
 from engine.profiling.side_work import SideKind
 from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord

@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from app.docks.plan.memory import Memory
 from app.window.main_window import MainWindow
-from engine.patch.history import History
+from engine.patch.editing.history import History
 from tests.runtime.check.pinning import moving
 
 

@@ -15,8 +15,8 @@ from app.docks.pins.pins import PinRows, Pins
 from app.viewers.ports.port_viewer import PortViewer
 from app.window.main_window import MainWindow
 from engine.patch.changes import PortRef
+from engine.patch.editing.history import History
 from engine.patch.files import dump_patch, load_patch, save_patch
-from engine.patch.history import History
 from engine.patch.organise.pins import Pin
 from tests.app.canvas.canvas_support import Hand
 from tests.runtime.check.pinning import moving

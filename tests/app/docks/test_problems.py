@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.docks.problems import Problems
-from app.view_models.problems import ProblemColumn, Rank
+from app.view_models.lists.problems import ProblemColumn, Rank
 from app.window.problem_count import count_text
 from engine.diagnostics import Mend, Sighting, Source, error, warning
 from engine.patch.document import Patch

@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 from app.docks.updates import Updates
 from app.window.main_window import MainWindow
 from engine.patch.document import Patch
-from engine.patch.history import History
+from engine.patch.editing.history import History
 
 
 def told(window: MainWindow) -> list[tuple[str, str, str, tuple[str, ...]]]:

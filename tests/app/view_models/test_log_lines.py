@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 
 from app.docks.log import _LogRows
-from app.view_models.log_lines import Line
+from app.view_models.lists.log_lines import Line
 from app.widgets import list_table
 from app.widgets.list_table import RowFilter
 from engine.logs import Logged

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from app.view_models.problems import Problem, ProblemColumn, ProblemFilter, ProblemOrder, Rank, listed, rank_text
+from app.view_models.lists.problems import Problem, ProblemColumn, ProblemFilter, ProblemOrder, Rank, listed, rank_text
 from engine.diagnostics import Mend, Sighting, Source, error, warning
 from engine.patch.document import Patch
 

@@ -6,7 +6,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.docks.problems import Problems
-from app.view_models.problems import ProblemColumn
+from app.view_models.lists.problems import ProblemColumn
 from app.window.main_window import MainWindow
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
 from engine.patch.document import Patch

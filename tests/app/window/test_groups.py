@@ -12,8 +12,8 @@ from app.edits.nodes import function_types
 from app.inspector.group_ports import GroupPorts
 from app.inspector.inspector import Inspector
 from app.inspector.parameter_editors import NumberEditor
+from app.view_models.lists.problems import place_title
 from app.view_models.looking.fitting import ports_of
-from app.view_models.problems import place_title
 from app.window.main_window import MainWindow
 from engine.diagnostics import error
 from engine.patch.changes import PortRef

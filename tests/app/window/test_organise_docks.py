@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.docks.organise.history import EditList
 from app.docks.organise.overview import Overview
-from app.view_models.find import find
+from app.view_models.lists.find import find
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch
 from engine.patch.organise.annotations import Bookmark, Frame, Preset

@@ -11,7 +11,7 @@ from engine import Patch, ProfilingLevel
 from engine.diagnostics import PatchError
 from engine.patch.changes import Change, Connection, PortRef
 from engine.patch.document import NodeRef
-from engine.patch.history import History
+from engine.patch.editing.history import History
 from engine.protocol.messages import BufferReport, Message, Reset, SetProfiling
 from tests.runtime.update.update_kinds import (
     CODE,

@@ -11,7 +11,7 @@ import tests.runtime.values.value_blocks  # noqa: F401
 from engine import Patch
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
-from engine.patch.history import History
+from engine.patch.editing.history import History
 
 Array = np.ndarray[Any, Any]
 #: Zeros (often, since they decide conditions), the smallest and largest denormals and normals, infinities, and NaNs

@@ -11,9 +11,9 @@ from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.patch import changes
 from engine.patch.changes import Change, inverse
+from engine.patch.editing.history import Edit, History
 from engine.patch.groups.contents import GroupedContents
 from engine.patch.groups.functions import following
-from engine.patch.history import Edit, History
 from engine.patch.naming import free_id
 from engine.patch.organise.annotations import Dots, PinnedViewer
 from engine.patch.organise.osc import OscOut
