@@ -13,6 +13,7 @@ from app.docks.profiler.profiler import Profiler
 from app.docks.recorder import Recorder
 from app.documents import dialogs
 from app.window.main_window import MainWindow
+from engine.profiling.levels import ProfilingLevel
 from tests.runtime.check.pinning import moving
 
 
@@ -31,7 +32,7 @@ def test_measurements_go_to_files(
         qtbot.waitUntil(lambda: f"Wrote {chosen[-1]}" in notes)
         return chosen[-1].read_text()
 
-    window.session.set_running(False)
+    window.session.set_profiling(ProfilingLevel.NONE)
     window.session.replace(moving(100))
     chosen.append(tmp_path / "early.csv")
     window.actions_by_id["export_profile"].trigger()
@@ -39,7 +40,7 @@ def test_measurements_go_to_files(
     assert not chosen[-1].exists()
     engine = window.session.engine
     assert engine is not None
-    window.session.set_running(True)
+    window.session.set_profiling(ProfilingLevel.PER_BLOCK)
     qtbot.waitUntil(lambda: engine.profile().measured_frames > 0)
     window.session.set_running(False)
     qtbot.waitUntil(lambda: engine.flight_record().frames.size == engine.flight_record().frames.size > 0)
