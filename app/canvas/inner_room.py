@@ -44,11 +44,9 @@ class InnerRoom(QObject):
     #: The canvas can't show an inner patch; the text is the reason.
     refused = Signal(str)
 
-    def __init__(
-        self, canvas: Canvas, session: Session, bridge: Bridge, beside: Run, name: Callable[[], str], parent: QObject
-    ) -> None:
+    def __init__(self, canvas: Canvas, session: Session, bridge: Bridge, beside: Run, parent: QObject) -> None:
         super().__init__(parent)
-        self._canvas, self._session, self._beside, self._name = canvas, session, beside, name
+        self._canvas, self._session, self._beside = canvas, session, beside
         self.breadcrumb = Breadcrumb()
         self.breadcrumb.chosen.connect(self.return_to)
         self.reported.connect(canvas.show_report)
@@ -356,7 +354,7 @@ class InnerRoom(QObject):
         self._around = self._way()[:-1]
         places = [place for place in (*self._way()[1:], node) if place is not None and patch and place in patch.nodes]
         if patch is not None and places:
-            self.breadcrumb.show_place([self._name(), *map(patch.title, places)])
+            self.breadcrumb.show_place([self._session.name, *map(patch.title, places)])
         self.breadcrumb.setVisible(bool(places))
 
     def _show_state(self) -> None:

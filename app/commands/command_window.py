@@ -5,6 +5,7 @@ from typing import Protocol
 from app.docks.code.code import Code
 from app.docks.dock import Editor
 from app.documents.restarts import Restarts
+from app.documents.trust.questions import TrustQuestions
 from app.viewers.ports.port_docks import PortDocks
 from app.viewers.viewer_docks import ViewerDocks
 
@@ -12,6 +13,7 @@ from app.viewers.viewer_docks import ViewerDocks
 class CommandWindow(Editor, Protocol):
     """The part of the window that commands use, besides `Editor`."""
 
+    trust: TrustQuestions
     viewers: ViewerDocks
     looking: PortDocks
     restarts: Restarts

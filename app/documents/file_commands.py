@@ -1,9 +1,6 @@
 """New, open and save, including unsaved changes, recent files and recovery."""
 
-import json
-from collections.abc import Callable
 from concurrent.futures import Future, wait
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -16,27 +13,15 @@ from app.documents.editor_state import UserState
 from app.documents.outside_changes import look_outside
 from app.documents.recovery import Recovered, RecoverySlot
 from app.documents.session import Session
-from app.documents.trust.contents import Contents, FileChange
-from app.documents.trust.trust import Trust, TrustedPaths
-from app.widgets.banner import NO_NOTICE, Notice
-from engine.blocktypes.block import is_ours
-from engine.catalogue.block_files import FOLDER_NAME, python_files
-from engine.catalogue.catalogue import default_catalogue, folder_beside
-from engine.diagnostics import Diagnostic, WarploomError
-from engine.figures import plural
+from app.documents.trust.questions import TrustQuestions
+from engine.diagnostics import WarploomError
 from engine.patch.document import Patch
 from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
-from engine.patch.trust import asks_for_trust
-from engine.protocol.messages import FrameReport
 
 #: The time from the first edit after a copy to the next copy. A crash loses this much work, plus the time of writing.
 _AUTOSAVE_MS = 1000
 #: The interval for asking whether the last copy is written.
 _AGAIN_MS = 100
-#: The interval for searching the patch's folder for blocks, since network drives don't announce changes.
-_LOOK_MS = 1000
-#: The ids of the ops of kernels begin with this.
-_OP = "op."
 
 
 class FileCommands(QObject):
@@ -46,25 +31,14 @@ class FileCommands(QObject):
     recent_changed = Signal()
     #: A message that does not interrupt the person.
     noted = Signal(str)
-    #: Asks whether the patch is trusted; `NO_NOTICE` if there is no question.
-    trust_asked = Signal(Notice)
-    #: Asks whether new blocks beside the patch are trusted; `NO_NOTICE` if there is no question.
-    blocks_asked = Signal(Notice)
 
     def __init__(
-        self, session: Session, state: UserState, recovery: RecoverySlot, trust: TrustedPaths, window: QWidget
+        self, session: Session, state: UserState, recovery: RecoverySlot, trust: TrustQuestions, window: QWidget
     ) -> None:
         super().__init__(window)
         self._session, self._state, self._recovery, self._window = session, state, recovery, window
         self._trust = trust
-        self._told: tuple[Diagnostic, ...] = ()
-        self._is_trust_refused = False  # whether the person refused to trust this patch
-        self._asked_about: tuple[Path, Contents] | None = None
-        self._look = QTimer(self, interval=_LOOK_MS)
-        self._look.timeout.connect(self.look_for_blocks)
-        self._look.start()
-        session.replaced.connect(self._forget_answer)
-        session.types_changed.connect(self._follow_trusted)
+        trust.noted.connect(self.noted)
         self._autosave = QTimer(self, singleShot=True)
         self._autosave.timeout.connect(self.autosave)
         self._copying: Future[None] | None = None
@@ -75,11 +49,6 @@ class FileCommands(QObject):
         session.replaced.connect(lambda: self.drafts.replace())
         #: True if the patch came from an example or from recovery: saving asks for a new file.
         self._is_copy = False
-
-    @property
-    def name(self) -> str:
-        """The patch's name in the title."""
-        return self._session.path.stem if self._session.path else "Untitled"
 
     @property
     def has_unsaved(self) -> bool:
@@ -111,123 +80,16 @@ class FileCommands(QObject):
         if not self.may_close():
             return False
         try:
-            blocks = self._trusted_blocks(path, trust=trust)
-            self._session.open(path, blocks=blocks, trust=trust or bool(self._trust.decision(path)))
+            blocks = self._trust.blocks_to_use(path, trust=trust)
+            self._session.open(path, blocks=blocks, trust=trust or self._trust.is_trusted(path))
         except WarploomError as problem:
             dialogs.show_error(self._window, f"{path.name} can't be opened", str(problem))
             return False
         self._is_copy = path.resolve().parent == EXAMPLES_FOLDER
         self._recovery.clear()
         self._remember(path)
-        self.look_for_blocks()
+        self._trust.look_for_blocks()
         return True
-
-    def show_report(self, report: FrameReport) -> None:
-        """Ask about actions that the engine refuses because the patch is not trusted."""
-        if report.diagnostics is self._told:
-            return
-        self._told = report.diagnostics
-        refused = [] if self._is_trust_refused else list(filter(asks_for_trust, report.diagnostics))
-        if not refused:
-            self.trust_asked.emit(NO_NOTICE)
-            return
-        path = self._session.path
-        changed = self._trust.changes(path) if path is not None else []
-        answers = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this patch", Trust.ALWAYS)]
-        since = " It has changed since you trusted it." if changed else ""
-        notice = Notice(
-            f"Do you trust {self.name}?{since} It wants to write or include files outside its folder, or listen beyond "
-            "this machine:",
-            tuple(dict.fromkeys(in_a_line(f"{item.node}: {item.found}") for item in refused)),
-            self._showing(changed)
-            + tuple((text, partial(self._answer, answer)) for text, answer in answers[: 3 if path else 2]),
-        )
-        self.trust_asked.emit(notice)
-
-    def _showing(self, changed: list[FileChange]) -> tuple[tuple[str, Callable[[], object]], ...]:
-        """Return the button that shows changes, if there are any."""
-        return (("Show the changes", partial(dialogs.show_changes, self._window, changed)),) if changed else ()
-
-    def _answer(self, answer: Trust) -> None:
-        self._is_trust_refused = answer is Trust.NO
-        patch = self._session.patch
-        if patch is not None and patch.path is not None:
-            self._remember_trust(patch.path, answer, self._known_contents(patch.path, patch.file_digest))
-        self._session.set_trusted(answer is not Trust.NO)
-        self.trust_asked.emit(NO_NOTICE)
-
-    def _forget_answer(self) -> None:
-        path = self._session.path
-        self._is_trust_refused = path is not None and self._trust.decision(path) is False
-        self._told = ()
-        self.trust_asked.emit(NO_NOTICE)
-
-    def trust_again(self) -> None:
-        """Ask again whether the patch and the blocks beside it are trusted."""
-        self._session.set_trusted(False)
-        self._is_trust_refused, self._told = False, ()
-        self._ask_about_blocks()
-
-    def _ask_about_blocks(self) -> None:
-        path = self._session.path
-        folder = folder_beside(path.resolve().parent) if path is not None else None
-        if folder is None or not python_files(folder):
-            where = path.resolve().parent / FOLDER_NAME if path is not None else "the folder blocks beside it"
-            self.noted.emit(f"There are no blocks beside this patch; save it, and put block files into {where}")
-            return
-        is_trusted = self._ask_to_trust(folder)
-        self._session.use_blocks(folder if is_trusted else None)
-        self.look_for_blocks()
-
-    def look_for_blocks(self) -> None:
-        """Ask about blocks that appeared beside the open patch, unless the answer is known."""
-        path = self._session.path if self._session.blocks is None else None
-        folder = folder_beside(path.resolve().parent) if path is not None else None
-        known = self._trust.decision(folder) if folder is not None else False
-        names = _names(folder) if folder is not None and known is not False else []
-        if known and names:
-            self._session.use_blocks(folder)
-        asked = (folder, self._trust.contents(folder)) if folder is not None and names and known is None else None
-        if asked == self._asked_about:
-            return
-        self._asked_about = asked
-        self.blocks_asked.emit(self._question(*asked, names) if asked is not None else NO_NOTICE)
-
-    def _question(self, folder: Path, contents: Contents, names: list[str]) -> Notice:
-        answers = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this folder", Trust.ALWAYS)]
-        changed = self._trust.changes(folder)
-        text, lines = f"Do you trust the blocks that now lie beside {self.name}?", [f"{folder}/{n}" for n in names]
-        if changed:
-            number = f"{plural(len(changed), 'file')} {'has' if len(changed) == 1 else 'have'}"
-            text = f"Do you still trust the blocks beside {self.name}? {number} changed since you trusted them."
-            lines = list(map(str, changed))
-        return Notice(
-            f"{text} If trusted, they can do everything that you can do:",
-            tuple(map(in_a_line, lines)),
-            self._showing(changed)
-            + tuple((text, partial(self._answer_for_blocks, folder, answer, contents)) for text, answer in answers),
-        )
-
-    def _answer_for_blocks(self, folder: Path, answer: Trust, contents: Contents) -> None:
-        self._remember_trust(folder, answer, contents)
-        self.look_for_blocks()
-
-    def _follow_trusted(self) -> None:
-        """Trust what has changed while it was open and trusted, since the person works on it."""
-        patch, blocks = self._session.patch, self._session.blocks
-        try:
-            if blocks is not None:
-                self._trust.follow(blocks, self._trust.contents(blocks))
-            if patch is not None and patch.path is not None and patch.trusted and not self._session.is_modified:
-                self._trust.follow(patch.path, self._known_contents(patch.path, patch.file_digest))
-        except OSError as problem:
-            self._tell_of_trust(problem)
-
-    def _known_contents(self, path: Path, file_digest: bytes) -> Contents:
-        """Return the contents of the patch's file that were read or written here, without later ones."""
-        now = self._trust.contents(path)
-        known = dict.fromkeys(now.digests, file_digest.hex())
-        return now if now.digests == known else Contents(known)
 
     def open_example(self, path: Path) -> bool:
         """Open an example; saving it asks for another file, so that the example does not change."""
@@ -253,13 +115,13 @@ class FileCommands(QObject):
             if not lines or not dialogs.ask_to_recover(self._window, path.name if path else "", lines):
                 found.discard()
                 return False
-            blocks = self._trusted_blocks(path) if path is not None else None
+            blocks = self._trust.blocks_to_use(path) if path is not None else None
             patch = found.open()  # read again, since its blocks may be known now
         except WarploomError as problem:
             dialogs.show_error(self._window, "The unsaved work can't be opened", str(problem))
             found.leave()
             return False
-        patch.trusted = path is not None and bool(self._trust.decision(path))
+        patch.trusted = path is not None and self._trust.is_trusted(path)
         self._session.replace(patch, is_saved=not changed, blocks=blocks)
         self.drafts.replace(found.drafts)
         self._is_copy = path is not None and path.resolve().parent == EXAMPLES_FOLDER
@@ -268,7 +130,7 @@ class FileCommands(QObject):
             found.discard()
         except OSError as problem:
             found.leave()
-            self._tell_of_copy(problem)
+            self._report_copy(problem)
         return True
 
     def save(self) -> bool:
@@ -287,7 +149,7 @@ class FileCommands(QObject):
     def save_as(self) -> bool:
         """Ask for a file and save to it. Return False if the person cancelled or saving failed."""
         self._session.enter_typed()
-        path = dialogs.ask_save(self._window, self._folder() / f"{self.name}{SUFFIX}")
+        path = dialogs.ask_save(self._window, self._folder() / f"{self._session.name}{SUFFIX}")
         return path is not None and self._save_to(path)
 
     def may_close(self) -> bool:
@@ -295,12 +157,12 @@ class FileCommands(QObject):
         self._session.enter_typed()
         may_close = True
         if self.has_unsaved:
-            unsaved = [self.name] * self._session.is_modified
+            unsaved = [self._session.name] * self._session.is_modified
             unsaved += [in_a_line(draft.place.name(self._session.patch)) for draft in self.drafts.all()]
             answer = dialogs.ask_about_changes(self._window, " and ".join(unsaved))
             may_close = self._save_all() if answer is UnsavedChoice.SAVE else answer is UnsavedChoice.DISCARD
         if may_close:
-            self._follow_trusted()
+            self._trust.follow()
         return may_close
 
     def _save_all(self) -> bool:
@@ -320,9 +182,9 @@ class FileCommands(QObject):
             self._autosave.start(_AGAIN_MS)  # the last copy is being written: a large patch on a slow disk
         elif self._session.patch is not None and self.has_unsaved:
             self._copying = self._recovery.write(self._session.patch, self.drafts.all())
-            self._copying.add_done_callback(lambda copied: self._tell_of_copy(copied.exception()))
+            self._copying.add_done_callback(lambda copied: self._report_copy(copied.exception()))
 
-    def _tell_of_copy(self, problem: BaseException | None) -> None:
+    def _report_copy(self, problem: BaseException | None) -> None:
         if problem is not None:
             self.noted.emit(f"unsaved work must be writable to the recovery folder, got: {problem}")
 
@@ -331,35 +193,6 @@ class FileCommands(QObject):
             self._recovery.clear()
         elif not self._autosave.isActive():
             self._autosave.start(_AUTOSAVE_MS)
-
-    def _trusted_blocks(self, path: Path, *, trust: bool = False) -> Path | None:
-        """Return the folder of blocks beside a file, if it exists and may run."""
-        folder = folder_beside(path.resolve().parent) if path.is_file() else None
-        if folder is None or not python_files(folder):
-            return None
-        known = True if trust else self._trust.decision(folder)
-        if known is None and not self._trust.changes(folder):  # a banner asks about changes
-            if has_other_types(path):
-                known = self._ask_to_trust(folder)
-            else:
-                self._asked_about = folder, self._trust.contents(folder)  # ask only if they change
-                self.noted.emit(f"This patch uses no block of {folder}. To use them: File > Trust")
-        return folder if known else None
-
-    def _ask_to_trust(self, folder: Path) -> bool:
-        contents = self._trust.contents(folder)
-        answer = dialogs.ask_to_trust(self._window, folder, _names(folder))
-        self._remember_trust(folder, answer, contents)
-        return bool(self._trust.decision(folder))  # if it has changed meanwhile, a banner asks again
-
-    def _remember_trust(self, path: Path, answer: Trust, contents: Contents) -> None:
-        try:
-            self._trust.decide(path, answer, contents)
-        except OSError as problem:
-            self._tell_of_trust(problem)
-
-    def _tell_of_trust(self, problem: OSError) -> None:
-        self.noted.emit(f"trust must be writable to the state folder, got: {problem}")
 
     def _save_to(self, path: Path) -> bool:
         if path.resolve().parent == EXAMPLES_FOLDER:
@@ -378,7 +211,7 @@ class FileCommands(QObject):
         if not self.drafts.all():
             self._recovery.clear()
         self._remember(path)
-        self._follow_trusted()
+        self._trust.follow()
         blocks = self._session.blocks
         if blocks is not None and blocks.parent != path.resolve().parent:
             self.noted.emit(
@@ -399,29 +232,3 @@ class FileCommands(QObject):
             return self._session.blocks.parent  # the patch's own code lies there
         folders = (path.parent for path in self._state.existing_recent())
         return next((folder for folder in folders if folder.resolve() != EXAMPLES_FOLDER), Path.home())
-
-
-def has_other_types(path: Path) -> bool:
-    """Return whether a patch has a block type that Warploom does not ship, so that it may lie beside the patch."""
-    try:
-        document = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return False  # opening it reports the error
-    known, found = default_catalogue(), [document]
-    while found:
-        match found.pop():
-            case {"type": str(name), "id": _, **others}:
-                block_type = known.get(name)
-                if (block_type is None or not is_ours(block_type)) and not name.startswith(_OP):
-                    return True
-                found += others.values()
-            case dict(others):
-                found += others.values()
-            case list(others):
-                found += others
-    return False
-
-
-def _names(folder: Path) -> list[str]:
-    """Return the block files of a folder."""
-    return [str(file.relative_to(folder)) for file in python_files(folder)]

@@ -104,6 +104,11 @@ class Session(QObject):
         return self.patch.path if self.patch else None
 
     @property
+    def name(self) -> str:
+        """The patch's name in the title."""
+        return self.path.stem if self.path else "Untitled"
+
+    @property
     def is_modified(self) -> bool:
         """True when the patch has changes that its file lacks."""
         is_saved = self._is_saved and not self._file_differs

@@ -44,6 +44,7 @@ from app.documents.recovery import RecoverySlot, find_left_behind
 from app.documents.restarts import MakeSearch, Restarts
 from app.documents.session import MakeEngine, Session
 from app.documents.trust.overwriting import OverwriteQuestion
+from app.documents.trust.questions import TrustQuestions
 from app.documents.trust.trust import TrustedPaths
 from app.edits.example_patch import example_patch
 from app.edits.remedies import Remedy
@@ -104,15 +105,16 @@ class MainWindow(QMainWindow):
         self.beside.reported.connect(self._show_work)
         self.session = Session(make_engine, self)
         self._recovery = RecoverySlot(folder / "recovery")
-        trust = TrustedPaths(folder)
-        self.files = FileCommands(self.session, self.state, self._recovery, trust, self)
-        self.own_code = OwnCode(self.session, trust, self)
+        trusted = TrustedPaths(folder)
+        self.trust = TrustQuestions(self.session, trusted, self)
+        self.files = FileCommands(self.session, self.state, self._recovery, self.trust, self)
+        self.own_code = OwnCode(self.session, trusted, self)
         self.outside = OutsideChanges(self.session, self.files.save_as, self)
         self.overwriting = OverwriteQuestion(self.session, self)
         self.bridge = Bridge(self)
         self.session.engine_changed.connect(self.bridge.set_engine)
         self.bridge.frozen.connect(self.session.follow_freeze)
-        self.bridge.report.connect(self.files.show_report)
+        self.bridge.report.connect(self.trust.show_report)
         self.bridge.failed.connect(self.overwriting.show_failure)
         self.restarts = Restarts(self.session, self.bridge, make_search, self)
         self.canvas = Canvas()
@@ -122,7 +124,7 @@ class MainWindow(QMainWindow):
         self.canvas.patch_dropped.connect(self.files.open_path)
         self.canvas.view.tooltip.watching.connect(partial(self.bridge.watch_profile, self.canvas))
         self.bridge.profiled.connect(self.canvas.path.show_profile)
-        self.kernel = InnerRoom(self.canvas, self.session, self.bridge, self.beside.run, lambda: self.files.name, self)
+        self.kernel = InnerRoom(self.canvas, self.session, self.bridge, self.beside.run, self)
         self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
         self.session.replaced.connect(self.inputs.set_patch)
         self.session.replaced.connect(lambda _: self.bridge.look_back(None))
@@ -173,8 +175,8 @@ class MainWindow(QMainWindow):
         )
         self.tour = Tour(self, tour_banner, self)
         self.restarts.noticed.connect(self.banner.show_notice)
-        self.files.trust_asked.connect(self.trust_banner.show_notice)
-        self.files.blocks_asked.connect(self.blocks_banner.show_notice)
+        self.trust.patch_asked.connect(self.trust_banner.show_notice)
+        self.trust.blocks_asked.connect(self.blocks_banner.show_notice)
         self.outside.noticed.connect(self.file_banner.show_notice)
         self.overwriting.asked.connect(self.save_banner.show_notice)
         banners = self.banner, self.trust_banner, self.blocks_banner, self.save_banner, self.file_banner, tour_banner
@@ -462,7 +464,7 @@ class MainWindow(QMainWindow):
         self._show_path()  # for the new engine's frames
 
     def _show_title(self) -> None:
-        self.setWindowTitle(f"{self.files.name}[*] – Warploom" if self.session.patch else "Warploom[*]")
+        self.setWindowTitle(f"{self.session.name}[*] – Warploom" if self.session.patch else "Warploom[*]")
         self.setWindowModified(self.files.has_unsaved)
 
     def _show_work(self, text: str) -> None:

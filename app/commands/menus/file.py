@@ -24,7 +24,7 @@ def file_menu(window: CommandWindow, needs: Needs) -> Menu:
         Command(
             "trust",
             "&Trust …",
-            files.trust_again,
+            window.trust.ask_again,
             help="Choose again whether to trust the block files beside the patch, and what the patch may do",
             needs=patch,
         ),

@@ -28,6 +28,7 @@ from app.documents.editor_state import UserState
 from app.documents.file_commands import FileCommands
 from app.documents.recovery import RecoverySlot, find_left_behind
 from app.documents.session import Session
+from app.documents.trust.questions import TrustQuestions
 from app.documents.trust.trust import TrustedPaths
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, load_patch, save_patch
@@ -58,7 +59,8 @@ def run_editor(folder: Path, log: int, rng: random.Random, *, has_engine: bool) 
     bridge = Bridge()
     session.engine_changed.connect(bridge.set_engine)
     bridge.failed.connect(lambda _: QTimer.singleShot(rng.randint(0, 300), session.restart_engine))
-    files = FileCommands(session, UserState(), RecoverySlot(folder / "state"), TrustedPaths(folder / "state"), window)
+    trust = TrustQuestions(session, TrustedPaths(folder / "state"), window)
+    files = FileCommands(session, UserState(), RecoverySlot(folder / "state"), trust, window)
     assert files.open_path(folder / "p.loom")
     patch = session.patch
     assert patch is not None

@@ -15,7 +15,7 @@ def test_each_step_waits_until_it_is_done(window: MainWindow) -> None:
     """A person who does what the tour says gets from the first step to the last."""
     window.take_tour()
     patch, tour = patch_of(window), window.tour
-    assert window.files.name == "particles"
+    assert window.session.name == "particles"
 
     def step(number: int) -> None:
         tour.look()

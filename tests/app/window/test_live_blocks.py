@@ -87,13 +87,13 @@ def test_a_banner_asks_about_blocks_that_appear_beside_the_open_patch(
     away = project.blocks.path.rename(project.path.with_name("away"))
     assert window.files.open_path(project.path)
     banner = window.blocks_banner
-    window.files.look_for_blocks()
+    window.trust.look_for_blocks()
     assert banner.isHidden()
     away.rename(project.blocks.path)
     qtbot.waitUntil(lambda: not banner.isHidden())
     assert banner.notice.lines == (str(project.blocks.path / "scale.py"),)
     window.files.new()
-    window.files.look_for_blocks()
+    window.trust.look_for_blocks()
     assert banner.isHidden()
     project.blocks.path.rename(away)
     window.files.open_path(project.path)
@@ -102,7 +102,7 @@ def test_a_banner_asks_about_blocks_that_appear_beside_the_open_patch(
     qtbot.mouseClick(banner.buttons[index], Qt.MouseButton.LeftButton)
     assert banner.isHidden()
     qtbot.waitUntil(lambda: model(window, "scale").missing == is_missing)
-    window.files.look_for_blocks()
+    window.trust.look_for_blocks()
     assert banner.isHidden()
     assert asked.shown == []
 
@@ -159,7 +159,7 @@ def test_trust_can_be_given_later(window: Any, qtbot: QtBot, asked: Asked, proje
     assert [port.dangling for port in model(window, "scale").inputs] == [False]
     assert not window.session.is_modified
     asked.trust = Trust.NO
-    window.files.trust_again()
+    window.trust.ask_again()
     qtbot.waitUntil(lambda: model(window, "scale").missing)
 
 
@@ -204,7 +204,7 @@ def test_a_patch_without_blocks_asks_nothing(window: Any, asked: Asked, tmp_path
     assert window.files.open_path(path)
     assert folder_beside(tmp_path) is not None
     assert asked.shown == []
-    window.files.trust_again()
+    window.trust.ask_again()
     assert asked.shown == []
 
 
@@ -376,9 +376,9 @@ def test_trust_is_asked_only_for_blocks_that_the_patch_uses(
     noted: list[str] = []
     window.files.noted.connect(noted.append)
     assert window.files.open_path(project.path.with_name("plain.loom"))
-    window.files.look_for_blocks()
+    window.trust.look_for_blocks()
     assert asked.shown == [] and window.blocks_banner.isHidden()
     assert "File > Trust" in noted[0]
     project.blocks.write("other.py", "# mine")
-    window.files.look_for_blocks()
+    window.trust.look_for_blocks()
     assert not window.blocks_banner.isHidden()

@@ -53,7 +53,7 @@ def test_a_new_block_runs_and_is_never_asked_about(opened: MainWindow, asked: As
     assert patch_of(opened).nodes["soft_rings"].type == "my.soft_rings" and opened.canvas.selected() == ["soft_rings"]
     assert dock.isVisible() and dock.place is not None and dock.place.path == made
     assert not dock.text.isReadOnly() and opened.focusWidget() is dock.text
-    opened.files.look_for_blocks()
+    opened.trust.look_for_blocks()
     assert not asked.shown and opened.blocks_banner.isHidden()
     opened.actions_by_id["save"].trigger()
     opened.files.new()
