@@ -1,7 +1,9 @@
 """Bypassed and disabled blocks: a bypassed block gives what a deleted and healed one gives."""
 
 import random
+import threading
 from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +24,11 @@ from engine.patch.changes import (
 from engine.patch.contents import PatchContents
 from engine.patch.files import dump_patch, parse_patch
 from engine.patch.organise.bypass import Running, RunningChanges, check_bypass, left_out, pass_through
+from engine.protocol.messages import SetRunning
+from engine.runtime.update import updater
+from engine.runtime.update.prepare import prepare
 from tests.fuzzing import seeds
+from tests.waiting import until
 
 TYPES = (
     "io.array",
@@ -260,6 +266,33 @@ def test_state_waits_for_blocks_that_are_left_out(node: str, mode: str, expected
         patch.set_mode("scale", "")
         engine.step()
         assert engine.read(total)[0] == expected + 1
+
+
+def test_state_waits_while_the_graph_without_the_block_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block that runs again before the engine has left it out keeps its state, and its delay does."""
+    patch = summing()
+    begun, may_finish = threading.Event(), threading.Event()
+
+    def slow(*arguments: Any, **more: Any) -> Any:
+        begun.set()
+        assert may_finish.wait()
+        return prepare(*arguments, **more)
+
+    with Engine(patch, device="host") as engine:
+        for _ in range(3):
+            engine.step()
+        monkeypatch.setattr(updater, "prepare", slow)
+        core = engine.core
+        engine.post(SetRunning(False))  # frames show edits, and don't advance
+        patch.set_mode("frame_delay", "disabled")
+        core.frame(free_running=True)
+        assert begun.wait()
+        patch.set_mode("frame_delay", "")
+        core.frame(free_running=True)
+        may_finish.set()
+        until(lambda: not core.updates.pending or core.frame(free_running=True) is None)
+        engine.step()
+        assert engine.read(patch["total"]["out"])[0] == 4
 
 
 def test_costs_are_those_of_the_part_that_runs() -> None:

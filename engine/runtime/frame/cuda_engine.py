@@ -375,7 +375,7 @@ class CudaEngine:
                 case messages.RunMuted():
                     self.updates.run_muted()
                 case messages.SetLeftOut(nodes):
-                    self.context.services.states.resting = nodes
+                    self.context.resting = nodes
                 case messages.CancelCompiles():
                     self.context.services.modules.cancel()
                 case messages.SetFusing(fuses, shares):

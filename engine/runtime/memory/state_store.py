@@ -34,8 +34,6 @@ class StateStore:
         self._pool = pool
         self._device, self._times = device, times or SideTimes()
         self._states: dict[PortRef, KeptState] = {}
-        #: Nodes of the patch that are bypassed or disabled.
-        self.resting: frozenset[str] = frozenset()
 
     def existing(self, plan: Plan) -> frozenset[PortRef]:
         """Return the state buffers of a plan that exist already."""
@@ -76,19 +74,14 @@ class StateStore:
                 self._pool.release(state.memory)
 
     def commit(self, states: Mapping[PortRef, KeptState], left_out: Collection[str]) -> None:
-        """Keep these states, and those of blocks that rest or are `left_out` for now, alone or with their composite."""
-        kept = {owner: state for owner, state in self._states.items() if self.waits(owner, left_out)}
+        """Keep these states, and those of blocks that are `left_out` for now."""
+        kept = {owner: state for owner, state in self._states.items() if waits(left_out, owner)}
         kept |= states
         in_use = {id(state.memory) for state in kept.values()}
         for state in self._states.values():
             if id(state.memory) not in in_use:
                 self._pool.release(state.memory)
         self._states = kept
-
-    def waits(self, owner: PortRef, left_out: Collection[str]) -> bool:
-        """Return whether a state is kept for a block that rests or is left out, alone or with its composite."""
-        names = owner.node, owner.node.partition("/")[0]
-        return any(name in left_out or name in self.resting for name in names)
 
     def clear(self) -> None:
         """Reset every state to its initial contents."""
@@ -110,6 +103,11 @@ class StateStore:
             number = nearest_number(dtype, state.initial)
             contents = np.full(state.layout.size_bytes // number.itemsize, number)
         self._device.write(state.memory, contents)
+
+
+def waits(left_out: Collection[str], state: PortRef) -> bool:
+    """Return whether a state is that of a block which is left out, alone or with its composite."""
+    return state.node in left_out or state.node.partition("/")[0] in left_out
 
 
 def _is_other_array(before: InitialContents, now: InitialContents) -> bool:

@@ -173,6 +173,8 @@ class CudaContext:
         self._index: PatchIndex | None = None
         #: The nodes in which the device failed.
         self.muted = Muted()
+        #: The nodes of the patch that are bypassed or disabled, whose state waits for them.
+        self.resting: frozenset[str] = frozenset()
         #: The sentinels, by output.
         self.sentinels: dict[PortRef, Sentinel] = {}
 

@@ -61,7 +61,7 @@ class Prepared:
     #: Advice on launches, and kernels whose newest version doesn't compile.
     launch_warnings: list[Diagnostic] = field(default_factory=list)
     stale: list[Diagnostic] = field(default_factory=list)
-    #: The blocks of the patch, composites' included, that are not in the new graph.
+    #: The blocks of the patch, composites' and bypassed ones included, that are not in the new graph.
     left_out: frozenset[str] = frozenset()
     #: The patch's nodes that continue unchanged, and the values by node that the graph is built with.
     held: frozenset[str] = frozenset()

@@ -14,7 +14,7 @@ from engine.compiler.plan import Plan
 from engine.device.releasing import release_all
 from engine.profiling.side_work import SideKind
 from engine.runtime.memory.graph_memory import GraphMemory
-from engine.runtime.memory.state_store import move
+from engine.runtime.memory.state_store import move, waits
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.update.prepare import Prepared
 
@@ -54,8 +54,7 @@ class RunningGraph:
         old, old_memory = self.compiled, self.memory
         if old is not None:
             try:
-                waits = partial(self._services.states.waits, left_out=prepared.left_out)
-                move(self._services.device, prepared.compiled.follow(old, waits))
+                move(self._services.device, prepared.compiled.follow(old, partial(waits, prepared.left_out)))
             except BaseException:
                 prepared.abandon(self._services)
                 raise

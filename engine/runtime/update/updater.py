@@ -242,13 +242,14 @@ class Updater:
         self._worker.begin(cause, job, wait=wait)
 
     def _structure_job(self) -> tuple[Cause, Job]:
-        services, patch = self.context.services, self.context.snapshot()
+        services, patch, resting = self.context.services, self.context.snapshot(), self.context.resting
         cause, current = self.context.dirty.take_structure(), self._current()
         fuses, shares = self._fuses, self._shares
         rebuild, self._rebuild = self._rebuild, False
 
         def job() -> Finish:
             prepared = prepare(services, patch, current, rebuild=rebuild, fuses=fuses, shares=shares)
+            prepared.left_out |= resting
             return lambda: self._swap_graph(prepared, cause.text, rebuild)
 
         return cause, job
