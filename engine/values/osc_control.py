@@ -7,8 +7,9 @@ the newest message of an address counts in a frame.
 import logging
 import math
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from engine.values.wiring import Drive, Parameters, Put
 _log = logging.getLogger(__name__)
 #: The most mistakes that are logged, each once: anybody may send anything.
 MOST_LOGGED = 100
-#: The most numbers of a buffer that one message has.
+#: The most numbers of an array that one message has.
 MOST_ELEMENTS = 64
 _LONGS = 2**31
 TypeOf = Callable[[str], type[Block] | None]
@@ -43,8 +44,9 @@ class OscControl:
         #: What is received and sent, and what the patch asks for: outputs may need trust.
         self.table = self.wanted = OscTable()
         self.is_silent = False
-        #: What is wrong with what is sent.
-        self.problem: Diagnostic | None = None
+        #: Why an untrusted patch sends nothing, and why values could not be sent, until they can.
+        self._refused: Diagnostic | None = None
+        self._unsent: dict[OscSend, Diagnostic] = {}
         #: The parameters that messages have set.
         self.held: dict[PortRef, Drive | _Text] = {}
         self._ways: dict[str, tuple[PortRef, ...]] = {}
@@ -57,17 +59,22 @@ class OscControl:
         if table.source != self.table.source:
             self.release()
         self.table = self.wanted = table
-        self.problem = None
         self._inputs.listen_whole(table.source)
         self._ways.clear()
-        refused = None if trusted else next(filter(None, (refuse_destination(each.host) for each in table.outs)), None)
-        if refused is not None:
-            self.problem, self.table = refused, OscTable(table.port, table.host, table.names, table.groups)
-        self._sent = {out: self._sent[out] for out in self.table.outs if out in self._sent}
+        refused = filter(None, (refuse_destination(each.host) for each in table.outs))
+        self._refused, self._unsent = None if trusted else next(refused, None), {}
+        if self._refused is not None:
+            self.table = OscTable(table.port, table.host, table.names, table.groups)
+        self._sent = {out: data for out, data in self._sent.copy().items() if out in self.table.outs}
         if self.table.outs and self._socket is None and not self.is_silent:
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._socket.setblocking(False)
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+
+    @property
+    def problem(self) -> Diagnostic | None:
+        """What is wrong with what is sent."""
+        return self._refused or next(iter(self._unsent.copy().values()), None)
 
     @property
     def is_active(self) -> bool:
@@ -106,7 +113,9 @@ class OscControl:
             value = value_of(out.port)
             if value is None:
                 value = self._parameters.values.get(out.port.node, {}).get(out.port.port)
-            if value is not None:
+            if isinstance(value, np.ndarray):
+                self.send_array(out, value)
+            elif isinstance(value, (bool, int, float, str)):
                 self._send(out, (value,))
 
     def buffers(self) -> dict[OscSend, tuple[tuple[int, int], ...]]:
@@ -121,9 +130,9 @@ class OscControl:
         return found
 
     def send_array(self, out: OscSend, array: Array) -> None:
-        """Send the first elements of a buffer if they have changed."""
+        """Send the first numbers of an array if they have changed."""
         if out in self.table.outs:
-            self._send(out, tuple(array.ravel()[:MOST_ELEMENTS].tolist()))
+            self._send(out, tuple(islice(_numbers(array.ravel()[:MOST_ELEMENTS]), MOST_ELEMENTS)))
 
     def close(self) -> None:
         """Send nothing from now on."""
@@ -184,21 +193,20 @@ class OscControl:
             _log.warning("OSC message to %s: %s%s", address[:200], text, more)
 
     def _send(self, out: OscSend, values: tuple[Any, ...]) -> None:
-        if self._socket is None:
+        sender, data = self._socket, encoded(out.address, values)
+        if sender is None or self._sent.get(out) == data:
             return
-        data = encoded(out.address, values)
-        if self._sent.get(out) == data:
+        try:
+            with suppress(ConnectionRefusedError):  # nobody listens on this machine, which an earlier datagram found
+                sender.sendto(data, (out.host, out.number))
+        except BlockingIOError:
+            return  # the next frame tries again
+        except OSError as problem:  # so it does here
+            text = f"OSC must be able to send to {out.host}:{out.number}, got: {problem.strerror or problem}"
+            self._unsent[out] = warning(text, node=out.port.node, remedy="correct the address, or connect the network")
             return
         self._sent[out] = data
-        try:
-            self._socket.sendto(data, (out.host, out.number))
-        except BlockingIOError:
-            del self._sent[out]  # the next frame tries again
-        except ConnectionRefusedError:
-            pass  # nobody listens on this machine, which an earlier datagram has found
-        except OSError as problem:
-            text = f"OSC must be able to send to {out.host}:{out.number}, got: {problem.strerror or problem}"
-            self.problem = warning(text, node=out.port.node, remedy="correct the address, or connect the network")
+        self._unsent.pop(out, None)
 
 
 class _Text:
@@ -223,6 +231,20 @@ def _plain(value: Any, held: "Drive | _Text") -> Any:
     if not isinstance(value, (bool, int, float)) or not math.isfinite(value):
         raise PatchError(f"value of a message must be a finite number, got {str(value)[:40]!r}")
     return value
+
+
+def _numbers(value: Any) -> Iterator[Any]:
+    """Yield the numbers of an array: those of vectors and structs one by one, complex ones as two."""
+    match value:
+        case np.ndarray():
+            yield from _numbers(value.tolist())
+        case list() | tuple():
+            for each in value:
+                yield from _numbers(each)
+        case complex():
+            yield from (value.real, value.imag)
+        case _:
+            yield value
 
 
 def encoded(address: str, values: tuple[Any, ...]) -> bytes:

@@ -21,6 +21,16 @@ def test_addresses_follow_titles_and_are_unique() -> None:
     assert addresses == [f"/{name}/amplitude" for name in found]
 
 
+def test_addresses_do_not_depend_on_the_order_of_edits() -> None:
+    """Blocks of the same title keep their addresses when one of them is removed and comes back."""
+    patch = Patch()
+    first, _ = patch.add("value.lfo", title="Glow"), patch.add("value.lfo", title="Glow")
+    names = osc_names(patch)
+    patch.remove(first)
+    patch.undo()
+    assert osc_names(patch) == names
+
+
 def test_a_parameter_of_a_group_sets_those_of_its_blocks() -> None:
     """Messages to a group's parameter go to the blocks inside; the engine does not know groups."""
     patch = Patch()

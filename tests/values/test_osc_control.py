@@ -1,5 +1,6 @@
 """OSC without a block: messages set live parameters, and values are sent when they change."""
 
+import errno
 import logging
 import math
 import random
@@ -20,6 +21,7 @@ from engine.blocktypes.value_blocks import Moment
 from engine.patch.organise.osc import Osc, OscOut
 from engine.patch.organise.osc_addresses import osc_table
 from engine.protocol.messages import ReleaseOsc, SetRunning
+from engine.types import NAMED, DType, Struct, f32, float3
 from engine.values.osc_control import MOST_LOGGED, encoded
 from tests.fuzzing import seeds
 from tests.values.running import Running, doubling
@@ -154,6 +156,68 @@ def test_a_loop_of_messages_settles(receiver: socket.socket) -> None:
                 graph.inputs.keep(graph.osc.table.source, address, [params[0] + more])
         assert messages <= most
         graph.inputs.keep(graph.osc.table.source, "/c/setting", [0.2])
+    graph.close()
+
+
+class Body(Struct):
+    """A struct with a vector."""
+
+    mass: f32
+    at: float3
+
+
+@pytest.mark.parametrize("dtype", [*NAMED.values(), Body], ids=str)
+def test_arrays_of_every_element_type_are_sent(dtype: DType, receiver: socket.socket) -> None:
+    """A message has the first numbers: those of vectors and structs one by one, complex ones as two."""
+    patch = Patch()
+    patch.add("io.array", node_id="a")
+    patch.annotate(OscOut(node="a", port="out", to=f"{HOST}:{receiver.getsockname()[1]}"))
+    graph = Running(patch).graph
+    graph.set_osc(osc_table(patch))
+    data = (np.arange(dtype.size_bytes * 70) % 2).astype(np.uint8)
+    array = np.ndarray((70, *dtype.numpy.shape), dtype.numpy.base, data)
+    graph.osc.send_array(graph.osc.table.outs[0], array)
+    graph.close()
+    parts = [array["mass"][:, None], array["at"]] if dtype.fields else [array]
+    if array.dtype.kind == "c":
+        parts = [array.real[:, None], array.imag[:, None]]
+    expected = np.concatenate(parts, -1).ravel()[:64]
+    ((_, found),) = received(receiver)
+    np.testing.assert_array_equal(found, expected.astype(np.float32) if expected.dtype.kind == "f" else expected)
+
+
+def test_parameters_of_every_kind_are_sent_or_left_out(receiver: socket.socket) -> None:
+    """An array's first numbers are sent, and numbers and texts; objects can't be."""
+    patch = Patch()
+    patch.add("kernel.graph", node_id="k")
+    patch.add("io.array", node_id="a", data=np.array([[1 + 2j]], np.complex64))
+    patch.annotate(Osc(to=f"{HOST}:{receiver.getsockname()[1]}"))
+    for node, name in (("k", "graph"), ("k", "constants"), ("k", "amount"), ("a", "data")):
+        patch.annotate(OscOut(node=node, port=name))
+    with Engine(patch, device="host") as engine:
+        engine.step()
+    assert dict(received(receiver)) == {"/k/amount": [1.0], "/k/constants": [""], "/a/data": [1.0, 2.0]}
+
+
+def test_what_could_not_be_sent_is_sent_later(receiver: socket.socket) -> None:
+    """Without a network there is a warning, which goes when the value could be sent, though it has not changed."""
+    patch = Patch()
+    patch.add("value.slider", node_id="c", setting=0.5)
+    patch.annotate(OscOut(node="c", port="setting", to=f"{HOST}:{receiver.getsockname()[1]}"))
+    graph = Running(patch).graph
+    graph.set_osc(osc_table(patch))
+
+    class Broken:
+        def sendto(self, *_: object) -> None:
+            raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    whole, graph.osc._socket = graph.osc._socket, Broken()  # type: ignore[assignment]
+    graph.update(Moment())
+    (told,) = graph.diagnostics
+    assert told.message.endswith("got: Network is unreachable") and told.node == "c"
+    graph.osc._socket = whole
+    graph.update(Moment())
+    assert graph.diagnostics == () and received(receiver) == [("/c/setting", [0.5])]
     graph.close()
 
 

@@ -56,7 +56,8 @@ def is_live(spec: ParameterSpec) -> bool:
 
 def osc_names(patch: GroupedContents) -> dict[str, str]:
     """Return the names in addresses of those blocks whose name is not their id, by id."""
-    titled = [node for node in patch.nodes.values() if node.title]
+    # Not in the order of the patch, which an undo changes.
+    titled = sorted((node for node in patch.nodes.values() if node.title), key=lambda node: node.id)
     taken = set(patch.nodes) if titled else set()
     names: dict[str, str] = {}
     counts = Counter[str]()
