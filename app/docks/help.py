@@ -1,28 +1,30 @@
 """The help dock: the purpose, ports and parameters of the selected block."""
 
-from PySide6.QtCore import QEvent, QMargins, Qt, Signal
+from PySide6.QtCore import QEvent, QMargins, Qt
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QTextBrowser, QVBoxLayout, QWidget
 
 from app.docks.dock import Dock, Editor
+from app.documents.gallery import example_with
+from app.edits.example_patch import example_patch
 from app.theme import colours
 from app.theme.fonts import SMALL
 from app.view_models.block_help import help_html
 from app.widgets.empty_state import EmptyState
 from engine.blocktypes.block import Block
+from engine.catalogue.catalogue import default_catalogue
+from engine.patch.document import Patch
+from engine.patch.files import dump_patch, parse_patch
+from engine.runtime.check.check_patch import check_patch
 
 
 class Help(EmptyState, Dock):
     """Shows the help of the type of the first selected block."""
-
-    #: The person wants a patch with a block of this type.
-    example_requested = Signal(type)
 
     name, title, area = "help", "Help", Qt.DockWidgetArea.LeftDockWidgetArea
 
     def __init__(self) -> None:
         self.page = QTextBrowser(objectName="helpPage")
         example = QPushButton("Open an example", toolTip="Open a patch in which this block runs")
-        example.clicked.connect(self._ask_for_example)
         content = QWidget()
         column = QVBoxLayout(content, contentsMargins=QMargins(), spacing=0)
         column.addWidget(self.page, 1)
@@ -38,6 +40,7 @@ class Help(EmptyState, Dock):
     def follow(self, editor: Editor) -> None:
         """Follow the selection on the canvas."""
         canvas = editor.canvas
+        self.example.clicked.connect(lambda: open_example(editor, self._block_type))
         canvas.selection_changed.connect(
             lambda nodes: self.show_type(canvas.patch.block_type(nodes[0]) if nodes else None)
         )
@@ -54,10 +57,6 @@ class Help(EmptyState, Dock):
         if event.type() == QEvent.Type.PaletteChange:
             self._write()
 
-    def _ask_for_example(self) -> None:
-        if self._block_type is not None:
-            self.example_requested.emit(self._block_type)
-
     def _write(self) -> None:
         self.set_filled(self._block_type is not None)
         if self._block_type is not None:
@@ -66,3 +65,29 @@ class Help(EmptyState, Dock):
                 f".faint {{ color: {theme.text_dim}; font-size: {SMALL}px; }} h4 {{ color: {theme.text_dim}; }}"
             )
             self.page.setHtml(help_html(self._block_type))
+
+
+def open_example(editor: Editor, block_type: type[Block] | None = None) -> None:
+    """Open an example with a block of a type, or of the selected block's: a shipped one, or a patch made for it."""
+    canvas, files = editor.canvas, editor.files
+    selected = canvas.selected()
+    wanted = block_type or (canvas.patch.block_type(selected[0]) if selected else None)
+    if wanted is None:
+        return
+    shipped = example_with(wanted.id)
+    if shipped is not None:
+        if files.open_example(shipped[0]):
+            canvas.select([shipped[1]])
+    elif files.may_close():
+        made = list[tuple[Patch, str]]()
+
+        def make() -> None:
+            patch, node = example_patch(wanted, default_catalogue(), check_patch)
+            made.append((parse_patch(dump_patch(patch)), node))  # without the steps of making it
+
+        def show() -> None:
+            for patch, node in made:
+                files.show_made(patch)
+                canvas.select([node])
+
+        editor.beside.run(f"Making an example of {wanted.title} …", make, show, lambda: None)

@@ -1,7 +1,6 @@
 """`MainWindow`: puts canvas, docks, commands and session together."""
 
 import sys
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMargins, QPoint, QTimer, QUrl
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from app.canvas.canvas import Canvas
 from app.canvas.inner_room import InnerRoom
+from app.canvas.reports.overlays import Overlays
 from app.commands.actions import Actions
 from app.commands.commands import CONTEXT_MENUS, TOOLBAR, make_menus
 from app.commands.guide import Guide
@@ -30,7 +30,6 @@ from app.commands.shortcut_dialog import ShortcutDialog
 from app.docks.code.code import Code
 from app.docks.console import Console
 from app.docks.dock import D
-from app.docks.help import Help
 from app.docks.log import Log
 from app.docks.pins.pins import Pins
 from app.docks.problems import Problems
@@ -38,7 +37,7 @@ from app.documents.bridge import Bridge
 from app.documents.code_files.own_code import OwnCode
 from app.documents.editor_state import load_state, save_state
 from app.documents.file_commands import FileCommands
-from app.documents.gallery import example_with, find_examples
+from app.documents.gallery import find_examples
 from app.documents.outside_changes import OutsideChanges
 from app.documents.recovery import RecoverySlot, find_left_behind
 from app.documents.restarts import MakeSearch, Restarts
@@ -46,7 +45,6 @@ from app.documents.session import MakeEngine, Session
 from app.documents.trust.overwriting import OverwriteQuestion
 from app.documents.trust.questions import TrustQuestions
 from app.documents.trust.trust import TrustedPaths
-from app.edits.example_patch import example_patch
 from app.edits.remedies import Remedy
 from app.inspector.inspector import Inspector
 from app.qt.beside import Beside
@@ -70,14 +68,8 @@ from app.window.past_banner import PastBanner
 from app.window.problem_count import ProblemCount
 from app.window.transport import TransportBar
 from app.window.window_style import window_stylesheet
-from engine.blocktypes.block import Block
-from engine.catalogue.catalogue import default_catalogue
 from engine.diagnostics import PatchError
 from engine.patch.document import Patch
-from engine.patch.files import dump_patch, parse_patch
-from engine.protocol.client import Client
-from engine.protocol.sampling import Sample
-from engine.runtime.check.check_patch import check_patch
 
 _NARROW = 760  # pixels; in a narrower window, menus and the badge have little room
 _SHOWN_MS = 8000  # milliseconds that the status bar shows a message
@@ -122,8 +114,7 @@ class MainWindow(QMainWindow):
         self.canvas.search.popup.unfolded = self.state.unfolded_groups
         self.canvas.menu_requested.connect(self._show_context_menu)
         self.canvas.patch_dropped.connect(self.files.open_path)
-        self.canvas.view.tooltip.watching.connect(partial(self.bridge.watch_profile, self.canvas))
-        self.bridge.profiled.connect(self.canvas.path.show_profile)
+        self.overlays = Overlays(self.canvas, self.session, self.bridge, self.state, self)
         self.kernel = InnerRoom(self.canvas, self.session, self.bridge, self.beside.run, self)
         self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
         self.session.replaced.connect(self.inputs.set_patch)
@@ -138,7 +129,6 @@ class MainWindow(QMainWindow):
         self.inspector, self.log = self.docks.widget(Inspector), self.docks.widget(Log)
         self._make_bars()
         self.docks.follow(self)
-        self.docks.widget(Help).example_requested.connect(self.show_block_example)
         self.viewers.follow(self)
         self.looking.follow(self)
         for viewers in (self.viewers, self.looking):
@@ -147,15 +137,9 @@ class MainWindow(QMainWindow):
         self.session.changed.connect(self._show_title)
         self.files.drafts.changed.connect(self._show_title)
         self.session.replaced.connect(self._show_patch)
-        self.session.engine_changed.connect(self._follow_engine)
+        self.session.engine_changed.connect(lambda engine: self.gc_timer.set_busy(engine is not None))
         self.restarts.noted.connect(self.log.add_error)
         self.layouts = Layouts(self, self.docks, self.viewers, self.state)
-        self.canvas.show_heat(self.state.shows_heat)
-        self.canvas.show_activity(self.state.shows_activity)
-        self.canvas.thumbnails.wanted.connect(partial(self.bridge.observe_ports, "canvas"))
-        self.bridge.looked_back.connect(lambda _: self.canvas.thumbnails.clear())
-        self.bridge.sampled.connect(self._show_thumbnail)
-        self.canvas.thumbnails.set_shown(self.state.shows_thumbnails)
         self.session.replace(None)
         self._show_title()
 
@@ -164,7 +148,6 @@ class MainWindow(QMainWindow):
         self.welcome = Welcome(find_examples())
         self.welcome.new_requested.connect(self.files.new)
         self.welcome.browse_requested.connect(self.files.open)
-        self.welcome.tour_requested.connect(self.take_tour)
         self.welcome.open_requested.connect(self.files.open_path)
         self.welcome.example_requested.connect(self.files.open_example)
         self.files.recent_changed.connect(self._show_recent)
@@ -174,6 +157,7 @@ class MainWindow(QMainWindow):
             Banner() for _ in range(6)
         )
         self.tour = Tour(self, tour_banner, self)
+        self.welcome.tour_requested.connect(self.tour.begin)
         self.restarts.noticed.connect(self.banner.show_notice)
         self.trust.patch_asked.connect(self.trust_banner.show_notice)
         self.trust.blocks_asked.connect(self.blocks_banner.show_notice)
@@ -290,10 +274,6 @@ class MainWindow(QMainWindow):
         self._save_state()
         self.note(f"The editor is shown at {scale:.0%}; titles of docks and drawings in them follow at the next start")
 
-    def take_tour(self) -> None:
-        """Begin the tour of the first three minutes."""
-        self.tour.begin()
-
     def go_to_part(self, step: int) -> None:
         """Move the focus to the next part of the window, or with -1 to the one before."""
         self.focus_keys.go_to_part(step)
@@ -324,36 +304,6 @@ class MainWindow(QMainWindow):
         self.state.arrangements.pop(name, None)
         self._save_state()
 
-    def toggle_heat(self) -> None:
-        """Show or hide the heat map."""
-        self.state.shows_heat = not self.state.shows_heat
-        self.canvas.show_heat(self.state.shows_heat)
-
-    def toggle_thumbnails(self) -> None:
-        """Show or hide what blocks make, below them."""
-        self.state.shows_thumbnails = not self.state.shows_thumbnails
-        self.canvas.thumbnails.set_shown(self.state.shows_thumbnails)
-
-    def toggle_activity(self) -> None:
-        """Show or hide which connections carry new data."""
-        self.state.shows_activity = not self.state.shows_activity
-        self.canvas.show_activity(self.state.shows_activity)
-
-    def _show_thumbnail(self, sample: Sample) -> None:
-        owner, _, node = sample.name.partition("/")
-        if owner == "canvas":
-            self.canvas.thumbnails.take(node, sample)
-
-    def toggle_path(self) -> None:
-        """Show or hide the critical path."""
-        self.state.shows_path = not self.state.shows_path
-        self._show_path()
-
-    def _show_path(self) -> None:
-        """Mark the critical path if that is chosen; only then are profiles requested."""
-        self.bridge.watch_profile("path", self.state.shows_path)
-        self.canvas.path.show_path(self.state.shows_path)
-
     def show_shortcuts(self) -> None:
         """List commands and gestures, with keys that can be changed."""
         dialog = ShortcutDialog(self.keys, self)
@@ -363,30 +313,6 @@ class MainWindow(QMainWindow):
     def show_guide(self) -> None:
         """List all features, in a window that stays open while they are tried."""
         Guide(self.actions_by_id, self).show()
-
-    def show_block_example(self, block_type: type[Block] | None = None) -> None:
-        """Open an example with a block of a type, or of the selected block's: a shipped one, or a patch made for it."""
-        selected = self.canvas.selected()
-        block_type = block_type or (self.canvas.patch.block_type(selected[0]) if selected else None)
-        if block_type is None:
-            return
-        shipped = example_with(block_type.id)
-        if shipped is not None:
-            if self.files.open_example(shipped[0]):
-                self.canvas.select([shipped[1]])
-        elif self.files.may_close():
-            wanted, made = block_type, list[tuple[Patch, str]]()
-
-            def make() -> None:
-                patch, node = example_patch(wanted, default_catalogue(), check_patch)
-                made.append((parse_patch(dump_patch(patch)), node))  # without the steps of making it
-
-            def show() -> None:
-                for patch, node in made:
-                    self.files.show_made(patch)
-                    self.canvas.select([node])
-
-            self.beside.run(f"Making an example of {wanted.title} …", make, show, lambda: None)
 
     def show_palette(self) -> None:
         """Search the entries of all menus."""
@@ -458,10 +384,6 @@ class MainWindow(QMainWindow):
             self.layouts.show()
             # The canvas gets its size from the layout, in the next turn of the event loop.
             QTimer.singleShot(0, self.canvas.fit)
-
-    def _follow_engine(self, engine: Client | None) -> None:
-        self.gc_timer.set_busy(engine is not None)
-        self._show_path()  # for the new engine's frames
 
     def _show_title(self) -> None:
         self.setWindowTitle(f"{self.session.name}[*] – Warploom" if self.session.patch else "Warploom[*]")

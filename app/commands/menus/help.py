@@ -1,9 +1,11 @@
 """The Help menu."""
 
+from functools import partial
+
 from app.commands.actions import Command, Menu
 from app.commands.command_window import CommandWindow
 from app.commands.needs import Needs
-from app.docks.help import Help
+from app.docks.help import Help, open_example
 
 
 def help_menu(window: CommandWindow, needs: Needs) -> Menu:
@@ -13,7 +15,7 @@ def help_menu(window: CommandWindow, needs: Needs) -> Menu:
         Command(
             "block_example",
             "&Example of the block",
-            window.show_block_example,
+            partial(open_example, window),
             keys=("Shift+F1",),
             help="Open a patch in which the selected block runs",
             needs=needs.node,
@@ -33,7 +35,7 @@ def help_menu(window: CommandWindow, needs: Needs) -> Menu:
             help="Find any command by its name",
         ),
         Command("shortcuts", "Shortcuts and &gestures", window.show_shortcuts, keys=("Ctrl+/",)),
-        Command("tour", "&Tour of the first three minutes", window.take_tour),
+        Command("tour", "&Tour of the first three minutes", window.tour.begin),
         Command("about", "&About Warploom", window.show_about),
     ]
     return Menu("help", "&Help", items)

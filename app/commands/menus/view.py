@@ -17,6 +17,7 @@ SCALES = (75, 100, 125, 150, 175, 200)
 def view_menu(window: CommandWindow, needs: Needs) -> Menu:
     """Return the menu."""
     canvas, state, patch, node = window.canvas, window.state, needs.patch, needs.node
+    overlays = window.overlays
     items: list[Command | Menu | None] = [
         Command("fit", "&Fit patch", canvas.fit, "fit", ("Home",), needs=patch, canvas_only=True),
         Command("fit_selection", "Fit se&lection", canvas.fit_selection, keys=("F",), needs=node, canvas_only=True),
@@ -24,7 +25,7 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
         Command(
             "heat",
             "&Heat map",
-            window.toggle_heat,
+            overlays.toggle_heat,
             keys=("H",),
             help="Colour each block by its share of the frame",
             checked=state.shows_heat,
@@ -33,7 +34,7 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
         Command(
             "thumbnails",
             "Th&umbnails",
-            window.toggle_thumbnails,
+            overlays.toggle_thumbnails,
             keys=("T",),
             help="Show a small picture, plot or the numbers of what each block makes below it",
             checked=state.shows_thumbnails,
@@ -42,7 +43,7 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
         Command(
             "activity",
             "Acti&vity of connections",
-            window.toggle_activity,
+            overlays.toggle_activity,
             keys=("W",),
             help="Show which connections carry new data: still ones are faint, skipped ones dotted, broken ones red",
             checked=state.shows_activity,
@@ -51,7 +52,7 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
         Command(
             "path",
             "&Critical path",
-            window.toggle_path,
+            overlays.toggle_path,
             help="Show or hide the critical path, which decides the frame's time, and the slack of other blocks",
             checked=state.shows_path,
         ),

@@ -13,7 +13,7 @@ def text(window: MainWindow) -> str:
 
 def test_each_step_waits_until_it_is_done(window: MainWindow) -> None:
     """A person who does what the tour says gets from the first step to the last."""
-    window.take_tour()
+    window.tour.begin()
     patch, tour = patch_of(window), window.tour
     assert window.session.name == "particles"
 
@@ -46,9 +46,9 @@ def test_each_step_waits_until_it_is_done(window: MainWindow) -> None:
 
 def test_the_tour_ends_with_another_patch(window: MainWindow) -> None:
     """The tour ends when another patch is opened, or the person ends it."""
-    window.take_tour()
+    window.tour.begin()
     window.files.new()
     assert text(window) == ""
-    window.take_tour()
+    window.tour.begin()
     window.tour._banner.buttons[0].click()
     assert text(window) == "" and window.session.patch is not None

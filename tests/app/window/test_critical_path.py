@@ -26,7 +26,7 @@ def test_profiles_are_asked_for_while_the_path_is_shown(opened: Any) -> None:
 
 def test_a_new_engine_begins_without_marks(opened: Any) -> None:
     """A new engine starts without marks, since none of its frames has been measured."""
-    opened.toggle_path()
+    opened.overlays.toggle_path()
     statistics = EngineStatistics("host", profiling=ProfilingLevel.PER_BLOCK)
     opened.canvas.show_report(make_report(statistics=statistics))
     profile = Profile(7, ProfilingLevel.PER_BLOCK, 100, 110, 1, 100, (span("picture"),))
@@ -43,7 +43,7 @@ def test_the_path_of_a_real_engine_is_marked(real_window: Any, qtbot: QtBot, tmp
     assert real_window.files.open_path(small_file("nested", tmp_path))
     real_window.session.set_profiling(ProfilingLevel.PER_BLOCK)
     path = real_window.canvas.path
-    real_window.toggle_path()
+    real_window.overlays.toggle_path()
     qtbot.waitUntil(lambda: {"relief", "viewer"} <= path.marks.nodes)
     assert real_window.canvas.scene.nodes["viewer"].appearance.on_path
     real_window.docks.widget(Recorder).budget_changed.emit(1_000)
@@ -51,5 +51,5 @@ def test_the_path_of_a_real_engine_is_marked(real_window: Any, qtbot: QtBot, tmp
     real_window.session.set_profiling(ProfilingLevel.SUMMARY)
     qtbot.waitUntil(lambda: "not measured" in path.marks.text)
     assert not real_window.canvas.scene.nodes["viewer"].appearance.on_path
-    real_window.toggle_path()
+    real_window.overlays.toggle_path()
     assert not path.isVisible()
