@@ -9,7 +9,6 @@ from typing import Any
 from PySide6.QtCore import QMargins, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QFormLayout,
     QLabel,
     QPushButton,
     QScrollArea,
@@ -25,9 +24,10 @@ from app.edits.interfaces import setting_work
 from app.edits.remedies import Remedy, remedies
 from app.inspector.code_editor import CodeEditor, Draft
 from app.inspector.group_ports import GroupPorts
-from app.inspector.node_info import NodeHeader, NodeStatus, SectionHeading
+from app.inspector.node_info import NodeHeader, NodeStatus
 from app.inspector.parameter_drives import ParameterDrives
-from app.inspector.parameter_editors import NumberEditor, ParameterEditor, align_numbers, make_editor
+from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
+from app.inspector.parameter_form import ParameterForm
 from app.inspector.parameter_row import ParameterRow
 from app.qt.beside import Run, at_once
 from app.theme.icons import icon
@@ -43,8 +43,6 @@ from engine.patch.groups.types import FUNCTION
 from engine.protocol.messages import FrameReport, ReleaseOsc, SaveOutputs
 
 _HINT = "Select a block to edit its parameters"
-#: Widths in sizes of the font. Below the first, names are above their editors; below the second, there are no sliders.
-_NARROW, _TIGHT = 23, 28
 _IDLE_MS = 600  # milliseconds; closer steps of a wheel or a held key are one gesture
 
 
@@ -88,7 +86,7 @@ class Inspector(EmptyState, Dock):
         self._patch = Patch()
         #: Ids of the nodes that are being edited.
         self.nodes: list[str] = []
-        self._form: QFormLayout | None = None
+        self._form: ParameterForm | None = None
         self._known: frozenset[str] = frozenset()
         self._forget_stale()
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -97,11 +95,10 @@ class Inspector(EmptyState, Dock):
         #: Titles of folded sections; they are folded for all blocks.
         self.folded: set[str] = set()
         self.rows: dict[str, ParameterRow] = {}
-        self._has_constants = False
         self.header: NodeHeader | None = None
         self.status: NodeStatus | None = None
         self._report: FrameReport | None = None
-        self._told: tuple[Diagnostic, ...] | None = None  # the diagnostics whose remedies are shown
+        self._problems: tuple[Diagnostic, ...] | None = None  # the diagnostics whose remedies are shown
         self._drives = ParameterDrives(node_size, self)
         self._drives.refused.connect(self.refused)
         self._drives.followed.connect(self.node_followed)
@@ -168,7 +165,7 @@ class Inspector(EmptyState, Dock):
         self.nodes = [node for node in nodes if node in self._patch.nodes]
         self._known = frozenset(self.nodes)
         self._forget_stale()
-        self.rows, self.header, self.status, self._told, self._form = {}, None, None, None, None
+        self.rows, self.header, self.status, self._problems, self._form = {}, None, None, None, None
         self._drives.show_rows(self._patch, self.nodes, self.rows)
         if before is not None:
             before.deleteLater()  # its widgets and their slots refer to each other, so Python would never free them
@@ -200,13 +197,13 @@ class Inspector(EmptyState, Dock):
         self._drives.show_report(report)
         if self.status is not None and len(self.nodes) == 1:
             self.status.show_report(self._patch, self.nodes[0], report)
-            if report.diagnostics is not self._told:
-                self._told = report.diagnostics
+            if report.diagnostics is not self._problems:
+                self._problems = report.diagnostics
                 self._offer_remedies(self.status, self.nodes[0])
 
     def _offer_remedies(self, status: NodeStatus, node: str) -> None:
         """Show a button for each problem of the node that one click can fix."""
-        found = [r for item in self._told or () if item.node == node for r in remedies(self._patch, item)]
+        found = [r for item in self._problems or () if item.node == node for r in remedies(self._patch, item)]
         status.remedies.show_buttons((r.title, partial(self.remedy_chosen.emit, r)) for r in found)
 
     def begin_rename(self) -> None:
@@ -227,34 +224,13 @@ class Inspector(EmptyState, Dock):
         if block_type is None and specs:
             self.header.show_mixed(len(self.nodes))
         specs = [spec for spec in specs if not (is_group and spec.name == FUNCTION)]  # it is shown with the ports
-        self._has_constants = any(spec.can_be_constant for spec in specs)
         if specs or (block_type is not None and block_type.parameters):
-            form = QFormLayout(horizontalSpacing=8, verticalSpacing=2)
-            form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-            self._form = form
-            for row in [self._make_row(spec) for spec in specs if spec.language]:
-                form.addRow(row.label)
-                form.addRow(row)
-                self.rows[row.editor.spec.name] = row
-            specs = [spec for spec in specs if not spec.language]
-            # Constants are listed with the live parameters, so that a parameter stays in place when it becomes a
-            # constant.
-            live = [spec for spec in specs if not spec.structural or spec.is_constant]
-            sections = [live, [spec for spec in specs if spec.structural and not spec.is_constant]]
-            for title, section in zip(("While it runs", "Changes rebuild the graph"), sections, strict=True):
-                rows = [self._make_row(spec) for spec in section]
-                is_folded = all(sections) and title in self.folded
-                if all(sections):  # the two sections need different names only if both exist
-                    heading = SectionHeading(title, folded=is_folded)
-                    heading.folding_changed.connect(partial(self._fold, form, rows))
-                    form.addRow(heading)
-                for row in rows:
-                    form.addRow(row.label, row)
-                    if is_folded:
-                        form.setRowVisible(row, False)
-                    self.rows[row.editor.spec.name] = row
+            has_constants = any(spec.can_be_constant for spec in specs)
+            rows = [self._make_row(spec, beside_constants=has_constants) for spec in specs]
+            self._form = ParameterForm(rows, self.folded)
+            self.rows = {row.editor.spec.name: row for row in self._form.rows}
             self.align()
-            column.addLayout(form)
+            column.addLayout(self._form)
             self._wrap_rows()
         elif block_type is not None:
             none = QLabel("This block has no parameters", objectName="faint")
@@ -275,14 +251,8 @@ class Inspector(EmptyState, Dock):
         return page
 
     def _wrap_rows(self) -> None:
-        """In a tight dock, leave out sliders; in a narrow one, also put names above their editors."""
-        policy, width = QFormLayout.RowWrapPolicy, self.width() / self.fontInfo().pixelSize()
-        is_narrow, is_tight = width < _NARROW, width < _TIGHT
         if self._form is not None:
-            self._form.setRowWrapPolicy(policy.WrapAllRows if is_narrow else policy.DontWrapRows)
-        for row in self.rows.values():
-            if isinstance(row.editor, NumberEditor) and row.editor.slider is not None:
-                row.editor.slider.setHidden(is_tight)  # too short to be of use
+            self._form.wrap(self.width() / self.fontInfo().pixelSize())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap the rows for the new width."""
@@ -293,17 +263,12 @@ class Inspector(EmptyState, Dock):
         """Align the boxes of numbers, after a change of their font too."""
         align_numbers(row.editor for row in self.rows.values())
 
-    def _fold(self, form: QFormLayout, rows: Sequence[ParameterRow], title: str, folded: bool) -> None:
-        (self.folded.add if folded else self.folded.discard)(title)
-        for row in rows:
-            form.setRowVisible(row, not folded)
-
     def _folder(self) -> Path | None:
         return self._patch.path.parent if self._patch.path is not None else None
 
-    def _make_row(self, spec: ParameterSpec) -> ParameterRow:
+    def _make_row(self, spec: ParameterSpec, *, beside_constants: bool) -> ParameterRow:
         editor = CodeEditor(spec) if spec.language else make_editor(spec, self._folder)
-        row = ParameterRow(spec, editor, beside_constants=self._has_constants)
+        row = ParameterRow(spec, editor, beside_constants=beside_constants)
         row.editor.edited.connect(lambda value: self._edit(spec.name, value))
         row.editor.given_up.connect(lambda value: self._give_up(self._setting(spec.name, value)))
         row.editor.refused.connect(self.refused)

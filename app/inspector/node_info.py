@@ -5,10 +5,9 @@ import time
 from collections.abc import Sequence
 
 from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtWidgets import QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from app.inspector.typed_line import TypedLine
-from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
 from app.view_models.profile.texts import share_text
 from app.view_models.tooltips import message_text, titles_of
@@ -94,29 +93,6 @@ def _set_text(label: QLabel, text: str) -> None:
     if label.text() != text:
         label.setText(text)
     label.setVisible(bool(text))
-
-
-class SectionHeading(QToolButton):
-    """The heading of a section of parameters; a click folds and unfolds the section."""
-
-    folding_changed = Signal(str, bool)  # the title, and whether the section is folded now
-
-    def __init__(self, title: str, *, folded: bool) -> None:
-        super().__init__(objectName="foldableTitle", text=title, autoRaise=True)
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._folded = folded
-        self._show()
-        self.clicked.connect(self._toggle)
-
-    def _toggle(self) -> None:
-        self._folded = not self._folded
-        self._show()
-        self.folding_changed.emit(self.text(), self._folded)
-
-    def _show(self) -> None:
-        self.setIcon(icon("folded" if self._folded else "unfolded", "text_dim"))
-        self.setToolTip("Show these parameters" if self._folded else "Hide these parameters")
 
 
 class NodeHeader(QWidget):

@@ -11,7 +11,6 @@ from pytestqt.qtbot import QtBot
 
 from app.edits.files.file_paths import relative_to
 from app.inspector.inspector import Inspector
-from app.inspector.node_info import SectionHeading
 from app.inspector.parameter_editors import (
     ArrayEditor,
     BoolEditor,
@@ -21,6 +20,7 @@ from app.inspector.parameter_editors import (
     PathEditor,
     TextEditor,
 )
+from app.inspector.parameter_form import SectionHeading
 from engine.patch.document import Patch
 from engine.protocol.messages import BufferReport, NodeReport, NodeState
 from tests.app.app_support import make_report
