@@ -28,7 +28,7 @@ class Inputs:
     """
 
     def __init__(self) -> None:
-        #: The values by name. Setting and reading one item of a dict is atomic, so only `add` needs the lock.
+        #: The values by name. Setting and reading one item of a dict is atomic, so `set` needs no lock.
         self.table: dict[str, float] = {}
         self._adding = threading.Lock()
         #: The newest message of each address at the source that is heard whole, until `OscControl` takes it.
@@ -37,14 +37,16 @@ class Inputs:
 
     def listen_whole(self, source: str) -> None:
         """Keep whole messages of one source; "" for none."""
-        self._whole = source
-        self.messages.clear()
+        with self._adding:  # so that none is left that no one takes
+            self._whole = source
+            self.messages.clear()
 
     def keep(self, source: str, address: str, arguments: list[Any]) -> None:
         """Keep a message for `OscControl`, instead of an earlier one of the same address."""
-        is_kept = address in self.messages or (len(self.messages) < MOST_NAMES and len(address) <= LONGEST_NAME)
-        if is_kept and source == self._whole:
-            self.messages[address] = arguments
+        with self._adding:
+            is_kept = address in self.messages or (len(self.messages) < MOST_NAMES and len(address) <= LONGEST_NAME)
+            if is_kept and source == self._whole:
+                self.messages[address] = arguments
 
     def set(self, name: str, value: float) -> None:
         """Set an input. Numbers that aren't finite are dropped, since no parameter can take them."""
