@@ -111,7 +111,13 @@ class NodeReports:
     def measure(self, profile: Profile) -> None:
         """Renew all reports with the times of a profile."""
         times_ns = self._times_ns = node_times(profile.spans)
-        self._parts_ns, self._skipped = part_times(profile.spans), skipped_nodes(profile.spans)
+        self._parts_ns, skipped = part_times(profile.spans), skipped_nodes(profile.spans)
+        if skipped:  # also those whose kernels are only in others
+            of_others = (
+                n for n, (number, into, _) in self._kernels.items() if into and not number and skipped >= {*into}
+            )
+            skipped = skipped.union(of_others)
+        self._skipped = skipped
         before, reports, is_other = self.reports, dict[str, NodeReport](), False
         for node in self._context.registry.placed:
             known, time_ns, is_skipped = before.get(node), times_ns.get(node), node in self._skipped
@@ -136,15 +142,15 @@ class NodeReports:
         number, fused_into, made_of = kernels
         times = self._parts_ns.get(node, {})
         parts = {part: PartReport(times.get(part), count, into) for part, count, into in made_of}
-        own = self._of_node.get(node)
+        own, is_skipped = self._of_node.get(node), node in self._skipped
         if own is not None:
             errors = [item for item in own if item.severity is Severity.ERROR]
             # A block that keeps running although it lost an input no longer matches the patch, which is an error.
             is_incomplete = errors and node not in self._kernels and all(item.is_incomplete for item in errors)
             state = NodeState.INCOMPLETE if is_incomplete else NodeState.ERROR if errors else NodeState.WARNING
-            return NodeReport(kind, state, "\n".join(map(_text, own)), time_ns, number, fused_into, parts=parts)
+            text = "\n".join(map(_text, own))
+            return NodeReport(kind, state, text, time_ns, number, fused_into, parts=parts, is_skipped=is_skipped)
         if node in self._kernels or node in self._context.value_graph.nodes:
-            is_skipped = node in self._skipped
             return NodeReport(kind, NodeState.OK, "", time_ns, number, fused_into, parts=parts, is_skipped=is_skipped)
         why, waits_for = self._why_idle(node)
         return NodeReport(kind, NodeState.IDLE, why, None, number, fused_into, waits_for)

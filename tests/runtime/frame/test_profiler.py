@@ -299,11 +299,22 @@ def test_a_report_tells_which_blocks_were_skipped(device: Device) -> None:
     choice = patch.add("control.if_else", node_id="choice")
     condition = patch.add("buffer.constant", node_id="condition", value=1.0)
     patch.connect(condition["out"], choice["condition"])
+    always = patch.add("buffer.constant", node_id="always", value=1.0)
+    data = patch.add("buffer.constant", node_id="data", shape="5")
     for number, region in enumerate((choice, choice.otherwise)):
-        patch.add("buffer.constant", node_id=f"in{number}", shape="4", region=region)
+        inner = patch.add("control.if", node_id=f"if{number}", region=region)
+        patch.connect(always["out"], inner["condition"])
+        first = patch.add("math.scale_offset", node_id=f"a{number}", region=inner)
+        last = patch.add("math.scale_offset", node_id=f"b{number}", region=inner)  # the two are fused
+        patch.connect(data["out"], first["x"])
+        patch.connect(first["out"], last["x"])
+        after = patch.add("math.scale_offset", node_id=f"after{number}")
+        patch.connect(last["out"], after["x"])
     with Engine(patch, device, profiling=DEEP_SYNC) as engine:
-        for value, skipped in ((1.0, "in1"), (0.0, "in0")):
+        for value, number in ((1.0, 1), (0.0, 0), (1.0, 1)):
             patch.set(condition, value=value)
             engine.step()
             nodes = engine.step().nodes
-            assert {node for node, found in nodes.items() if found.is_skipped} == {skipped}
+            assert nodes["a0"].fused_into == ("b0",)
+            skipped = {f"{name}{number}" for name in ("if", "a", "b")}
+            assert {node for node, found in nodes.items() if found.is_skipped} == skipped
