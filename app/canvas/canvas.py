@@ -322,7 +322,7 @@ class Canvas(QWidget):
             self._open_search_for(position)
 
     def _is_at_free_place(self) -> bool:
-        """Return whether the pointer is on the canvas and not at a block, such as one that was just placed there."""
+        """Return whether the pointer is on an empty place of the canvas; a block may just have been placed there."""
         point, margin = self.view.cursor_point(), QPointF(_NEAR, _NEAR)
         near = QRectF(point - margin, point + margin)
         return self.view.viewport().rect().contains(self.view.cursor_position) and not any(

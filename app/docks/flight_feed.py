@@ -39,12 +39,12 @@ class FlightFeed(QObject):
         self.ask()
 
     def start(self) -> None:
-        """Start to request records."""
+        """Start requesting records."""
         self._timer.start()
         self.ask()
 
     def stop(self) -> None:
-        """Stop to request records."""
+        """Stop requesting records."""
         self._timer.stop()
 
     def ask(self) -> None:

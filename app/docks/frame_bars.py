@@ -134,16 +134,16 @@ class FrameBars(QWidget):
         """Draw the budget's line, and label the top; a budget beyond the top is shown beside the label."""
         theme, room = colours.current(), self.height() - 2 * _MARKS
         budget_ns, top_ns = flight.record.budget_ns, flight.top_ns
-        told = format_time(top_ns)
+        label = format_time(top_ns)
         if budget_ns <= top_ns:
             y = room * (1 - budget_ns / top_ns)
             painter.setPen(QColor(theme.warning))
             painter.drawLine(QPointF(0, y), QPointF(self.width(), y))
             _draw_label(painter, QPointF(4, y - 3 if y > 30 else y + 12), format_time(budget_ns))
         else:
-            told += f"   (budget {format_time(budget_ns)})"
+            label += f"   (budget {format_time(budget_ns)})"
         painter.setPen(QColor(theme.text_dim))
-        _draw_label(painter, QPointF(4, 12), told)
+        _draw_label(painter, QPointF(4, 12), label)
 
 
 def _draw_label(painter: QPainter, place: QPointF, text: str) -> None:

@@ -69,19 +69,19 @@ class OscTableRows(ListModel[OscRow]):
         return tokens.text if column in (self.ADDRESS, self.VALUE) else tokens.text_dim
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Return the check mark, or what lists show."""
+        """Return the check mark of the first column, or the data that all lists show."""
         if role == Qt.ItemDataRole.CheckStateRole and index.column() == self.SEND:
             sent = self.rows[index.row()].is_sent
             return (Qt.CheckState.Checked if sent else Qt.CheckState.Unchecked).value
         return super().data(index, role)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Let the first column be checked."""
+        """Return the flags of a cell; the first column can be checked."""
         more = Qt.ItemFlag.ItemIsUserCheckable if index.column() == self.SEND else Qt.ItemFlag.NoItemFlags
         return super().flags(index) | more
 
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Send the value of a row, or don't."""
+        """Start or stop sending the value of a row."""
         if role == Qt.ItemDataRole.CheckStateRole:
             self._choose(self.rows[index.row()])
         return role == Qt.ItemDataRole.CheckStateRole
@@ -203,9 +203,9 @@ class OscDock(QWidget, Dock):
         self.rows.show_values(report.values if report is not None else {})
         self.keep.setVisible(bool(held))
         self.give_back.setVisible(bool(held))
-        told = next((d for d in report.diagnostics if d.message.startswith("OSC must")), None) if report else None
-        if told is not None:
-            self.status.setText(f"{told.message}: {told.remedy}")
+        problem = next((d for d in report.diagnostics if d.message.startswith("OSC must")), None) if report else None
+        if problem is not None:
+            self.status.setText(f"{problem.message}: {problem.remedy}")
         elif held:
             self.status.setText(f"Messages have set {plural(len(held), 'parameter')}")
         else:

@@ -232,12 +232,12 @@ class Problems(EmptyState, Dock):
                 column in (ProblemColumn.PROBLEM, ProblemColumn.BLOCK, ProblemColumn.REMEDY) and not problem.is_fading
             )
             row.setForeground(column, QBrush(QColor(tokens.text if is_plain else tokens.text_dim)))
-            told = text
+            tip = text
             if column == ProblemColumn.PROBLEM:
-                told = "\n".join(filter(None, (str(diagnostic), f"Found by: {diagnostic.source}", history)))
+                tip = "\n".join(filter(None, (str(diagnostic), f"Found by: {diagnostic.source}", history)))
             elif column in (ProblemColumn.COUNT, ProblemColumn.LAST_SEEN):
-                told = history
-            row.setToolTip(column, as_html(told) if told else "")
+                tip = history
+            row.setToolTip(column, as_html(tip) if tip else "")
         row.setTextAlignment(ProblemColumn.COUNT, RIGHT)
         row.setData(0, _ROLE, (diagnostic.node, diagnostic.file, diagnostic.line))
         for number, detail in enumerate(problem.details):
@@ -298,8 +298,8 @@ class Problems(EmptyState, Dock):
 
 def _kind(problem: Problem) -> tuple[object, ...]:
     """Return the part of a problem that determines the buttons and the children of its row."""
-    told = problem.diagnostic
-    place = told.node, told.port, told.mend, told.expected, told.found, told.file
+    it = problem.diagnostic
+    place = it.node, it.port, it.mend, it.expected, it.found, it.file
     return *place, problem.rank, len(problem.details)
 
 

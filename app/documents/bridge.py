@@ -31,7 +31,7 @@ class Bridge(QObject):
     report = Signal(FrameReport)
     #: The last report of an engine whose device has failed.
     stopped = Signal(FrameReport)
-    #: The engine's process has fallen silent, or is heard again.
+    #: The engine's process has stopped answering, or answers again.
     silent = Signal(bool)
     #: What the engine waits for before it can run the patch, or "".
     waiting = Signal(str)
@@ -55,9 +55,9 @@ class Bridge(QObject):
         self._engine: Client | None = None
         self._observed: dict[str, Viewing] = {}
         self._samplings: dict[str, Sampling] = {}
-        self._is_told = True  # whether the engine has the newest `_observed`
-        self._is_told_ports = True  # and the newest `_samplings`
-        self._has_asked = False  # whether the engine takes samples
+        self._has_posted_viewers = True  # whether the engine has the newest `_observed`
+        self._has_posted_ports = True  # and the newest `_samplings`
+        self._takes_samples = False
         #: What was shown in the last frames.
         self.tape = Tape()
         #: The recorded frame that the editor shows; None for the present.
@@ -87,7 +87,7 @@ class Bridge(QObject):
     def set_engine(self, engine: Client | None) -> None:
         """Follow another engine, or none."""
         self._engine, self.has_stopped, self.is_silent, self._waits_for = engine, False, False, ""
-        self.profile, self._asks_profiles, self._has_asked = None, False, False
+        self.profile, self._asks_profiles, self._takes_samples = None, False, False
         self.tape.clear()
         self._post_observed()
         self._post_samplings()
@@ -97,12 +97,11 @@ class Bridge(QObject):
     def observe(self, viewers: dict[str, Viewing]) -> None:
         """Request the pictures of exactly these viewers, by node id. The bridge sets their rate."""
         others = viewers.keys() != self._observed.keys()
-        self._observed, self._is_told = viewers, False
+        self._observed, self._has_posted_viewers = viewers, False
         if others:
             self.tape.keep_only(self._observed.keys() | self._samplings.keys())
             if self.moment is not None:
                 self._show_recorded(viewers, {})
-        if others:
             self._post_observed()
 
     def observe_ports(self, owner: str, samplings: dict[str, Sampling]) -> None:
@@ -111,7 +110,7 @@ class Bridge(QObject):
         wanted = others | {f"{owner}/{name}": each for name, each in samplings.items()}
         if wanted != self._samplings:
             new = {name: each for name, each in wanted.items() if each != self._samplings.get(name)}
-            self._samplings, self._is_told_ports = wanted, False
+            self._samplings, self._has_posted_ports = wanted, False
             self.tape.keep_only(self._observed.keys() | wanted.keys())
             if self.moment is not None:
                 self._show_recorded({}, new)
@@ -161,9 +160,9 @@ class Bridge(QObject):
         engine = self._engine
         if engine is None:
             return
-        if not self._is_told:  # sizes and pointers change more often than pictures
+        if not self._has_posted_viewers:  # sizes and pointers change more often than pictures
             self._post_observed()
-        if not self._is_told_ports:
+        if not self._has_posted_ports:
             self._post_samplings()
         report = engine.take_report()
         if report is not None:
@@ -213,17 +212,17 @@ class Bridge(QObject):
             self.stopped.emit(report)
 
     def _post_observed(self) -> None:
-        self._is_told = True
+        self._has_posted_viewers = True
         if self._engine is not None:
             viewers = self._observed if self._active else {}
             self._engine.post(Observe({node: replace(viewing, rate=self._pace) for node, viewing in viewers.items()}))
 
     def _post_samplings(self) -> None:
-        self._is_told_ports = True
+        self._has_posted_ports = True
         wanted = self._samplings if self._active else {}
-        if self._engine is not None and (wanted or self._has_asked):
+        if self._engine is not None and (wanted or self._takes_samples):
             self._engine.post(ObservePorts(wanted))
-            self._has_asked = bool(wanted)
+            self._takes_samples = bool(wanted)
 
     def _ask_profiles(self) -> None:
         asks = self._engine is not None and self._active and bool(self._profile_watchers)
@@ -242,7 +241,7 @@ class Bridge(QObject):
         return self._rate if in_front and len(self._observed) == 1 else min(SHARED_RATE, self._rate)
 
     def _on_application_state(self, state: Qt.ApplicationState) -> None:
-        self._is_told = False
+        self._has_posted_viewers = False
 
     def _update_timer(self) -> None:
         if self._engine is not None and self._active:

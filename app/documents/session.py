@@ -148,7 +148,7 @@ class Session(QObject):
             self._start_engine(patch)
         self.replaced.emit(patch)
         self.engine_changed.emit(self.engine)
-        self._tell_failure()
+        self._report_failure()
         self.notify()
 
     def use_blocks(self, folder: Path | None) -> None:
@@ -310,7 +310,7 @@ class Session(QObject):
             self._end_engine()
             self._start_engine(self.patch, muted)
             self.engine_changed.emit(self.engine)
-            self._tell_failure()
+            self._report_failure()
 
     def lift_time_limit(self) -> None:
         """Remove the time limit of kernels, for this patch and later ones, and run the nodes that it has stopped."""
@@ -348,7 +348,7 @@ class Session(QObject):
         if not self.running:
             self.engine.post(SetRunning(False))
 
-    def _tell_failure(self) -> None:
+    def _report_failure(self) -> None:
         # Reported after everything shows the new patch, since the failure belongs to it.
         if self._failure:
             failure, self._failure = self._failure, ""

@@ -83,8 +83,8 @@ def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) ->
         return {name: _within(block_type.parameter(name), number) for name, number in found.items()}
 
     def failed(problem: BaseException) -> dict[str, Any]:
-        told = code_diagnostic(problem, f"spanning of {block_type.id}", block_type.source_file())
-        raise PatchError(f"{told.message}; {told.remedy}")
+        diagnostic = code_diagnostic(problem, f"spanning of {block_type.id}", block_type.source_file())
+        raise PatchError(f"{diagnostic.message}; {diagnostic.remedy}")
 
     with closing(CodeRunner()) as code:  # so that the block's code can't block the editor
         return code.run(ask, failed, ours=is_ours(block_type))

@@ -186,7 +186,7 @@ def add_instance(patch: Patch, name: str, position: Position, scope: str) -> str
 
 
 def function_types(patch: Patch, scope: str) -> list[type[Block]]:
-    """Return the types of groups of the patch's functions, by title, that may be added in a scope: none in itself."""
+    """Return the patch's functions that may be added in a scope, by title; none may contain itself."""
     group = patch.group_at(scope)
     around = {function_of(patch.nodes[node]) for node in (group, *patch.groups_around(group))} if group else set()
     found = {name: patch.block_type(nodes[0]) for name, nodes in instances(patch).items() if name not in around}

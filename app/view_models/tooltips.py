@@ -201,9 +201,9 @@ def _check_lines(patch: Patch, source: PortRef, report: FrameReport | None) -> l
     if sentinel is None:
         return []
     lines = [f"Checked: {sentinel.rule_text}{', or the frame is frozen' if sentinel.freezes else ''}."]
-    told = report.diagnostics if report is not None else ()
+    diagnostics = report.diagnostics if report is not None else ()
     where = source.node, source.port
-    found = [d.message for d in told if d.source is Source.SENTINEL and (d.node, d.port) == where]
+    found = [d.message for d in diagnostics if d.source is Source.SENTINEL and (d.node, d.port) == where]
     return lines + [f"{message[0].upper()}{message[1:]}." for message in found]
 
 

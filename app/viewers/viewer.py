@@ -105,7 +105,7 @@ class ViewerPanel(QWidget):
         column.addWidget(self._footer)
         self._saver = PictureSaver(self)
         self._saver.failed.connect(self.failed)
-        self._saver.wants_whole_changed.connect(self._tell_viewing)
+        self._saver.wants_whole_changed.connect(self._report_viewing)
         self._rate, self._pictures = FrameRate(), 0
         self._drawn_s = 0.0
         self._moment: Moment | None = None
@@ -116,8 +116,8 @@ class ViewerPanel(QWidget):
         self._footer.hide()
         self.picture.probed.connect(self._on_probed)
         self.picture.view_changed.connect(self._show_status)
-        self.picture.view_changed.connect(self._tell_viewing)
-        self._told = self.viewing
+        self.picture.view_changed.connect(self._report_viewing)
+        self._reported = self.viewing
 
     @property
     def viewing(self) -> Viewing:
@@ -126,7 +126,7 @@ class ViewerPanel(QWidget):
         return Viewing(None if self._saver.wants_whole else self.picture.wanted_size, probe=probe)
 
     def look_back(self, moment: Moment | None) -> None:
-        """Show the picture that was recorded at a moment, which follows, or that of the present again."""
+        """Prepare for the recorded picture of a moment, which arrives next, or return to the present."""
         if moment is not self._moment:
             self.freeze.setChecked(False)
             self._moment, self._drawn_s = moment, 0.0
@@ -147,7 +147,7 @@ class ViewerPanel(QWidget):
             self._show_pixel(preview.probed.x, preview.probed.y, preview.probed.value)
         if self.picture.is_whole and self._saver.wants_whole:
             self._saver.take(self.picture.picture())
-        self._tell_viewing()
+        self._report_viewing()
         now_s = time.monotonic()
         self._pictures += 1
         self._rate.add(self._pictures, now_s)
@@ -208,7 +208,7 @@ class ViewerPanel(QWidget):
         elif (colour := self.picture.pixel(*point)) is not None:
             self._show_pixel(*point, colour)
         # Otherwise the pixel comes with the next picture; until then, the text stays.
-        self._tell_viewing()
+        self._report_viewing()
 
     def _show_pixel(self, x: int, y: int, colour: tuple[int, int, int, int]) -> None:
         red, green, blue, alpha = colour
@@ -221,9 +221,9 @@ class ViewerPanel(QWidget):
         tools = sum(button.sizeHint().width() + _SPACING for button in self._footer.findChildren(QToolButton))
         self.status_label.setVisible(not text or needed + tools + 3 * _SPACING + _MARGIN < self._footer.width())
 
-    def _tell_viewing(self) -> None:
-        if self.viewing != self._told:
-            self._told = self.viewing
+    def _report_viewing(self) -> None:
+        if self.viewing != self._reported:
+            self._reported = self.viewing
             self.viewing_changed.emit()
 
     def _on_stays(self) -> None:

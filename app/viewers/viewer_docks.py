@@ -78,7 +78,7 @@ class ViewerDocks(QObject):
             self.viewer(preview.node).show_preview(preview)
 
     def look_back(self, moment: Moment | None) -> None:
-        """Show the pictures that were recorded at a moment, which follow, or those of the present again."""
+        """Prepare for the recorded pictures of a moment, which arrive next, or return to the present."""
         self._moment = moment
         for node in self.docks:
             self.viewer(node).look_back(moment)
@@ -171,13 +171,13 @@ class ViewerDocks(QObject):
         seen = seen and node in self.docks  # Qt also reports a dock that is being removed
         if seen != (node in self._seen):
             self._seen ^= {node}
-            self._tell_visible()
+            self._report_visible()
 
     def _on_viewing(self, node: str) -> None:
         if node in self._seen and node in self.docks:
-            self._tell_visible()
+            self._report_visible()
 
-    def _tell_visible(self) -> None:
+    def _report_visible(self) -> None:
         shown = {node: self.viewer(node) for node in self.docks if node in self._seen}
         self.visible_changed.emit({node: viewer.viewing for node, viewer in shown.items() if not viewer.is_frozen})
 

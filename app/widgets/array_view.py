@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 class ArrayView(QWidget):
-    """An array as a picture if it is one, otherwise its first numbers."""
+    """Shows an array as a picture if it has the shape of one, otherwise its first numbers."""
 
     def __init__(self, title: str) -> None:
         super().__init__()

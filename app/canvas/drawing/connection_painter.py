@@ -150,7 +150,7 @@ def stroke(
 
 
 def _pattern(activity: Activity) -> Qt.PenStyle:
-    """Return the pattern of a line; one that sleeps is dotted, so that colour is not the only sign."""
+    """Return the pattern of a line; skipped connections are dotted, so that colour is not the only sign."""
     return Qt.PenStyle.DotLine if activity is Activity.ASLEEP else Qt.PenStyle.SolidLine
 
 

@@ -23,7 +23,7 @@ class Places(Generic[_View]):
         self._put: dict[_View, QRectF] = {}
 
     def put(self, view: _View, area: QRectF) -> None:
-        """Add a view, or change its area. The next question notes all of them at once."""
+        """Add a view, or change its area. The next query updates the index for all of them at once."""
         self._put[view] = area
 
     def _note(self) -> None:

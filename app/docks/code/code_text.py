@@ -224,7 +224,7 @@ class CodeText(QPlainTextEdit):
             self._offer(asked=False) if event.key() == Qt.Key.Key_Backspace else self.completion.hide()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Tell that the person turned elsewhere."""
+        """Close the list of names, and report that the field has lost the keyboard."""
         super().focusOutEvent(event)
         self.completion.hide()
         if event.reason() != Qt.FocusReason.PopupFocusReason:

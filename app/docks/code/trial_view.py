@@ -54,7 +54,7 @@ class TrialView(QWidget):
         self._outcomes: tuple[Outcome, Outcome] | None = None
 
     def show_wait(self) -> None:
-        """Tell that both versions are being run."""
+        """Show that both versions are being run."""
         self._outcomes = None
         self.times.setText("Running both versions on the same input …")
         self.text.setText("")
@@ -73,8 +73,8 @@ class TrialView(QWidget):
             for name, outcome in (("Before", before), ("Now", now))
             if outcome.problem
         ]
-        told: Sequence[object] = problems or compared(before.outputs, now.outputs)
-        self.text.setText("\n".join(map(str, told)))
+        lines: Sequence[object] = problems or compared(before.outputs, now.outputs)
+        self.text.setText("\n".join(map(str, lines)))
         self.port.clear()
         self.port.addItems(list(dict.fromkeys([*before.outputs, *now.outputs])))
         self.port.setVisible(self.port.count() > 1)

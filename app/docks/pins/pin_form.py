@@ -1,4 +1,4 @@
-"""The form for a pin: which output is to hold again what it holds after a frame, how exactly, and how fast."""
+"""The form for a pin: the output and frame whose contents are expected again, the tolerance, and the time limit."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ _TEXT = "Another engine runs the patch from frame 0, in steps of 1/60 s. What th
 
 
 class PinForm(QDialog):
-    """Asks for a pin of one of some outputs; a pinned one shows its present pin."""
+    """Asks which of some outputs to pin, and how; if the output has a pin, shows that pin."""
 
     #: The output, the options of `pin_output`, and whether the contents of the present pin stay.
     chosen = Signal(PortRef, dict, bool)

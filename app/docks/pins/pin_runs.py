@@ -1,4 +1,4 @@
-"""`PinRuns`: runs a copy of the patch from frame 0 in another engine, beside the one that plays."""
+"""`PinRuns`: runs a copy of the patch from frame 0 in a second engine."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The pins of the patch: outputs that are to hold again what they held once, with the results of the last check."""
+"""The pins of the patch: outputs with their expected contents, and the results of the last check."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -137,7 +137,7 @@ class Pins(QWidget, Dock):
         return self.rows.rows[index.row()] if index.isValid() else None
 
     def ask(self, ports: Sequence[PortRef] | None = None) -> None:
-        """Ask how to pin one of some outputs: those of the selection, that at the pointer's menu first."""
+        """Ask how to pin an output of the selection; the one whose menu was opened comes first."""
         editor, patch = self._editor, self._patch
         if editor is None or patch is None:
             return

@@ -1,4 +1,4 @@
-"""The graph that the engine launches in each frame, beside the patch: each shows what the other one has selected."""
+"""The graph that the engine launches in each frame; its selection follows the patch's, and the other way round."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial

@@ -71,7 +71,7 @@ class GraphView(QWidget):
         self.update()
 
     def forget(self) -> None:
-        """Show the begin of the next graph, which is another patch's."""
+        """Show the start of the next graph, which belongs to another patch."""
         self._is_placed = False
 
     def show_times(self, times: Mapping[int, int]) -> None:
@@ -129,7 +129,7 @@ class GraphView(QWidget):
         self.update()
 
     def _place(self) -> None:
-        """Show the begin of the graph at a readable size, unless the person has chosen another part."""
+        """Show the start of the graph at a readable size, unless the person has chosen another part."""
         if not self._is_placed:
             self.fit()
             if self.scale < _READABLE:
@@ -289,10 +289,10 @@ class GraphView(QWidget):
             return
         inside = place.adjusted(10 * self.scale, 3 * self.scale, -6 * self.scale, -3 * self.scale)
         time_ns = self.times.get(index)
-        told = kind if time_ns is None else format_time(time_ns)
+        label = kind if time_ns is None else format_time(time_ns)
         painter.setPen(QColor(theme.text_dim if time_ns is None else theme.text))
-        painter.drawText(inside, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop, told)
-        room = inside.width() - metrics.horizontalAdvance(told) - 6
+        painter.drawText(inside, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop, label)
+        room = inside.width() - metrics.horizontalAdvance(label) - 6
         painter.setPen(QColor(theme.text))
         name = metrics.elidedText(operation.name, Qt.TextElideMode.ElideRight, room)
         painter.drawText(inside, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop, name)

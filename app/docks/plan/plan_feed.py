@@ -17,7 +17,7 @@ _REFRESH_MS = 500
 
 
 class PlanFeed(QObject):
-    """Asks for the plan on another thread, while it is seen, after a report with other buffers than the last one."""
+    """Requests the plan on another thread when a report has other buffers than the last one, while it is visible."""
 
     #: The plan of another graph.
     arrived = Signal(FramePlan)
@@ -39,7 +39,7 @@ class PlanFeed(QObject):
         editor.bridge.report.connect(self._show_report)
 
     def set_seen(self, seen: bool) -> None:
-        """Ask for plans, or stop to ask."""
+        """Start or stop requesting plans."""
         self._is_seen, self._buffers = seen, None
 
     def _set_engine(self, engine: Client | None) -> None:

@@ -18,13 +18,13 @@ def set_osc(patch: Patch, port: int, host: str) -> None:
 
 
 def set_destination(patch: Patch, to: str) -> None:
-    """Send values to another IP:PORT. Raise PatchError if it is none."""
+    """Send values to another address. Raise PatchError unless it has the form IP:PORT."""
     destination(to)
     _put(patch, replace(osc_settings(patch), to=to), f"Send OSC to {to}")
 
 
 def set_sent(patch: Patch, port: PortRef, *, is_sent: bool) -> None:
-    """Send the value of a parameter or output when it changes, or don't."""
+    """Start or stop sending the value of a parameter or output when it changes."""
     out = OscOut(node=port.node, port=port.port)
     if is_sent:
         patch.annotate(out, f"Send {port} by OSC")

@@ -49,7 +49,7 @@ def _of_node(patch: Patch, node: str, words: list[str]) -> Found | None:
 
 
 def _inside(patch: Patch, node: str, words: list[str]) -> Iterator[Found]:
-    """Yield the parts of the patch inside a block, as its JSON names them: to open each patch would take long."""
+    """Yield the parts of the patch inside a block, from its JSON, since opening each patch would take long."""
     kind = inner_kind(patch, node)
     if kind is None:
         return

@@ -26,9 +26,9 @@ class Line:
     @property
     def texts(self) -> tuple[str, str, str, str]:
         """The time of day, the level, the last two names of the logging module, and the message in one line."""
-        told = self.record
-        where = ".".join(told.logger.split(".")[-2:])
-        return clock(told.time_s), level_name(told.level), where, self.headline
+        record = self.record
+        where = ".".join(record.logger.split(".")[-2:])
+        return clock(record.time_s), level_name(record.level), where, self.headline
 
     @property
     def headline(self) -> str:
@@ -41,10 +41,10 @@ class Line:
     @property
     def details(self) -> str:
         """All details, with the text first."""
-        told = self.record
-        where = f"{level_name(told.level)} at {clock(told.time_s)} from {told.logger}"
-        runs = f"In the thread {told.thread} of process {told.process}"
-        return "\n".join(filter(None, (told.text, where, runs, told.trace.rstrip())))
+        record = self.record
+        where = f"{level_name(record.level)} at {clock(record.time_s)} from {record.logger}"
+        runs = f"In the thread {record.thread} of process {record.process}"
+        return "\n".join(filter(None, (record.text, where, runs, record.trace.rstrip())))
 
     def fits(self, level: int, text: str) -> bool:
         """True for a line of this level or above that contains a text in lower case."""
@@ -53,10 +53,10 @@ class Line:
     @property
     def copied(self) -> str:
         """The text that is copied: the line with the traceback below it."""
-        told = self.record
-        said = f"{clock(told.time_s)} {level_name(told.level).upper():8} {told.logger}: {told.text}"
+        record = self.record
+        line = f"{clock(record.time_s)} {level_name(record.level).upper():8} {record.logger}: {record.text}"
         times = f" (×{self.count})" if self.count > 1 else ""
-        return "\n".join(filter(None, (said + times, told.trace.rstrip())))
+        return "\n".join(filter(None, (line + times, record.trace.rstrip())))
 
 
 def merge(last: Line | None, records: Iterable[Logged]) -> list[Line]:

@@ -12,7 +12,7 @@ from engine.patch.organise.osc_addresses import live_parameters, osc_address, os
 
 @dataclass(frozen=True)
 class OscRow:
-    """A parameter or an output: its address, what it takes or is, and whether its value is sent."""
+    """A parameter or an output: its address, its type and range, and whether its value is sent."""
 
     port: PortRef
     address: str
@@ -40,7 +40,7 @@ def osc_rows(patch: Patch) -> list[OscRow]:
 
 
 def _takes(spec: ParameterSpec) -> str:
-    """Return what messages may give a parameter."""
+    """Return the type and range of the values that messages may set."""
     if spec.type == "bool":
         return "on or off"
     fact = next(iter(parameter_facts(spec)), "")

@@ -35,7 +35,7 @@ class Tape:
 
     @property
     def text(self) -> str:
-        """What it holds, for people."""
+        """How much is recorded, as a text."""
         names = sum(1 for name in self._tracks if name != _VALUES)
         if not names:
             return ""
@@ -55,7 +55,7 @@ class Tape:
             self._add(_VALUES, report.frame, report.values, _LEAST_BYTES + 64 * len(report.values))
 
     def keep_only(self, names: Collection[str]) -> None:
-        """Note that only these are looked at from now on, so that others aren't shown for later frames."""
+        """Record only these names from now on; a later frame shows nothing of the others."""
         for name, track in self._tracks.items():
             if name not in names and name != _VALUES and track and track[-1][1] is not None:
                 self._add(name, track[-1][0] + 1, None, _LEAST_BYTES)
@@ -163,7 +163,7 @@ class Moment:
 
     @property
     def title(self) -> str:
-        """What is shown, for people."""
+        """Which frame is shown, as a text."""
         text = f"You see {self.mark(self.frame)}"
         if self.times is None:
             return f"{text}. {UNMEASURED}"

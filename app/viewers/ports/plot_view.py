@@ -51,7 +51,7 @@ class PlotView(PortView):
         self.logarithmic.toggled.connect(lambda on: self.plot.setLogMode(y=on) if self.plot is not None else None)
 
     def end(self) -> None:
-        """Delete what pyqtgraph draws while its widget is whole: the widget's own end would crash the process."""
+        """Delete pyqtgraph's items before their widget; in the other order, the process would crash."""
         if self.plot is not None:
             self.plot.scene().clear()
             self._column.removeWidget(self.plot)

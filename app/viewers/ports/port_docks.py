@@ -148,7 +148,7 @@ class PortDocks(QObject):
                     dock.raise_()
 
     def _follow_pins(self) -> None:
-        """Open and close docks as the patch has them; those of missing blocks are left out."""
+        """Open a dock for each viewer that the patch has pinned, and close others; missing blocks have none."""
         patch = self._patch
         wanted = {PortRef(p.node, p.port) for p in patch.annotations_of(PinnedViewer)} if patch is not None else set()
         wanted = {port for port in wanted if patch is not None and port.node.partition("/")[0] in patch.nodes}

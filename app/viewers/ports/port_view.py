@@ -32,7 +32,7 @@ class PortView(QWidget):
         raise NotImplementedError
 
     def end(self) -> None:
-        """Nothing is shown any more, and the view is deleted."""
+        """End the view, which is then deleted."""
 
     def begin(self) -> None:
         """Another port is shown from now on."""

@@ -158,7 +158,7 @@ class PortViewer(QWidget):
             self._miss(text or f"{self._titles(self.port)} is not part of the running graph")
 
     def look_back(self, moment: Moment | None) -> None:
-        """Show what was recorded at a moment, which follows, or the present again."""
+        """Prepare for the recorded contents of a moment, which arrive next, or return to the present."""
         self._moment = moment
         self._enable_files()
         if self.port is not None and not self.is_frozen:
@@ -178,7 +178,7 @@ class PortViewer(QWidget):
 
     @property
     def _lacking(self) -> str:
-        """Why nothing is shown of a port."""
+        """The reason why nothing of a port is shown."""
         if self._moment is None:
             return _WAITING
         return f"Nothing of this was recorded at {self._moment.mark(self._moment.frame)}"

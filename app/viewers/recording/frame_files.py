@@ -62,7 +62,7 @@ class FrameFiles:
         self._count += 1
 
     def _free_base(self) -> str:
-        """Return a name that no file in the folder begins with."""
+        """Return a stem that no file in the folder has."""
         taken = {path.name for path in self._folder.iterdir()}
         for number in range(1, len(taken) + 2):
             base = self._name if number == 1 else f"{self._name}-{number}"
@@ -72,7 +72,7 @@ class FrameFiles:
 
 
 def _header(array: Array, count: int) -> bytes:
-    """Return the header of an array of such arrays, which is as long for any count."""
+    """Return the header of an array of `count` such arrays; its length doesn't depend on the count."""
     header = io.BytesIO()
     kind = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": (count, *array.shape)}
     np.lib.format.write_array_header_1_0(header, kind)

@@ -33,10 +33,10 @@ _MOST_FRAMES = 1_000_000
 
 
 class RecordForm(QDialog):
-    """Asks for an order, and gives it to `start`; a folder that is none is refused here."""
+    """Asks for an order, and passes it to `start`; refuses a path that is not a folder."""
 
     def __init__(self, draft: Order, axes: int, start: Callable[[Order], None], parent: QWidget) -> None:
-        """`draft` is the order at first, of a port whose buffer has so many axes."""
+        """`draft` is the order that is shown at first; the port's buffer has `axes` axes."""
         super().__init__(parent, windowTitle=f"Record {draft.title}")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._draft, self._start = draft, start

@@ -55,7 +55,7 @@ class Recording:
 
     @property
     def text(self) -> str:
-        """The progress, for people."""
+        """The progress, as a text."""
         of = f" of {self.order.frames:,}" if self.order.frames is not None else ""
         skipped = f", {self.skipped:,} skipped" if self.skipped else ""
         return f"{self.written:,}{of} {'frame' if self.written == 1 and not of else 'frames'}{skipped}"
@@ -99,7 +99,7 @@ class PortRecorder(QObject):
         self.changed.emit(self.recording)
 
     def stop(self, problem: str = "") -> None:
-        """End the recording, once what has come is written; files so far stay."""
+        """End the recording after the frames that have arrived are written; its files stay."""
         recording, thread, files = self.recording, self._thread, self._files
         if recording is None or recording.is_ending or thread is None or files is None:
             return
@@ -148,7 +148,7 @@ class PortRecorder(QObject):
     def _work(
         self, recording: Recording, work: Callable[[], None], then: Callable[[bool], None], *, always: bool = False
     ) -> None:
-        """Work on the thread, and tell whether that succeeded; after a failure, nothing more is written."""
+        """Work on the thread, and return whether that succeeded; after a failure, nothing more is written."""
         is_done = False
         if always or not recording.is_broken:
             try:
