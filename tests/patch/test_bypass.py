@@ -13,6 +13,7 @@ from engine.blocktypes.block import block_types
 from engine.catalogue.catalogue import default_catalogue
 from engine.diagnostics import PatchError
 from engine.patch.changes import (
+    Change,
     Connected,
     Connection,
     Disconnected,
@@ -20,6 +21,7 @@ from engine.patch.changes import (
     NodeModeChanged,
     ParameterChanged,
     PortRef,
+    net_changes,
 )
 from engine.patch.contents import PatchContents
 from engine.patch.files import dump_patch, parse_patch
@@ -196,6 +198,38 @@ def test_the_engine_gets_the_patch_without_bypassed_blocks(seed: int) -> None:
             assert patch_without == connection.source
 
 
+@pytest.mark.parametrize("seed", seeds(4))
+def test_changes_are_foreseen(seed: int) -> None:
+    """The changes for the engine that an edit would make are those that it then makes, with groups and modes."""
+    draw, patch = random.Random(seed), Patch()
+    running, made, flat, followed = RunningChanges(patch), list[Change](), list[Change](), list[Change]()
+
+    def follow() -> None:
+        followed[:] = running.follow([*flat])
+        flat.clear()
+
+    patch.subscribe(made.append)
+    patch.subscribe(flat.append, follow, without_groups=True)
+    for _ in range(60):
+        made.clear()
+        steps = len(patch.history.names)
+        try:
+            if patch.nodes and draw.random() < 0.15:
+                node = draw.choice(list(patch.nodes))
+                _ = patch.ungroup(node) if patch.is_group(node) else patch.group([node])
+            else:
+                random_edit(draw, patch)
+        except PatchError:
+            continue
+        if len(patch.history.names) <= steps:  # an undo
+            continue
+        edits = [*made]
+        patch.undo()
+        foreseen = running.would_follow(edits)
+        patch.redo()
+        assert sorted(map(repr, net_changes(foreseen))) == sorted(map(repr, net_changes(followed)))
+
+
 def test_a_deleted_block_in_a_chain_is_healed() -> None:
     """The chain stays connected, in one undo step."""
     patch = chain()
@@ -216,6 +250,13 @@ def test_a_group_is_bypassed_and_disabled_with_its_blocks() -> None:
         np.testing.assert_array_equal(engine.read(patch["triple"]["out"]), DATA * 3)
         patch.set_mode(group, "disabled")
         assert engine.step().nodes.keys() == {"array"}
+        other = patch.add("io.array", node_id="other")
+        assert engine.step().nodes.keys() == {"array", "other"}
+        patch.move_into(other, group)
+        assert engine.step().nodes.keys() == {"array"}
+        patch.undo()
+        assert engine.step().nodes.keys() == {"array", "other"}
+        patch.remove(other)
         patch.set_mode(group, "")
         engine.step()
         np.testing.assert_array_equal(engine.read(patch["triple"]["out"]), DATA * 6)

@@ -17,7 +17,7 @@ from engine.patch import changes, rules
 from engine.patch.changes import Change, Connection, Mode, Node, PortRef, Sentinel, inverse
 from engine.patch.editing.applying import apply_change
 from engine.patch.groups.contents import GroupedContents
-from engine.patch.groups.flat import GROUP
+from engine.patch.groups.flat import GROUP, HIDDEN
 from engine.patch.regions import Scopes, region_of
 
 TypeOf = Callable[[str], type[Block] | None]
@@ -233,7 +233,7 @@ class RunningChanges:
         self._patch = patch
         self._running = Running.of(patch) if patch.off else None
         self._off = {node: patch.nodes[node].mode for node in patch.off}
-        self._has_other_types = False
+        self._edition, self._has_other_types = patch.groups_edition, False
         #: The nodes of the patch that do not run, whose state waits for them.
         self.left_out = self._find_left_out()
 
@@ -250,13 +250,14 @@ class RunningChanges:
         patch, before = self._patch, self._running
         if before is None and not patch.off:
             return made
-        off, retyped = {node: patch.nodes[node].mode for node in patch.off}, self._has_other_types
+        off = {node: patch.nodes[node].mode for node in patch.off}
+        is_other = self._has_other_types or self._edition != patch.groups_edition  # a group may have other members
         is_light = all(isinstance(change, changes.ParameterChanged | changes.NodeMoved) for change in made)
         if before is None:
             before = self._before(made)
-        elif is_light and off == self._off and not retyped:
+        elif is_light and off == self._off and not is_other:
             return self._light(before, made)
-        self._off, self._has_other_types = off, False
+        self._off, self._edition, self._has_other_types = off, patch.groups_edition, False
         after = Running.of(patch)
         self._running = after if off else None
         self.left_out = self._find_left_out()
@@ -265,17 +266,18 @@ class RunningChanges:
     def would_follow(self, edits: Sequence[Change]) -> list[Change]:
         """Return the changes of the running part that edits would make. Raise PatchError if these don't fit."""
         patch = self._patch
-        if not (patch.off or any(isinstance(edit, changes.NodeModeChanged) for edit in edits)):
+        if not (patch.off or any(_needs_trial(edit, patch) for edit in edits)):
             return [flat for edit in edits for flat in patch.as_flat(edit)]
-        trial = GroupedContents(patch.catalogue)
+        trial, made = GroupedContents(patch.catalogue), list[Change]()
         for change in patch.as_changes():
             trial._take(change)
         for edit in edits:
-            for connection in trial.connections_of(edit.node.id) if isinstance(edit, changes.NodeRemoved) else ():
-                trial._take(changes.Disconnected(connection))
-            trial._take(edit)
+            removed = trial.connections_of(edit.node.id) if isinstance(edit, changes.NodeRemoved) else ()
+            for change in (*map(changes.Disconnected, removed), edit):
+                trial._take(change)
+                made += trial._flat_changes if trial._flat is not None else (change,)
         before = self._running if self._running is not None else Running.whole(patch)
-        return _difference(before, Running.of(trial), [flat for edit in edits for flat in patch.as_flat(edit)])
+        return _difference(before, Running.of(trial), made)
 
     def _find_left_out(self) -> frozenset[str]:
         return frozenset(self._patch.nodes.keys() - self._running.nodes.keys()) if self._running else frozenset()
@@ -295,6 +297,16 @@ class RunningChanges:
         for change in reversed(made):
             apply_change(found.nodes, found.by_target, found.sentinels, {}, inverse(change))
         return found
+
+
+def _needs_trial(edit: Change, patch: GroupedContents) -> bool:
+    """Return whether what runs after an edit depends on modes or groups; trying takes 6 ms for a thousand nodes."""
+    match edit:
+        case changes.NodeAdded(node) if node.mode or node.type in HIDDEN:
+            return True
+        case changes.NodeAdded() | changes.NodeRemoved() | changes.NodeRegionChanged():
+            return patch.has_groups
+    return isinstance(edit, changes.NodeModeChanged)
 
 
 def _difference(before: Running, after: Running, made: list[Change]) -> list[Change]:
