@@ -243,7 +243,7 @@ class Canvas(QWidget):
             self.beside(
                 f"Reading {names} …",
                 drop_work(patch, paths),
-                lambda: self._place_read(patch, paths, point),
+                lambda _: self._place_read(patch, paths, point),
                 lambda: None,
             )
 

@@ -202,7 +202,7 @@ class InnerRoom(QObject):
         ]
         self._canvas.setFocus()
         # Describe all blocks once in advance, to know which of them a chain may have before a person searches for one.
-        self._beside("Searching the blocks …", editing.patch.catalogue.all, lambda: None, lambda: None)
+        self._beside("Searching the blocks …", editing.patch.catalogue.all, lambda _: None, lambda: None)
         self._name_it()
         self._show_state()
         QTimer.singleShot(0, self._canvas.fit)  # the canvas gets its size only from the layout

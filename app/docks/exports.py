@@ -60,18 +60,15 @@ def _export(editor: Editor, what: str, forms: Forms) -> None:
     if path is None:
         return
     suffix = max((each for each in forms if path.name.endswith(each)), key=len)
-    problems: list[str] = []
 
-    def work() -> None:
+    def work() -> str:
         try:
             write_atomically(path, forms[suffix][1](engine).encode())
         except (OSError, WarploomError) as problem:
-            problems.append(f"{what} must be writable to {path.name}, got: {problem}")
+            return f"{what} must be writable to {path.name}, got: {problem}"
+        return ""
 
-    def then() -> None:
-        editor.note(problems[0] if problems else f"Wrote {path}")
-
-    editor.beside.run(f"Writing {path.name} …", work, then)
+    editor.beside.run(f"Writing {path.name} …", work, lambda problem: editor.note(problem or f"Wrote {path}"))
 
 
 def _measured(profile: Profile) -> Profile:

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import suppress
+from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -53,38 +54,33 @@ class FlightFeed(QObject):
         if engine is None or self._is_asking or self.is_held or not self._timer.isActive():
             return
         self._is_asking = True
-        answers: list[FlightRecord] = []
 
-        def work() -> None:
-            with suppress(WarploomError):  # the engine was closed or has ended; its last report has the reason
-                answers.append(engine.flight_record(with_times=False))
-
-        def then() -> None:
+        def then(record: FlightRecord | None) -> None:
             if engine is self._engine:
                 self._is_asking = False
-                if answers and not self.is_held:
-                    self._take(Flight(answers[0], time.time()))
+                if record is not None and not self.is_held:
+                    self._take(Flight(record, time.time()))
 
-        self.beside("Reading the flight recorder …", work, then)
+        self.beside("Reading the flight recorder …", partial(_record, engine, with_times=False), then)
 
     def ask_times(self, flight: Flight) -> None:
         """Request the times of nodes for a record that arrived."""
-        engine = self._engine
-        answers: list[FlightRecord] = []
 
-        def work() -> None:
-            with suppress(WarploomError):
-                if engine is not None:
-                    answers.append(engine.flight_record())
-
-        def take() -> None:
-            if answers:
-                flight.take_times(answers[0])
+        def then(record: FlightRecord | None) -> None:
+            if record is not None:
+                flight.take_times(record)
                 self.timed.emit()
 
-        self.beside("Reading the times of blocks …", work, take)
+        if self._engine is not None:
+            self.beside("Reading the times of blocks …", partial(_record, self._engine, with_times=True), then)
 
     def _take(self, flight: Flight) -> None:
         if flight.mark != self._mark:
             self._mark = flight.mark
             self.arrived.emit(flight)
+
+
+def _record(engine: Client, *, with_times: bool) -> FlightRecord | None:
+    with suppress(WarploomError):  # the engine was closed or has ended; its last report has the reason
+        return engine.flight_record(with_times=with_times)
+    return None

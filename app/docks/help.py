@@ -79,15 +79,14 @@ def open_example(editor: Editor, block_type: type[Block] | None = None) -> None:
         if files.open_example(shipped[0]):
             canvas.select([shipped[1]])
     elif files.may_close():
-        made = list[tuple[Patch, str]]()
 
-        def make() -> None:
+        def make() -> tuple[Patch, str]:
             patch, node = example_patch(wanted, default_catalogue(), check_patch)
-            made.append((parse_patch(dump_patch(patch)), node))  # without the steps of making it
+            return parse_patch(dump_patch(patch)), node  # without the steps of making it
 
-        def show() -> None:
-            for patch, node in made:
-                files.show_made(patch)
-                canvas.select([node])
+        def show(made: tuple[Patch, str] | None) -> None:
+            if made is not None:
+                files.show_made(made[0])
+                canvas.select([made[1]])
 
         editor.beside.run(f"Making an example of {wanted.title} …", make, show, lambda: None)

@@ -299,7 +299,7 @@ class Inspector(EmptyState, Dock):
         else:
             edit = _Waiting(patch, nodes, name, value)
             self._waiting.append(edit)
-            self.beside(f"Compiling {patch.title(nodes[0])} …", work, lambda: self._set_compiled(edit))
+            self.beside(f"Compiling {patch.title(nodes[0])} …", work, lambda _: self._set_compiled(edit))
 
     def _set_compiled(self, edit: _Waiting) -> None:
         """Set the compiled text, unless it was already set because another action could not wait."""

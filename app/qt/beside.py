@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
@@ -14,36 +14,40 @@ _log = logging.getLogger(__name__)
 _REPORT_AFTER_MS, _CANCEL_AFTER_MS = 200, 1000
 
 
+T = TypeVar("T")
+
+
 class Run(Protocol):
     """Runs `work`, which `what` describes in a few words, and then `then`, or `cancelled` if the person cancels it.
 
-    Without `cancelled`, the work can't be cancelled.
+    `then` gets the result of the work, or None if it raised an error, which is logged. Without `cancelled`, the work
+    can't be cancelled.
     """
 
     def __call__(
         self,
         what: str,
-        work: Callable[[], object],
-        then: Callable[[], None],
+        work: Callable[[], T],
+        then: Callable[[T | None], None],
         cancelled: Callable[[], None] | None = None,
         /,
     ) -> None: ...
 
 
 def at_once(
-    what: str, work: Callable[[], object], then: Callable[[], None], cancelled: Callable[[], None] | None = None, /
+    what: str, work: Callable[[], T], then: Callable[[T | None], None], cancelled: Callable[[], None] | None = None, /
 ) -> None:
     """Run `work` and then `then` on the caller's thread, where no window would freeze."""
-    work()
-    then()
+    then(work())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Job:
     what: str
-    work: Callable[[], object]
-    then: Callable[[], None]
+    work: Callable[[], Any]
+    then: Callable[[Any], None]
     cancelled: Callable[[], None] | None
+    result: Any = None
 
 
 class Beside(QObject):
@@ -69,8 +73,8 @@ class Beside(QObject):
     def run(
         self,
         what: str,
-        work: Callable[[], object],
-        then: Callable[[], None],
+        work: Callable[[], T],
+        then: Callable[[T | None], None],
         cancelled: Callable[[], None] | None = None,
         /,
     ) -> None:
@@ -101,8 +105,8 @@ class Beside(QObject):
 
     def _work(self, job: _Job) -> None:
         try:
-            job.work()
-        except Exception:  # noqa: BLE001 - `then` reports the failure, since it needs the result of the work
+            job.result = job.work()
+        except Exception:  # noqa: BLE001 - `then` reports the failure, since it gets no result
             _log.exception("work beside the UI failed")
         finally:
             with suppress(RuntimeError):  # cancelled work may end after the window
@@ -111,7 +115,7 @@ class Beside(QObject):
     def _follow(self, job: Any) -> None:
         if job in self._waiting:  # otherwise it was cancelled
             self._forget(job)
-            job.then()
+            job.then(job.result)
 
     def _forget(self, job: _Job) -> None:
         self._waiting.remove(job)

@@ -42,13 +42,17 @@ class Checker(QObject):
         (text, make), self._wanted = self._wanted, None
         self._scope.cancel()
         self._scope = scope = CancelScope()
-        check, made = make(), list[Checked]()
+        check = make()
 
-        def work() -> None:
+        def work() -> Checked | None:
             try:
                 with scope.entered():
-                    made.append(check(text))
+                    return check(text)
             except Cancelled:
-                pass
+                return None
 
-        self.beside("Checking the code …", work, lambda: self.checked.emit(text, made[0]) if made else None)
+        def then(checked: Checked | None) -> None:
+            if checked is not None:
+                self.checked.emit(text, checked)
+
+        self.beside("Checking the code …", work, then)

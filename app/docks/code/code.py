@@ -251,7 +251,7 @@ class Code(EmptyState, Dock):
         if draft is not None and patch is not None and place.node in patch.nodes:
             work = setting_work(patch, [place.node], place.parameter, draft.text)
             if work is not None:  # afterwards, setting the parameter waits for nothing
-                self._beside(f"Compiling {place.name(patch)} …", work, self.enter_typed, self.look)
+                self._beside(f"Compiling {place.name(patch)} …", work, lambda _: self.enter_typed(), self.look)
                 return
         try:
             self.texts.save(place)

@@ -115,18 +115,17 @@ class Compiled(EmptyState):
         if self._is_compiling or source is None or source == self._compiled:
             return
         self._compiled, self._is_compiling = source, True
-        made: list[tuple[Listing, Listing]] = []
 
-        def work() -> None:
+        def work() -> tuple[Listing, Listing]:
             kernel = op_graphs.kernel(source)
-            made.append((llvm_listing(kernel), ptx_listing(kernel)))
+            return llvm_listing(kernel), ptx_listing(kernel)
 
-        self.beside("Compiling …", work, lambda: self._show_code(made), lambda: self._show_code([]))
+        self.beside("Compiling …", work, self._show_code, lambda: self._show_code(None))
 
-    def _show_code(self, made: list[tuple[Listing, Listing]]) -> None:
+    def _show_code(self, listings: tuple[Listing, Listing] | None) -> None:
         self._is_compiling = False
-        if made and self._source is not None:
-            self._show_listings(made[0])
+        if listings is not None and self._source is not None:
+            self._show_listings(listings)
         self._compile()
 
     def _show_listings(self, listings: tuple[Listing, Listing]) -> None:
@@ -142,13 +141,12 @@ class Compiled(EmptyState):
         if self._asked == (source, architecture):
             return
         self._asked, self._is_busy = (source, architecture), True
-        made: list[str] = []
-        self.beside("Disassembling …", lambda: made.append(_sass(source, architecture)), lambda: self._show_sass(made))
+        self.beside("Disassembling …", lambda: _sass(source, architecture), self._show_sass)
 
-    def _show_sass(self, made: list[str]) -> None:
+    def _show_sass(self, sass: str | None) -> None:
         self._is_busy = False
         assert self._asked is not None
-        text = made[0] if made else "// SASS could not be generated; the log has the reason"
+        text = sass if sass is not None else "// SASS could not be generated; the log has the reason"
         source = self._asked[0]
         if isinstance(source, tuple):
             self.sass.show_listing(cuda_listing(text, source[1], ptx=source[0]))

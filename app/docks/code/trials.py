@@ -59,27 +59,23 @@ class Trials(QObject):
             self.refused.emit(str(problem))
             return False
         self.is_running = True
-        found: list[Outcome] = []
 
-        def work() -> None:
+        def work() -> list[Outcome]:
             try:
                 inputs = {name: (kind, np.asarray(client.read(port))) for name, (kind, port) in read[0].items()}
                 driven = {name: client.read(port).item() for name, port in read[1].items()}
                 trial = make(inputs, driven)
-                found.extend(run_trial(trial, text) for text in (versions.before, versions.now))
+                return [run_trial(trial, text) for text in (versions.before, versions.now)]
             except WarploomError as problem:
-                found[:] = [Outcome(problem=str(problem))] * 2
+                return [Outcome(problem=str(problem))] * 2
 
         cancelled = [Outcome(problem="the comparison was cancelled")] * 2
-        self._editor.beside.run(
-            "Comparing the two versions …", work, lambda: self._finish(found), lambda: self._finish(cancelled)
-        )
+        self._editor.beside.run("Comparing the two versions …", work, self._finish, lambda: self._finish(cancelled))
         return True
 
-    def _finish(self, found: list[Outcome]) -> None:
+    def _finish(self, found: list[Outcome] | None) -> None:
         self.is_running = False
-        nothing = Outcome(problem="the block could not be run; the log has the reason")
-        before, now = found if len(found) == 2 else (nothing, nothing)
+        before, now = found or [Outcome(problem="the block could not be run; the log has the reason")] * 2
         self.finished.emit(before, now)
 
     def _reads(self, patch: Patch, node: str) -> tuple[dict[str, tuple[str, PortRef]], dict[str, PortRef]]:

@@ -43,25 +43,24 @@ class PinRuns(QObject):
         assert session.patch is not None and self._stop is None
         stop = self._stop = threading.Event()
         copy, fuses, limit_s = copy_for_pins(session.patch), session.fuses, session.kernel_time_limit_s
-        found: list[object] = []
 
         def goes_on(done: int, frames: int) -> bool:
             if not stop.is_set():
                 self.progressed.emit(done, frames)
             return not stop.is_set()
 
-        def job() -> None:
+        def job() -> object:
             try:
                 with session.make_engine(copy, ProfilingLevel.NONE) as client:
                     client.post(SetKernelTimeLimit(limit_s))
                     client.post(SetFusing(fuses))
-                    found.append(work(client, goes_on))
+                    return work(client, goes_on)
             except WarploomError as problem:
-                found.append(problem)
+                return problem
 
-        def follow() -> None:
+        def follow(found: object) -> None:
             self._end()
-            then(found[0] if found else WarploomError("the run has failed; the log has the reason"))
+            then(found if found is not None else WarploomError("the run has failed; the log has the reason"))
 
         self._beside.run("Running the patch for its pins …", job, follow, self._end)
         self.running_changed.emit(True)

@@ -273,17 +273,16 @@ class Pins(QWidget, Dock):
             for picture in self.pictures:
                 picture.hide()
             return
-        read = list[Array | PatchError]()
 
-        def work() -> None:
+        def work() -> Array | PatchError:
             try:
-                read.append(expected(patch, row.pin))
+                return expected(patch, row.pin)
             except PatchError as problem:
-                read.append(problem)
+                return problem
 
-        def then() -> None:
-            if self.chosen is row and read:
-                self._show_arrays(row, read[0])
+        def then(read: Array | PatchError | None) -> None:
+            if self.chosen is row and read is not None:
+                self._show_arrays(row, read)
 
         editor.beside.run("Reading the pin …", work, then)
 

@@ -88,14 +88,13 @@ class LaunchedGraph(EmptyState, Dock):
             self.summary.setText(summary(self._plan, self._editor.session.profiling))
 
     def _lay_out(self, plan: FramePlan) -> None:
-        found = list[GraphDrawing]()
         if self._editor is not None and (self._plan is None or plan.operations != self._plan.operations):
-            then = partial(self._show_found, plan, found)
-            self._editor.beside.run("Laying out the graph …", lambda: found.append(lay_out(plan.operations)), then)
+            work, then = partial(lay_out, plan.operations), partial(self._show_drawing, plan)
+            self._editor.beside.run("Laying out the graph …", work, then)
 
-    def _show_found(self, plan: FramePlan, found: Sequence[GraphDrawing]) -> None:
-        if found:
-            self.show_graph(plan, found[0])
+    def _show_drawing(self, plan: FramePlan, drawing: GraphDrawing | None) -> None:
+        if drawing is not None:
+            self.show_graph(plan, drawing)
 
     def _show_selection(self, nodes: Iterable[str]) -> None:
         """Mark the nodes of the selected blocks, and of blocks in selected groups."""

@@ -53,17 +53,18 @@ class PlanFeed(QObject):
             self._due.ask()
 
     def _ask(self) -> None:
-        engine, found = self._engine, list[FramePlan | None]()
+        engine = self._engine
         if engine is None:
             return
 
-        def work() -> None:
+        def work() -> FramePlan | None:
             with suppress(WarploomError):  # the engine was closed or has ended; its last report has the reason
-                found.append(engine.plan())
+                return engine.plan()
+            return None
 
-        def then() -> None:
-            if engine is self._engine and found and found[0] is not None:
-                self.arrived.emit(found[0])
+        def then(plan: FramePlan | None) -> None:
+            if engine is self._engine and plan is not None:
+                self.arrived.emit(plan)
 
         self._beside("Reading the plan …", work, then)
 

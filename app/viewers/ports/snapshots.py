@@ -59,21 +59,22 @@ class Snapshots(QObject):
         if sample.data is None:
             self.failed.emit(f"{sample.sampling.port} must hold something to be saved: {sample.missing}")
             return
-        tone, problems = self._tone, []
+        tone = self._tone
 
-        def write() -> None:
+        def write() -> str:
             try:
                 write_atomically(path, file_contents(sample, path.suffix.lower(), tone))
             except (OSError, ValueError, PatchError, MemoryError) as problem:
-                problems.append(f"port must be writable as {path.name}, got {problem}")
+                return f"port must be writable as {path.name}, got {problem}"
+            return ""
 
-        def tell() -> None:
-            if problems:
-                self.failed.emit(problems[0])
+        def report(problem: str | None) -> None:
+            if problem:
+                self.failed.emit(problem)
             else:
                 self.saved.emit(str(path))
 
-        self._beside(f"Saving {path.name} …", write, tell)
+        self._beside(f"Saving {path.name} …", write, report)
 
     def _give_up(self) -> None:
         self._path = None

@@ -58,14 +58,15 @@ def test_a_frame_of_another_record_can_be_shown(recorder: Recorder) -> None:
 
 
 def test_an_answer_that_comes_after_freezing_is_left_out(recorder: Recorder) -> None:
-    told: list[Callable[[], object]] = []
-    recorder.feed.beside = lambda what, work, then: told.extend((work, then))
+    """A record that arrives after the display was frozen is not shown."""
+    jobs: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
+    recorder.feed.beside = lambda what, work, then: jobs.append((work, then))
     recorder.feed.ask()
     click(recorder, 5)
     flight = recorder.flight
-    for step in told:
-        step()
-    assert len(told) == 4, "the record, and the times of the frozen one"
+    for work, then in jobs:
+        then(work())
+    assert len(jobs) == 2, "the record, and the times of the frozen one"
     assert recorder.flight is flight
 
 

@@ -144,7 +144,7 @@ def test_a_key_is_changed(person: Person) -> None:
 def test_long_work_is_named_and_cancelled(person: Person) -> None:
     """Work of over a second is in the status bar with a Cancel button, which ends the wait."""
     may_end, cancelled = threading.Event(), list[bool]()
-    person.window.beside.run("Reading a large file …", may_end.wait, lambda: None, lambda: cancelled.append(True))
+    person.window.beside.run("Reading a large file …", may_end.wait, lambda _: None, lambda: cancelled.append(True))
     status = person.window.statusBar()
     cancel = next(each for each in status.findChildren(QPushButton) if each.text() == "Cancel")
     person.until(cancel.isVisible)

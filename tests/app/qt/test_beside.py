@@ -20,15 +20,15 @@ def test_what_follows_is_done_in_the_ui_thread_and_in_order(qtbot: QtBot) -> Non
     def follow(name: str) -> None:
         done.append((name, threading.current_thread() is ui))
 
-    beside.run("first", may_end.wait, lambda: follow("first"))
-    beside.run("second", lambda: 1 / 0, lambda: follow("second"))
+    beside.run("first", may_end.wait, lambda _: follow("first"))
+    beside.run("second", lambda: 1 / 0, lambda _: follow("second"))
     qtbot.waitUntil(lambda: told == ["first"])
     assert not done
     may_end.set()
     qtbot.waitUntil(lambda: len(done) == 2)
     assert done == [("first", True), ("second", True)]
     assert told == ["first", ""]
-    beside.run("third", lambda: None, lambda: follow("third"))
+    beside.run("third", lambda: None, lambda _: follow("third"))
     qtbot.waitUntil(lambda: len(done) == 3)
     assert told == ["first", ""], "work that is quick tells nothing, and wipes out no message"
     beside.close()
@@ -44,8 +44,8 @@ def test_work_that_has_not_begun_is_forgotten_at_the_end(qtbot: QtBot) -> None:
         has_begun.set()
         may_end.wait()
 
-    beside.run("first", work, lambda: None)
-    beside.run("second", lambda: pytest.fail("it ran"), lambda: pytest.fail("it followed"))
+    beside.run("first", work, lambda _: None)
+    beside.run("second", lambda: pytest.fail("it ran"), lambda _: pytest.fail("it followed"))
     has_begun.wait()
     closing = threading.Thread(target=beside.close)
     closing.start()
@@ -58,13 +58,13 @@ def test_long_work_can_be_cancelled(qtbot: QtBot) -> None:
     parent = QObject()
     beside, may_end, heard, offered = Beside(parent), threading.Event(), list[str](), list[bool]()
     beside.cancellable.connect(offered.append)
-    beside.run("never ends", may_end.wait, lambda: heard.append("followed"), lambda: heard.append("cancelled"))
-    beside.run("next", lambda: None, lambda: heard.append("next"))
+    beside.run("never ends", may_end.wait, lambda _: heard.append("followed"), lambda: heard.append("cancelled"))
+    beside.run("next", lambda: None, lambda _: heard.append("next"))
     qtbot.waitUntil(lambda: offered == [True])
     beside.cancel()
     qtbot.waitUntil(lambda: heard == ["cancelled", "next"])
     assert offered[1] is False
-    beside.run("must end", may_end.set, lambda: heard.append("ended"))
+    beside.run("must end", may_end.set, lambda _: heard.append("ended"))
     beside.cancel()
     qtbot.waitUntil(lambda: heard[2:] == ["ended"])
     qtbot.wait(20)

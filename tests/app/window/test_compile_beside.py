@@ -66,6 +66,6 @@ def test_code_that_is_entered_is_compiled_beside_the_window(window: MainWindow, 
     window.inspector.editor("code").edited.emit(CODE.format("third", "third"))
     patch.remove(node)
     done: list[None] = []
-    window.beside.run("", lambda: None, lambda: done.append(None))
+    window.beside.run("", lambda: None, lambda _: done.append(None))
     qtbot.waitUntil(lambda: bool(done))
     assert not patch.nodes

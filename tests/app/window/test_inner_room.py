@@ -298,12 +298,12 @@ def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
         asked.append((source.graph, architecture))
         return f"// {architecture}\n\t.loc 1 2 \n\t/*0000*/ FMUL R{len(asked)}, R1, 2 ;"
 
-    def beside(what: str, work: Callable[[], object], then: Callable[[], None], _cancelled: Any = None) -> None:
-        work()
+    def beside(what: str, work: Callable[[], object], then: Callable[[Any], None], _cancelled: Any = None) -> None:
+        result = work()
         if what.startswith("Disassembling"):
-            waiting.append(then)
+            waiting.append(lambda: then(result))
         else:
-            then()
+            then(result)
 
     monkeypatch.setattr(compiled, "run", made)
     inside.docks.widget(Code).compiled.beside = beside
