@@ -106,12 +106,13 @@ class Catalogue:
         """Return every block type, by category and title."""
         return sorted(block_types.all().values(), key=lambda block: (block.category, block.title))
 
-    def search(self, text: str) -> list[type[Block]]:
+    def search(self, text: str, uses: Callable[[type[Block]], int] = lambda _: 0) -> list[type[Block]]:
         """Return the block types that match every word of `text` in title, id, tags, category or help, best first.
 
-        Initials and other tools' words match too. If nothing matches, words with a typo do.
+        Initials and other tools' words match too. If nothing matches, words with a typo do. Of those
+        that match equally well, the ones with most `uses` come first.
         """
-        return search(self.all(), text)
+        return search(self.all(), text, uses)
 
 
 def _place_library() -> None:

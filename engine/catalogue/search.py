@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import chain
 
@@ -49,21 +49,37 @@ SYNONYMS = {
 }
 
 
-def search(blocks: Iterable[type[Block]], text: str) -> list[type[Block]]:
-    """Return the block types that match every word of `text`, best first; only if none does, those that nearly do."""
+def search(
+    blocks: Iterable[type[Block]], text: str, uses: Callable[[type[Block]], int] = lambda _: 0
+) -> list[type[Block]]:
+    """Return the block types that match every word of `text`, best first; only if none does, those that nearly do.
+
+    Of those that match equally well, one with just this title comes first, then those with most `uses`, then those
+    that can be set up without Python, then sources, then those whose title begins with the text.
+    """
     words, known = text.lower().split(), list(blocks)
+    if not words:
+        return known
+
+    def usual(block: type[Block]) -> tuple[bool | int, ...]:
+        title = block.title.lower()
+        needs_python = any(spec.type in ("array", "external") for spec in block.parameters.values())
+        is_source = bool(block.outputs()) and all(port.optional for port in block.inputs())
+        return title.split() != words, -uses(block), needs_python, not is_source, not title.startswith(words[0])
+
     for rank_of in (_rank, _near_rank):
         ranks = [(block, [rank_of(block, word) for word in words]) for block in known]
-        found = [(sum(filter(None, rank)), block) for block, rank in ranks if None not in rank]
+        order = usual if rank_of is _rank else lambda _: ()
+        found = [(sum(filter(None, rank)), order(block), block) for block, rank in ranks if None not in rank]
         if found:
-            return [block for _, block in sorted(found, key=lambda item: item[0])]
+            return [block for *_, block in sorted(found, key=lambda item: item[:2])]
     return []
 
 
 def _rank(block: type[Block], word: str) -> int | None:
     """Return how well a word matches: 0 best, None not at all."""
     title = block.title.lower()
-    if title.startswith(word) or (len(word) > 1 and word == _initials(title)):
+    if any(part.startswith(word) for part in title.split()) or (len(word) > 1 and word == _initials(title)):
         return 0
     if word in title:
         return 1

@@ -29,6 +29,9 @@ def found(text: str) -> list[str]:
         ("perlin", "Noise"),
         ("fedback", "Frame Delay"),
         ("veiwer", "Viewer"),
+        ("image", "Load Image"),
+        ("random", "Random"),
+        ("ramp", "Ramp"),
     ],
 )
 def test_what_a_new_user_types_comes_first(text: str, title: str) -> None:
@@ -82,3 +85,10 @@ def test_every_word_of_other_tools_leads_somewhere() -> None:
     """Every entry in the table of other tools' words finds a block, by its word and by its meaning."""
     assert [word for word in SYNONYMS if not CATALOGUE.search(word)] == []
     assert [word for word, meant in SYNONYMS.items() if not CATALOGUE.search(meant)] == []
+
+
+def test_what_a_person_uses_comes_first_among_equals() -> None:
+    """Of blocks that match equally well, those in use come first, but none before one with just this title."""
+    used = [block.title for block in CATALOGUE.search("image", lambda block: block.id == "io.save_image")]
+    assert used[:2] == ["Save Image", "Load Image"]
+    assert CATALOGUE.search("ramp", lambda block: block.title == "Color Ramp")[0].title == "Ramp"

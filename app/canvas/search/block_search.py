@@ -71,14 +71,14 @@ class BlockSearch(QObject):
     def _find(self, text: str) -> list[Group]:
         """Return the block types that match a text and fit the goal; without a text and a goal, return the palette."""
         functions = search(node_edits.function_types(self._patch, self._scope), text)
-        found = self._patch.catalogue.search(text)
+        found = self._patch.catalogue.search(text, self._uses())
         if not text and self._goal is None:
             groups = palette(found, self.recent)
             return [Group(_FUNCTIONS, functions), *groups] if functions else groups
         known = found = [*functions, *found]
         for ref in _ends_of(self._goal):
             spec = self._patch.find_end(ref)
-            found = fitting_types(found, spec, self._uses(text)) if spec else []
+            found = fitting_types(found, spec, (lambda _: 0) if text else self._uses()) if spec else []
         if self._only_fitting:
             return [Group("", found)]
         fitting = set(found)
@@ -90,13 +90,8 @@ class BlockSearch(QObject):
         ranked = sorted([*found, *others], key=lambda kind: not all(word in kind.title.lower() for word in words))
         return [Group("", ranked)]
 
-    def _uses(self, text: str) -> Callable[[type[Block]], int]:
-        """Return how much the person uses a block type: those just placed most, then those that the patch has.
-
-        A typed text decides the order instead.
-        """
-        if text:
-            return lambda _: 0
+    def _uses(self) -> Callable[[type[Block]], int]:
+        """Return how much the person uses a block type: those just placed most, then those that the patch has."""
         used = Counter(node.type for node in self._patch.nodes.values())
         recent = {known: len(self._patch.nodes) + index for index, known in enumerate(self.recent, 1)}
         return lambda kind: recent.get(kind.id, used[kind.id])

@@ -116,7 +116,7 @@ def test_tab_offers_what_fits_the_selected_block_and_connects_it(hand: Hand, cha
     hand.canvas.open_search()
     popup = hand.canvas.findChild(SearchPopup)
     assert popup is not None and popup.isVisible()
-    popup.field.setText("scale")
+    popup.field.setText("scale offset")
     first = popup.rows()[0].data(0, Qt.ItemDataRole.UserRole)
     assert first.id == "math.scale_offset"
     popup.chosen.emit(first)
