@@ -3,6 +3,7 @@
 import logging
 import shlex
 import signal
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -193,7 +194,9 @@ class PipeTransport:
         if self._greeted.is_set():
             return self._far.waits_for if self._far is not None else ""
         silent_s, hello_s = self._liveness.silent_s, self._liveness.hello_s
-        return f"waiting for {cut(str(self._started), 60)}, {silent_s:.0f} of {hello_s:g} s"
+        is_ours = self._started.command[0] == sys.executable  # so its name says nothing to a person
+        what = "starting the engine" if is_ours else f"waiting for {cut(str(self._started), 60)}"
+        return f"{what}, {silent_s:.0f} of {hello_s:g} s"
 
     @property
     def stuck_in(self) -> str:

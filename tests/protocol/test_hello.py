@@ -51,10 +51,12 @@ def test_another_version_is_refused_by_name(first: msgspec.Struct, found: str) -
 
 
 def test_a_window_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the hello, a client names the command and the limit."""
+    """Before the hello, a client names the limit, and the command unless this Python runs it."""
     monkeypatch.setattr(pipe, "PATIENCE_S", 0.1)
     with connect(Patch(), ["sleep", "100"], "host", waits=False) as client:
         until(lambda: client.waits_for == "waiting for `sleep 100`, 1 of 600 s")
+    with connect(Patch(), [sys.executable, "-c", "import time; time.sleep(100)"], "host", waits=False) as client:
+        until(lambda: client.waits_for == "starting the engine, 1 of 600 s")
 
 
 def test_other_mounts_are_another_place() -> None:
