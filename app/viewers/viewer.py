@@ -212,14 +212,16 @@ class ViewerPanel(QWidget):
 
     def _show_pixel(self, x: int, y: int, colour: tuple[int, int, int, int]) -> None:
         red, green, blue, alpha = colour
-        self._show_probe(f"({x}, {y})  {red} {green} {blue} {alpha}")
+        self._show_probe(f"{red} {green} {blue} {alpha}", f"({x}, {y})  ")
 
-    def _show_probe(self, text: str) -> None:
-        """Show the pixel under the pointer. If the footer is too narrow for both texts, hide the other one."""
+    def _show_probe(self, text: str, place: str = "") -> None:
+        """Show the pixel under the pointer. In a narrow footer, leave out size and zoom, or its place too."""
+        width, tools = self.probe_label.fontMetrics().horizontalAdvance, self._footer.findChildren(QToolButton)
+        room = self._footer.width() - sum(button.sizeHint().width() + _SPACING for button in tools) - _MARGIN
+        room -= 3 * _SPACING
+        text = place + text if width(place + text) < room else text
         self.probe_label.setText(text)
-        needed = self.probe_label.fontMetrics().horizontalAdvance(text) + self.status_label.sizeHint().width()
-        tools = sum(button.sizeHint().width() + _SPACING for button in self._footer.findChildren(QToolButton))
-        self.status_label.setVisible(not text or needed + tools + 3 * _SPACING + _MARGIN < self._footer.width())
+        self.status_label.setVisible(not text or width(text) + self.status_label.sizeHint().width() < room)
 
     def _report_viewing(self) -> None:
         if self.viewing != self._reported:

@@ -1,10 +1,11 @@
 """The viewer docks, one for each viewer node of the patch, created and removed as the patch changes."""
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QDockWidget, QMainWindow
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar
 
 from app.docks.dock import Editor
 from app.docks.pins.pins import Pins, offer_pin
@@ -145,11 +146,24 @@ class ViewerDocks(QObject):
         self._name_docks()
 
     def _name_docks(self) -> None:
-        """Give each dock its node's title; equal titles are followed by the node's id."""
+        """Give each dock its node's title. Of nodes without their own, several get those of the blocks that feed them.
+
+        Titles that are still equal are followed by the node's id.
+        """
         titles = {node: self._patch.title(node) for node in self.docks if node in self._patch.nodes}
+        counts = Counter(titles.values())
+        titles |= {node: self._fed_title(node) for node, title in titles.items() if counts[title] > 1}
+        counts = Counter(titles.values())
         for node, title in titles.items():
-            is_one_of_many = list(titles.values()).count(title) > 1
-            self.docks[node].setWindowTitle(f"{title} ({node})" if is_one_of_many else title)
+            self.docks[node].setWindowTitle(f"{title} · {node}" if counts[title] > 1 else title)
+        for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            bar.setElideMode(Qt.TextElideMode.ElideMiddle)  # the ends of titles differ; Qt's tooltips have all of them
+
+    def _fed_title(self, node: str) -> str:
+        patch = self._patch
+        lines = patch.connections_of(node) if not patch.nodes[node].title else ()
+        pictures = (line for line in lines if line.target.node == node and not patch.is_value_connection(line))
+        return patch.title(next((line.source.node for line in pictures), node))
 
     def _make_dock(self, name: str, title: str, viewer: ViewerPanel) -> QDockWidget:
         dock = QDockWidget(title, self._window, objectName=name)
@@ -187,10 +201,11 @@ class ViewerDocks(QObject):
                 self._add(node.id)
             case NodeRemoved(node) if node.id in self.docks:
                 self._remove(node.id)
-            case NodeRenamed(node) if node in self.docks:
+            case NodeRenamed():
                 self._name_docks()
             case Connected(connection) | Disconnected(connection) if connection.target.node in self.docks:
                 self.viewer(connection.target.node).page.hint.setText(self._hint(connection.target.node))
+                self._name_docks()
             case BlockTypesChanged(types):
                 self._follow_types(types)
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.documents.bridge import SHARED_RATE, Bridge
+from app.theme.apply import apply_theme
 from app.viewers.picture_view import PictureView
 from app.viewers.viewer import ViewerPanel
 from engine.patch.changes import PortRef
@@ -130,15 +131,18 @@ def test_a_viewer_reports_when_it_needs_something_else(qtbot: QtBot, viewer: Vie
     assert told[-1] == Viewing((viewer.picture.width(), viewer.picture.height()))
 
 
-@pytest.mark.parametrize(("width", "both"), [(600, True), (290, False)])
-def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(viewer: ViewerPanel, width: int, both: bool) -> None:
-    """In a narrow viewer the pixel under the pointer replaces size and zoom until the pointer leaves."""
+@pytest.mark.parametrize(("width", "both", "has_place"), [(600, True, True), (340, False, True), (240, False, False)])
+def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(
+    viewer: ViewerPanel, qapp: QApplication, width: int, both: bool, has_place: bool
+) -> None:
+    """In a narrow viewer the pixel under the pointer replaces size and zoom; in a tight one it leaves out its place."""
+    apply_theme(qapp, "dark")  # as in the editor: it decides how wide texts and buttons are
     viewer.resize(width, 200)
     viewer.show_preview(Preview("v", 2, gradient(1000, 500)))
     move_pointer(viewer.picture, viewer.picture.rect().center())
     QApplication.processEvents()
     assert viewer.probe_label.fontMetrics().horizontalAdvance(viewer.probe_label.text()) <= viewer.probe_label.width()
-    assert viewer.status_label.isVisible() is both
+    assert (viewer.status_label.isVisible(), viewer.probe_label.text().startswith("(")) == (both, has_place)
     viewer.picture.leaveEvent(object())
     assert viewer.status_label.isVisible()
 
