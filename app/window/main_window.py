@@ -70,6 +70,7 @@ from app.window.transport import TransportBar
 from app.window.window_style import window_stylesheet
 from engine.diagnostics import PatchError
 from engine.patch.document import Patch
+from engine.patch.editing.history import Edit
 
 _NARROW = 760  # pixels; in a narrower window, menus and the badge have little room
 _SHOWN_MS = 8000  # milliseconds that the status bar shows a message
@@ -204,6 +205,10 @@ class MainWindow(QMainWindow):
         self.statusBar().addPermanentWidget(self.list_buttons)
         self.statusBar().setSizeGripEnabled(False)
         self.log.noted.connect(lambda text: self.statusBar().showMessage(text, _SHOWN_MS))
+        self._refusal, self._refused_after = "", self._last_edit  # a refusal, and the edit before it
+        for refused in (self.canvas.refused, self.kernel.refused, self.inspector.refused):
+            refused.connect(self._keep_refusal)
+        self.session.changed.connect(self._forget_old_refusal)
 
     # Requests of docks and commands
 
@@ -232,6 +237,7 @@ class MainWindow(QMainWindow):
 
     def mend(self, remedy: Remedy) -> None:
         """Perform the action of a problem's button."""
+        self._forget_refusal()
         self.session.enter_typed()
         if remedy.edit is not None:
             try:
@@ -394,6 +400,23 @@ class MainWindow(QMainWindow):
         if text or self.statusBar().currentMessage() == self._work:
             self.statusBar().showMessage(text)
         self._work = text
+
+    @property
+    def _last_edit(self) -> Edit | None:
+        return self.session.patch.history.last if self.session.patch is not None else None
+
+    def _keep_refusal(self, text: str) -> None:
+        self._refusal, self._refused_after = text, self._last_edit
+
+    def _forget_refusal(self) -> None:
+        """Clear a refusal from the status bar."""
+        if self._refusal and self.statusBar().currentMessage() == self._refusal:
+            self.statusBar().clearMessage()
+        self._refusal = ""
+
+    def _forget_old_refusal(self) -> None:
+        if self._last_edit is not self._refused_after:
+            self._forget_refusal()
 
     def _show_recent(self) -> None:
         self.welcome.show_recent(self.state.existing_recent()[:5])

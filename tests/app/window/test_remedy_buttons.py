@@ -62,9 +62,10 @@ def test_a_loop_is_closed_by_the_button_beside_the_pointer(real_window: Any, pat
     assert hand.canvas.isVisible()
     hand.drag(hand.port("mix", "out", is_input=False), hand.port("mix", "b", is_input=True))
     notice = window.canvas.findChild(CanvasNotice)
-    assert "close a cycle" in notice.text()
+    assert "close a cycle" in notice.text() and "close a cycle" in window.statusBar().currentMessage()
     click(buttons(notice)["Insert Frame Delay"])
     assert not notice.isVisible()
+    qtbot.waitUntil(lambda: not window.statusBar().currentMessage())  # the refusal goes with the edit
     assert patch.source_of(PortRef("mix", "b")) == PortRef("frame_delay", "out")
     qtbot.waitUntil(lambda: state(window, "mix") is NodeState.OK)
     assert window.docks.widget(Problems).list.topLevelItemCount() == 0
