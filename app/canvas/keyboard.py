@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.items.scene import GraphScene
+from app.edits.nodes import parameter_label
 from app.widgets.chooser import Choice, Chooser
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
@@ -62,7 +63,9 @@ class CanvasKeyboard:
         """Ask for a port of the selected block, and then for what to connect it to."""
         for node in self._scene.selected_nodes()[:1]:
             ends = self._ends(node)
-            choices = [Choice(port.port, partial(self._ask_for_end, port), place=place) for port, place in ends]
+            choices = [
+                Choice(parameter_label(at.port), partial(self._ask_for_end, at), place=place) for at, place in ends
+            ]
             self.chooser.open(f"Connect {self._patch.title(node)}: choose a port", choices, "No port matches")
 
     def _ends(self, node: str) -> list[tuple[PortRef, str]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 
-from app.edits.nodes import snapped, uncover
+from app.edits.nodes import parameter_label, snapped, uncover
 from app.edits.regions import outermost
 from engine.diagnostics import PatchError
 from engine.figures import plural
@@ -39,7 +39,7 @@ def ungroup(patch: Patch, nodes: Collection[str]) -> list[str]:
 def promote(patch: Patch, targets: Collection[PortRef]) -> list[PortRef]:
     """Make parameters of several blocks one parameter of the group around them; return the group's."""
     first, *others = targets
-    with patch.edit(f"Promote {first.port}"):
+    with patch.edit(f"Promote {parameter_label(first.port)}"):
         made = patch.promote(first)
         inside = PortRef(patch.end_of(made.node), made.port)
         for other in others:

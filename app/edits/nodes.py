@@ -222,10 +222,15 @@ def reset_parameter(patch: Patch, node_ids: Collection[str], name: str) -> None:
             patch.reset(node, name)
 
 
+def parameter_label(name: str) -> str:
+    """Return a parameter's name as people read it: "field of view"."""
+    return name.replace("_", " ")
+
+
 def parameter_of(patch: Patch, node_ids: Collection[str], name: str) -> str:
     """Return a parameter's name in the history: "gain of Blur", or "gain of 3 blocks"."""
     first = next(iter(node_ids))
-    return f"{name} of {patch.title(first) if len(node_ids) == 1 else plural(len(node_ids), 'block')}"
+    return f"{parameter_label(name)} of {patch.title(first) if len(node_ids) == 1 else plural(len(node_ids), 'block')}"
 
 
 def _delete_name(node_ids: Collection[str], connections: Collection[Connection], frames: Collection[str]) -> str:

@@ -77,7 +77,9 @@ def _choice(patch: Patch, end: PortRef) -> list[Remedy]:
     spec = block_type.parameters.get(end.port) if block_type is not None else None
     if spec is None or spec.type == "external":
         return []
-    return [Remedy("Choose a file …" if spec.files else f"Write the {spec.name} …", choose=end)]
+    return [
+        Remedy("Choose a file …" if spec.files else f"Write the {node_edits.parameter_label(spec.name)} …", choose=end)
+    ]
 
 
 def connection_remedies(

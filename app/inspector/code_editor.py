@@ -34,7 +34,7 @@ class CodeEditor(ParameterEditor):
         super().__init__(spec)
         self._shown: Sequence[Any] = ()
         self.text = _CodeField(self)
-        self.text.setAccessibleName(spec.name)
+        self.text.setAccessibleName(self.name)
         self._highlighter = Highlighter(self.text.document(), spec.language)
         self.text.textChanged.connect(self._fit)
         self.row.addWidget(self.text, 1)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu
 
 from app.edits import drive, groups
 from app.edits.drive import NodeSize
+from app.edits.nodes import parameter_label
 from app.edits.organise import osc
 from app.inspector.parameter_row import ParameterRow
 from app.qt.throttle import Throttle
@@ -188,7 +189,7 @@ class ParameterDrives(QObject):
         row.menu.popup(row.label.mapToGlobal(position))
 
     def _send(self, targets: Sequence[PortRef], *, is_sent: bool) -> None:
-        with self._patch.edit(f"{'Send' if is_sent else 'Do not send'} {targets[0].port} by OSC"):
+        with self._patch.edit(f"{'Send' if is_sent else 'Do not send'} {parameter_label(targets[0].port)} by OSC"):
             for target in targets:
                 osc.set_sent(self._patch, target, is_sent=is_sent)
 

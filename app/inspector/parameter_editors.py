@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 
 from app.edits.files.dropped_files import PICTURES, SOUNDS
 from app.edits.files.file_paths import relative_to
+from app.edits.nodes import parameter_label
 from app.inspector.typed_line import TypedLine
 from app.theme.icons import icon
 from app.widgets.number_box import NumberBox
@@ -50,7 +51,7 @@ class ParameterEditor(QWidget):
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__()
-        self.spec = spec
+        self.spec, self.name = spec, parameter_label(spec.name)
         self.row = QHBoxLayout(self, contentsMargins=QMargins(), spacing=8)
 
     def show_values(self, values: Sequence[Any]) -> None:
@@ -77,10 +78,10 @@ class NumberEditor(ParameterEditor):
             self.slider = self._make_slider(spec.minimum, spec.maximum)
             self.row.addWidget(self.slider, 1)
         self.box = NumberBox(spec.minimum, spec.maximum, whole=self._whole, unit=spec.unit)
-        self.box.setAccessibleName(spec.name)
+        self.box.setAccessibleName(self.name)
         self.box.valueChanged.connect(self._emit)
         self.box.given_up.connect(lambda value: self.given_up.emit(self._number(value)))
-        self.box.refused.connect(lambda text: self.refused.emit(f"{spec.name} must be a number, got {text[:SHOWN]!r}"))
+        self.box.refused.connect(lambda text: self.refused.emit(f"{self.name} must be a number, got {text[:SHOWN]!r}"))
         self.row.addWidget(self.box, 0 if self.slider else 1)
 
     def show_values(self, values: Sequence[Any]) -> None:
@@ -98,7 +99,7 @@ class NumberEditor(ParameterEditor):
         steps = min(SLIDER_STEPS, int(maximum - minimum)) if self._whole else SLIDER_STEPS
         slider.setRange(0, steps)
         slider.setPageStep(max(1, steps // 10))
-        slider.setAccessibleName(self.spec.name)
+        slider.setAccessibleName(self.name)
         slider.sliderPressed.connect(self.drag_began)
         slider.sliderReleased.connect(self.drag_ended)
         slider.valueChanged.connect(self._on_slider)
@@ -182,7 +183,7 @@ class BoolEditor(ParameterEditor):
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
-        self.check = QCheckBox(accessibleName=spec.name)
+        self.check = QCheckBox(accessibleName=self.name)
         self.check.clicked.connect(self._on_clicked)
         self.row.addWidget(self.check, 1)
 
@@ -205,7 +206,7 @@ class ChoiceEditor(ParameterEditor):
         self.combo = QComboBox()
         self.combo.addItems(list(spec.choices))
         self.combo.setPlaceholderText("various")
-        self.combo.setAccessibleName(spec.name)
+        self.combo.setAccessibleName(self.name)
         self.combo.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.combo.textActivated.connect(self.edited.emit)
         self.row.addWidget(self.combo, 1)
@@ -219,7 +220,7 @@ class TextEditor(ParameterEditor):
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
-        self.line = TypedLine(accessibleName=spec.name, minimumWidth=40)
+        self.line = TypedLine(accessibleName=self.name, minimumWidth=40)
         self.line.entered.connect(self.edited.emit)
         self.line.given_up.connect(self.given_up.emit)
         self.row.addWidget(self.line, 1)
@@ -247,7 +248,7 @@ class PathEditor(TextEditor):
         super().__init__(spec)
         self._folder = folder
         self.browse = QToolButton(icon=icon("folder"), toolTip="Choose a file")
-        self.browse.setAccessibleName(f"Choose {spec.name}")
+        self.browse.setAccessibleName(f"Choose {self.name}")
         self.browse.clicked.connect(self.begin)
         self.row.addWidget(self.browse)
 
@@ -263,7 +264,7 @@ class PathEditor(TextEditor):
         start = str((self._folder() or Path.home()) / self.line.text())
         way, _, kind = self.spec.files.partition(" ")
         ask = QFileDialog.getSaveFileName if way == "save" else QFileDialog.getOpenFileName
-        name, _ = ask(self.window(), f"Choose {self.spec.name}", start, self._FILTERS.get(kind, "All files (*)"))
+        name, _ = ask(self.window(), f"Choose {self.name}", start, self._FILTERS.get(kind, "All files (*)"))
         if name:
             self.edited.emit(relative_to(Path(name), self._folder()))
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QStackedLayout, QToolButton, QWidget
 
+from app.edits.nodes import parameter_label
 from app.inspector.parameter_editors import ParameterEditor
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
@@ -61,23 +62,24 @@ class ParameterRow(QWidget):
         """With `beside_constants`, other rows have the switch for constants, so its space is reserved."""
         super().__init__()
         self.editor = editor
-        self.driven = DrivenView(spec.name)
-        self.label = QLabel(spec.name)
+        name = parameter_label(spec.name)
+        self.driven = DrivenView(name)
+        self.label = QLabel(name)
         self._facts = "\n".join([without_marks(spec.doc), *parameter_facts(spec)])
         self.label.setToolTip(self._facts)
         self.label.setMinimumWidth(72)
         self.label.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.label.setBuddy(editor)
-        self.drive = _button("rowDrive", f"Drive {spec.name}")
+        self.drive = _button("rowDrive", f"Drive {name}")
         self.drive.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self.drive)
         self.drive.setMenu(self.menu)
-        self.constant = _button("rowConstant", f"Compile {spec.name} into the kernel")
+        self.constant = _button("rowConstant", f"Compile {name} into the kernel")
         self.constant.setCheckable(True)
         self.constant.setChecked(spec.is_constant)
         self.constant.setVisible(spec.can_be_constant)
         _keep_place(self.constant, keeps=beside_constants)
-        self.reset = _button("rowReset", f"Reset {spec.name}")
+        self.reset = _button("rowReset", f"Reset {name}")
         self.reset.setIcon(icon("reset"))
         self.reset.setToolTip(f"Reset to {value_text(spec.default)}")
         place = QWidget()
@@ -119,7 +121,7 @@ class ParameterRow(QWidget):
         self._show_buttons("Driven by a value: change or disconnect it")
 
     def _show_buttons(self, tooltip: str) -> None:
-        name, is_constant = self.editor.spec.name, self.editor.spec.is_constant
+        name, is_constant = parameter_label(self.editor.spec.name), self.editor.spec.is_constant
         self.drive.setIcon(icon("drive", "text" if self.is_driven else "text_faint"))
         self.drive.setToolTip(tooltip)
         self.constant.setIcon(icon("constant") if is_constant else icon("variable", "text_faint"))

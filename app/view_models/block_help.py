@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
+from app.edits.nodes import parameter_label
 from app.view_models.parameter_text import parameter_facts
 from app.view_models.tooltips import port_facts
 from app.widgets.marked_text import marked_html
@@ -34,10 +35,8 @@ def help_html(block_type: type[Block]) -> str:
         parts.append(_section(title, ((spec.name, f"{spec.dtype}, {port_facts(spec)}", spec.doc) for spec in ports)))
     values = block_type.value_outputs()
     parts.append(_section("Values", ((spec.name, f"{spec.type} {spec.unit}".rstrip(), spec.doc) for spec in values)))
-    parameters = block_type.parameters.values()
-    parts.append(
-        _section("Parameters", ((spec.name, ". ".join(parameter_facts(spec)), spec.doc) for spec in parameters))
-    )
+    facts = ((parameter_label(s.name), ". ".join(parameter_facts(s)), s.doc) for s in block_type.parameters.values())
+    parts.append(_section("Parameters", facts))
     parts.append(_section("Kernels", ((path.name, "", "") for path in kernel_files(block_type))))
     return "\n".join(part for part in parts if part)
 

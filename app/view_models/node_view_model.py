@@ -4,6 +4,7 @@ import math
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
+from app.edits.nodes import parameter_label
 from app.theme.port_style import PortKind, kind_of_value
 from app.view_models.live_values import LiveValue
 from app.view_models.port_flow import kind_at
@@ -30,6 +31,11 @@ class PortViewModel:
     dangling: bool = False
     is_parameter: bool = False
     live: LiveValue | None = None
+
+    @property
+    def label(self) -> str:
+        """The name as it is drawn."""
+        return parameter_label(self.name) if self.is_parameter else self.name
 
 
 @dataclass(frozen=True)

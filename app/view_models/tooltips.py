@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from app.edits.drive import source_title
+from app.edits.nodes import parameter_label
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import parameter_facts, value_text
 from app.view_models.port_flow import infers_types, type_text
@@ -237,7 +238,7 @@ def _output_lines(spec: ValueSpec, ref: PortRef, report: FrameReport | None) -> 
 def _parameter_lines(patch: Patch, spec: ParameterSpec, ref: PortRef, report: FrameReport | None) -> list[str]:
     """Return a parameter's name, range and help, what drives it, its value, and its value when disconnected."""
     source = patch.source_of(ref)
-    lines = [f"{spec.name}: {_kind(spec.type)} parameter", ", ".join(parameter_facts(spec)), spec.doc]
+    lines = [f"{parameter_label(spec.name)}: {_kind(spec.type)} parameter", ", ".join(parameter_facts(spec)), spec.doc]
     if source is None:
         return lines
     unit = f" {spec.unit}" if spec.unit else ""

@@ -81,7 +81,7 @@ def layout(model: NodeViewModel) -> NodeLayout:
         tuple(QPointF(width, first + ROW * row) for row in range(len(model.outputs))),
         header,
         track,
-        max((text_width(port.name, SMALL, False) for port in model.inputs if port.live is not None), default=0.0),
+        max((text_width(port.label, SMALL, False) for port in model.inputs if port.live is not None), default=0.0),
     )
 
 
@@ -113,7 +113,7 @@ def node_size(patch: Patch, node_id: str) -> tuple[float, float]:
 
 def _port_width(port: PortViewModel) -> float:
     number = VALUE_GAP + value_width() if port.live is not None else 0.0
-    return PORT_TEXT + text_width(port.name, SMALL, False) + number
+    return PORT_TEXT + text_width(port.label, SMALL, False) + number
 
 
 @lru_cache(maxsize=4096)

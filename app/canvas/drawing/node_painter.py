@@ -164,7 +164,7 @@ class NodePainter:
     def _paint_ports(self, size: int) -> None:
         """Paint the ports, with names of a size."""
         model, fitting = self.model, self.appearance.fitting
-        names = {(port.is_input, centre.y()): port.name for port, centre in self._ports()}
+        names = {(port.is_input, centre.y()): port.label for port, centre in self._ports()}
         for port, centre in self._ports():
             if fitting is not None:
                 self.painter.setOpacity(1.0 if (port.name, port.is_input) in fitting else 0.25)
@@ -180,15 +180,15 @@ class NodePainter:
         if size > SMALL and port.live is None:
             room = most - PORT_TEXT - _APART
             most = room - min(text_width(opposite, size, False), room / 2)
-            while size > SMALL and text_width(port.name, size, False) > most:
+            while size > SMALL and text_width(port.label, size, False) > most:
                 size -= 1  # rather than cut off the name
         colour = port_ink(port, self.appearance.degree, self.theme)
         area = QRectF(centre.x() + PORT_TEXT, centre.y() - ROW / 2, most, ROW)
         if port.is_input:
-            paint_text(self.painter, area, port.name, colour, size)
+            paint_text(self.painter, area, port.label, colour, size)
             return
         area.moveRight(centre.x() - PORT_TEXT - (value_width() + VALUE_GAP if port.live is not None else 0.0))
-        paint_text(self.painter, area, port.name, colour, size, align=Qt.AlignmentFlag.AlignRight)
+        paint_text(self.painter, area, port.label, colour, size, align=Qt.AlignmentFlag.AlignRight)
 
     def _paint_port(self, port: PortViewModel, centre: QPointF) -> None:
         painter, theme, appearance = self.painter, self.theme, self.appearance

@@ -75,7 +75,9 @@ class ConnectionEdits(QObject):
             menu = QMenu(self._room)
             menu.addSection(f"Drive a parameter of {self.patch.title(node)}")
             for candidate in open_ones:
-                action = menu.addAction(f"{candidate.ref.port}\t{candidate.state}".replace("&", "&&"))
+                action = menu.addAction(
+                    f"{node_edits.parameter_label(candidate.ref.port)}\t{candidate.state}".replace("&", "&&")
+                )
                 action.setData(candidate.ref)
             menu.triggered.connect(lambda action: self._connect(start, action.data(), picked_up))
             menu.aboutToHide.connect(menu.deleteLater)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.canvas.drawing.node_layout import text_width
 from app.canvas.drawing.shapes import OUTLINES, qcolor
+from app.edits.nodes import parameter_label
 from app.theme import colours
 from app.theme.fonts import SMALL, ui_font
 from app.theme.port_style import PORT_STYLES
@@ -35,7 +36,7 @@ class ParameterTray(QGraphicsItem):
         self.node = node
         self._candidates = list(candidates)
         self._hovered: DriveCandidate | None = None
-        names = max(text_width(candidate.ref.port, SMALL, False) for candidate in candidates)
+        names = max(text_width(parameter_label(candidate.ref.port), SMALL, False) for candidate in candidates)
         states = max(min(text_width(candidate.state, SMALL, False), _WIDEST_STATE) for candidate in candidates)
         self._column = _NAME + names + _GAP + states + _MARGIN * 2
         columns = -(-len(self._candidates) // _ROWS)
@@ -107,7 +108,9 @@ class ParameterTray(QGraphicsItem):
         painter.restore()
         painter.setPen(qcolor(theme.text if is_open else theme.text_faint))
         centred = Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(row.adjusted(_NAME, 0, 0, 0), centred | Qt.AlignmentFlag.AlignLeft, candidate.ref.port)
+        painter.drawText(
+            row.adjusted(_NAME, 0, 0, 0), centred | Qt.AlignmentFlag.AlignLeft, parameter_label(candidate.ref.port)
+        )
         painter.setPen(qcolor(theme.text_dim if is_open else theme.text_faint))
         text = QFontMetricsF(painter.font()).elidedText(candidate.state, Qt.TextElideMode.ElideRight, _WIDEST_STATE)
         painter.drawText(row.adjusted(0, 0, -2 * _MARGIN, 0), centred | Qt.AlignmentFlag.AlignRight, text)

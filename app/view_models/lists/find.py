@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from app.edits.nodes import parameter_label
 from engine.patch.document import Patch
 from engine.patch.inner_patch import GRAPH, inner_kind
 from engine.patch.organise.annotations import Frame
@@ -73,7 +74,8 @@ def _inside(patch: Patch, node: str, words: list[str]) -> Iterator[Found]:
 def _values(patch: Patch, node: str, place: str) -> Iterator[tuple[str, str]]:
     for name, value in patch.nodes[node].parameters.items():
         shown = str(value)[:_LONGEST_VALUE] if isinstance(value, (str, int, float)) else ""
-        yield f"{name} {shown}", f"{name}: {shown}{place}" if shown else f"{name}{place}"
+        label = parameter_label(name)
+        yield f"{name} {label} {shown}", f"{label}: {shown}{place}" if shown else f"{label}{place}"
 
 
 def _of_frame(frame: Frame, words: list[str]) -> Found | None:

@@ -287,3 +287,13 @@ def test_a_narrow_inspector_scrolls_sideways(qtbot: QtBot, inspector: Inspector)
     qtbot.waitUntil(lambda: bar.maximum() > 0)
     assert page.width() >= page.minimumSizeHint().width()
     assert bar.maximum() + inspector._scroll.viewport().width() == page.width()
+
+
+def test_names_are_written_with_spaces(inspector: Inspector, patch: Patch) -> None:
+    """A parameter is called "roll off" in its row, for screen readers and in the history."""
+    patch.add("io.viewer", node_id="viewer")
+    inspector.show_nodes(["viewer"])
+    row = inspector.rows["roll_off"]
+    assert (row.label.text(), row.editor.box.accessibleName()) == ("roll off", "roll off")  # type: ignore[attr-defined]
+    row.editor.edited.emit(0.5)
+    assert patch.history.undo_name == "Set roll off of Viewer"
