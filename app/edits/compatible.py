@@ -1,5 +1,6 @@
 """The connection that a drag would make, and the best end of a block type for it; the patch has the rules."""
 
+import math
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -14,6 +15,9 @@ from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.rules import End, ends_of, fits, is_target
 from engine.user_code.runner import CodeRunner
+
+#: Bounds so many times as far apart as a parameter's value say nothing about its usual values.
+_ENORMOUS = 1000
 
 
 def refusal(patch: Patch, start: PortRef, end: PortRef) -> str | None:
@@ -65,16 +69,18 @@ def fitting_types(
 
 
 def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) -> dict[str, Any]:
-    """Return parameter values with which a new value block keeps to the range of the parameter that it will drive.
+    """Return parameter values with which a value block keeps to the range of the parameter that it will drive.
 
-    Without bounds, the range is from 0 to twice the value, or from -1 to 1 if the value is 0. A PatchError reports an
-    error in the block's code.
+    Without bounds, or if they are a thousand times as far apart as the value and 1, the range is from 0 to twice the
+    value, or from -1 to 1 if the value is 0. A PatchError reports an error in the block's code.
     """
     if not issubclass(block_type, ValueBlock):
         return {}
-    reach = abs(value) or 1.0
-    low = float(value) - reach if parameter.minimum is None else parameter.minimum
-    high = float(value) + reach if parameter.maximum is None else parameter.maximum
+    low = -math.inf if parameter.minimum is None else parameter.minimum
+    high = math.inf if parameter.maximum is None else parameter.maximum
+    if high - low > _ENORMOUS * max(abs(value), 1.0):
+        reach = abs(value) or 1.0
+        low, high = max(float(value) - reach, low), min(float(value) + reach, high)
     if parameter.type == "bool":
         low, high, value = 0.0, 1.0, 0.5  # so that even a small swing switches it
 

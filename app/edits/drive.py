@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from app.edits.compatible import best_end, spanning
-from app.edits.nodes import STEP, parameter_of, snapped
+from app.edits.compatible import best_end
+from app.edits.nodes import STEP, join, parameter_of, snapped
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.patch.changes import PortRef, Position
@@ -20,21 +20,19 @@ def drive(patch: Patch, targets: Sequence[PortRef], source: PortRef) -> None:
     """Let a value output drive parameters. If that is refused, raise a PatchError and change nothing."""
     with patch.edit(f"Drive {_named(patch, targets)} with {source_title(patch, source)}"):
         for target in targets:
-            patch.connect(source, target)
+            join(patch, source, target)
 
 
 def drive_with_new(patch: Patch, targets: Sequence[PortRef], block_type: type[Block], size: NodeSize) -> str:
     """Add a value block left of the first target's node, let it drive the targets, and return its id."""
     first = targets[0]
-    spec = _spec(patch, first)
-    output = best_end(block_type, spec)
+    output = best_end(block_type, _spec(patch, first))
     assert output is not None, f"{block_type.id} was offered, so one of its outputs fits"
     with patch.edit(f"Drive {_named(patch, targets)} with a new {block_type.title}"):
-        values = spanning(block_type, spec, patch.value(first.node, first.port))
-        new = patch.add(block_type.id, region=patch.nodes[first.node].region, **values)
+        new = patch.add(block_type.id, region=patch.nodes[first.node].region)
         patch.move(new.id, free_place(patch, new.id, first.node, size))
         for target in targets:
-            patch.connect(PortRef(new.id, output.name), target)
+            join(patch, PortRef(new.id, output.name), target)
     return new.id
 
 

@@ -109,6 +109,23 @@ def carry_dots(patch: Patch, positions: Mapping[str, Position]) -> None:
             patch.annotate(moved(dots, moved_by))
 
 
+def join(patch: Patch, source: PortRef, target: PortRef) -> None:
+    """Connect an output to an input or a parameter, and give a new driver the parameter's range (`spanning`).
+
+    A driver is new if it drives nothing else, and nobody has set its range.
+    """
+    spec, block_type = patch.find_end(target), patch.block_type(source.node)
+    is_new = all(line.source.node != source.node for line in patch.connections_of(source.node))
+    patch.connect(source, target)
+    if not (is_new and isinstance(spec, ParameterSpec) and block_type is not None):
+        return
+    best = best_end(block_type, spec)
+    if best is not None and best.name == source.port:
+        values = spanning(block_type, spec, patch.value(target.node, target.port))
+        if not values.keys() & patch.nodes[source.node].parameters.keys():
+            patch.set(source.node, **values)
+
+
 def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
     """Connect the two ports, replacing the connection whose end the person picked up.
 
@@ -119,7 +136,7 @@ def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | 
     with patch.edit(f"Connect {source} -> {target}"):
         if picked_up is not None and picked_up != Connection(source, target):
             patch.disconnect(picked_up)
-        patch.connect(source, target)
+        join(patch, source, target)
 
 
 def place(
@@ -139,7 +156,7 @@ def place(
         node = _added(patch, block_type, position, scope)
         fitting = best_end(block_type, spec) if spec else None
         if start is not None and fitting is not None:
-            patch.connect(*ends(patch, start, PortRef(node.id, fitting.name)))
+            join(patch, *ends(patch, start, PortRef(node.id, fitting.name)))
         if settled is not None:
             patch.move(node, settled(node.id))
     return node.id
@@ -165,14 +182,11 @@ def insert(
     source, target = patch.find_end(connection.source), patch.find_end(connection.target)
     entry = best_end(block_type, source) if source else None
     exit_ = best_end(block_type, target) if target else None
-    values: dict[str, Any] = {}
-    if isinstance(target, ParameterSpec):
-        values = spanning(block_type, target, patch.value(connection.target.node, connection.target.port))
     with patch.edit(f"Insert {block_type.title}"):
-        node = _added(patch, block_type, position, scope, **{**values, **chosen})
+        node = _added(patch, block_type, position, scope, **chosen)
         if entry is not None and exit_ is not None:
             patch.connect(connection.source, PortRef(node.id, entry.name))
-            patch.connect(PortRef(node.id, exit_.name), connection.target)
+            join(patch, PortRef(node.id, exit_.name), connection.target)
         if settled is not None:
             patch.move(node, settled(node.id))
     return node.id

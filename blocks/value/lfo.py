@@ -53,8 +53,9 @@ class Lfo(
 
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, float]:
-        """Return parameters that swing around the value, over a fifth of the range: all of it is rarely meant."""
-        amplitude = (high - low) / 10
+        """Return parameters that swing over the range, or around the value over a fifth of a wide range."""
+        is_wide = high - low > 10 * max(abs(value), 1.0)
+        amplitude = (high - low) / (10 if is_wide else 2)
         return {"amplitude": amplitude, "offset": min(max(value, low + amplitude), high - amplitude)}
 
     def update(self, now: Moment) -> None:

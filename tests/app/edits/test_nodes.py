@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from app.edits.nodes import copied, delete, paste, reset_parameter, set_parameter, snapped
+from app.edits.nodes import connect, copied, delete, paste, reset_parameter, set_parameter, snapped
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
@@ -14,6 +14,50 @@ from engine.patch.document import Patch
 def test_positions_snap_to_the_nearest_multiple_of_eight() -> None:
     """Positions snap to the nearest multiple of eight."""
     assert snapped(3.9, -12.1) == (0, -16)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "low", "high"),
+    [
+        ("glow.amount", 0.5, 0.0, 1.0),
+        ("viewer.roll_off", 0.0, 0.0, 1.0),
+        ("points.field_of_view", 42.0, 5.0, 120.0),  # up to ten times the value: all of the range
+        ("points.orbit", 20.0, -16.0, 56.0),  # wider: a fifth, around the value
+        ("points.orbit", 0.0, -36.0, 36.0),
+        ("constant.value", 0.0, -1.0, 1.0),  # enormous: its bounds say nothing
+        ("constant.value", 40.0, 0.0, 80.0),
+        ("sobel.per_channel", False, 0.0, 1.0),
+    ],
+)
+def test_a_connected_lfo_takes_a_range_that_suits_the_parameter(
+    parameter: str, value: float, low: float, high: float
+) -> None:
+    """The first parameter that a person connects an LFO to sets its range, once and unless the person has set it."""
+    patch = Patch()
+    for node, kind in {
+        "glow": "image.glow",
+        "sobel": "image.sobel",
+        "viewer": "io.viewer",
+        "points": "particles.render_points",
+        "constant": "buffer.constant",
+        "lfo": "value.lfo",
+        "own": "value.lfo",
+    }.items():
+        patch.add(kind, node_id=node)
+    patch.set("own", amplitude=3.0)
+    node, _, name = parameter.partition(".")
+    patch.set(node, **{name: value})
+    before = patch.nodes["lfo"]
+    connect(patch, PortRef("lfo", "value"), PortRef(node, name))
+    amplitude, offset = patch.value("lfo", "amplitude"), patch.value("lfo", "offset")
+    assert (offset - amplitude, offset + amplitude) == pytest.approx((low, high))
+    connect(patch, PortRef("lfo", "value"), PortRef("glow", "sigma"))
+    assert patch.value("lfo", "amplitude") == amplitude
+    connect(patch, PortRef("own", "value"), PortRef("glow", "sigma"))
+    assert (patch.value("own", "amplitude"), patch.value("own", "offset")) == (3.0, 0.0)
+    for _ in range(3):
+        patch.undo()
+    assert patch.nodes["lfo"] == before
 
 
 def test_pasted_nodes_have_new_ids_and_the_connections_between_them(patch: Patch) -> None:
