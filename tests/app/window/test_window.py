@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.docks.code.code import Code
 from app.documents.editor_state import Arrangement, UserState, save_state
-from app.inspector.node_info import SectionHeading
 from app.inspector.parameter_editors import NumberEditor
+from app.inspector.parameter_form import SectionHeading
 from app.window.docks import LISTS
 from app.window.main_window import MainWindow
 from engine.patch.changes import PortRef
