@@ -31,7 +31,7 @@ from engine.diagnostics import Severity
 _INDENT = 4
 _MARK = 14  # pixels of the margin for the mark of a mistake
 _OPENING = ("{", "(", "[", ":")
-_CONTROL, _SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+_CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
 class CodeDocument(QTextDocument):

@@ -148,8 +148,3 @@ def _map_table(name: str) -> Array:
         return np.repeat(_linear_bytes()[:, None], 3, 1)
     colours = sum(np.array(factor) * at**power for power, factor in enumerate(_POLYNOMIALS[name]))
     return (np.clip(colours, 0, 1) * 255 + 0.5).astype(np.uint8)
-
-
-def map_colours(name: str, numbers: Array) -> Array:
-    """Return the colours of positions from 0 to 1, as uint8."""
-    return _map_table(name)[_places(numbers, 0.0, 1.0, 1.0)]
