@@ -81,10 +81,10 @@ class Mirror:
             return
         patch, scene, touched, moved = self._patch, self._scene, self._touched, self._moved
         self._touched, self._moved = {}, {}
-        if patch.has_groups and patch.groups_edition != self._edition:  # ports of groups follow from blocks elsewhere
+        if patch.groups_edition != self._edition:  # ports of groups follow from blocks elsewhere
             self._edition = patch.groups_edition
             touched.update(dict.fromkeys(n for n in patch.nodes if patch.is_group(n) or patch.is_end(n)))
-            # A region takes its blocks along when it comes into a group.
+            # A region takes its blocks along when it comes into a group, or out of the last one.
             touched.update(dict.fromkeys(n for n in patch.nodes if self._shows(n) != (n in scene.nodes)))
         models = self._models(touched)
         used = (line for line in patch.connections if line.source.node in models or line.target.node in models)

@@ -2,7 +2,7 @@
 
 import random
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,10 +147,14 @@ def test_the_library_declares_existing_ports() -> None:
             check_bypass(block_type.id, block_type)
 
 
-def random_edit(draw: random.Random, patch: Patch) -> None:
+EDITS = ("add", "connect", "connect", "connect", "mode", "mode", "set", "remove", "into", "undo")
+GROUP_EDITS = ("group", "group", "ungroup", "into", "promote")
+
+
+def random_edit(draw: random.Random, patch: Patch, kinds: Sequence[str] = EDITS) -> None:
     """Make one edit, bypassing and disabling among them; a refused one changes nothing."""
     nodes = list(patch.nodes)
-    kind = draw.choice(("add", "connect", "connect", "connect", "mode", "mode", "set", "remove", "into", "undo"))
+    kind = draw.choice(kinds)
     if kind == "add" or len(nodes) < 3:
         patch.add(draw.choice(TYPES), position=(len(nodes), 0))
     elif kind == "connect":
@@ -165,6 +169,13 @@ def random_edit(draw: random.Random, patch: Patch) -> None:
         patch.remove(draw.choice(nodes), heal=draw.random() < 0.5)
     elif kind == "into":
         patch.move_into(draw.choice(nodes), draw.choice(["", *nodes]))
+    elif kind == "group":
+        patch.group(draw.sample(nodes, draw.choice((1, 2))))
+    elif kind == "ungroup":
+        patch.ungroup(draw.choice([node for node in nodes if patch.is_group(node)] or nodes))
+    elif kind == "promote":
+        node = draw.choice(nodes)
+        patch.promote(PortRef(node, draw.choice([*patch[node].patch.block_type(node).ports, "scale"])))
     else:
         patch.undo()
 
@@ -230,6 +241,26 @@ def test_changes_are_foreseen(seed: int) -> None:
         assert sorted(map(repr, net_changes(foreseen))) == sorted(map(repr, net_changes(followed)))
 
 
+@pytest.mark.parametrize("seed", seeds(6))
+def test_the_engine_gets_what_runs_of_a_patch_with_groups(seed: int) -> None:
+    """After random edits, an engine that followed has what one gets that begins with the patch, and the same rest."""
+    draw, patch, engine = random.Random(seed), Patch(), Patch()
+    changes, made = RunningChanges(patch), list[Change]()
+
+    def send() -> None:
+        engine.restore(changes.follow(made))
+        made.clear()
+
+    patch.subscribe(made.append, send, without_groups=True)
+    for _ in range(120):
+        try:
+            random_edit(draw, patch, EDITS + GROUP_EDITS)
+        except PatchError:
+            continue
+        assert held(engine) == held(Running.of(patch))
+        assert changes.left_out == RunningChanges(patch).left_out
+
+
 def test_a_deleted_block_in_a_chain_is_healed() -> None:
     """The chain stays connected, in one undo step."""
     patch = chain()
@@ -263,6 +294,20 @@ def test_a_group_is_bypassed_and_disabled_with_its_blocks() -> None:
         patch.set_mode("double", "bypassed")  # inside the group
         engine.step()
         np.testing.assert_array_equal(engine.read(patch["triple"]["out"]), DATA * 3)
+
+
+def test_what_runs_follows_a_parameter_that_decides_ports() -> None:
+    """A bypassed block passes on its first input, which another value of its parameter makes another one."""
+    patch = chain()
+    patch.add("kernel.expression", node_id="drawn", expression="x * 2")
+    patch.connect(PortRef("array", "out"), PortRef("drawn", "x"))
+    patch.connect(PortRef("drawn", "out"), PortRef("triple", "x"))
+    patch.set_mode("drawn", "bypassed")
+    changes = RunningChanges(patch)
+    made = list[Change]()
+    patch.subscribe(made.append)
+    patch.set("drawn", reads="y, x")
+    assert changes.follow(made) == [Disconnected(Connection(PortRef("array", "out"), PortRef("triple", "x")))]
 
 
 def summing() -> Patch:

@@ -216,11 +216,15 @@ def _is_required(target: PortRef, type_of: TypeOf) -> bool:
     return isinstance(spec, PortSpec) and not spec.optional
 
 
-def left_out(patch: GroupedContents) -> frozenset[str]:
-    """Return the blocks that the engine does not run: bypassed and disabled ones, and those that can't run without."""
+def left_out(patch: GroupedContents, running: Running | None = None) -> frozenset[str]:
+    """Return the blocks that the engine does not run: bypassed and disabled ones, and those that can't run without.
+
+    `running` is what it runs, if that is known.
+    """
     if not patch.off:
         return frozenset()
-    return frozenset(Running.whole(patch).nodes.keys() - Running.of(patch).nodes.keys())
+    runs = (running or Running.of(patch)).nodes
+    return frozenset(node.id for node in patch.nodes.values() if node.id not in runs and node.type not in HIDDEN)
 
 
 class RunningChanges:
@@ -232,10 +236,11 @@ class RunningChanges:
     def __init__(self, patch: GroupedContents) -> None:
         self._patch = patch
         self._running = Running.of(patch) if patch.off else None
-        self._off = {node: patch.nodes[node].mode for node in patch.off}
-        self._edition, self._has_other_types = patch.groups_edition, False
+        #: The edition of groups that `_running` follows from, since changes without groups don't show all of it.
+        self._edition = patch.groups_edition
+        self._has_other_types = False
         #: The nodes of the patch that do not run, whose state waits for them.
-        self.left_out = self._find_left_out()
+        self.left_out = left_out(patch, self._running)
 
     def retype(self) -> None:
         """Note that block types have changed, and with them what blocks pass through or need."""
@@ -250,17 +255,15 @@ class RunningChanges:
         patch, before = self._patch, self._running
         if before is None and not patch.off:
             return made
-        off = {node: patch.nodes[node].mode for node in patch.off}
-        is_other = self._has_other_types or self._edition != patch.groups_edition  # a group may have other members
-        is_light = all(isinstance(change, changes.ParameterChanged | changes.NodeMoved) for change in made)
+        is_same = self._edition == patch.groups_edition and not self._has_other_types
         if before is None:
             before = self._before(made)
-        elif is_light and off == self._off and not is_other:
+        elif is_same and all(map(self._is_light, made)):
             return self._light(before, made)
-        self._off, self._edition, self._has_other_types = off, patch.groups_edition, False
+        self._edition, self._has_other_types = patch.groups_edition, False
         after = Running.of(patch)
-        self._running = after if off else None
-        self.left_out = self._find_left_out()
+        self._running = after if patch.off else None
+        self.left_out = left_out(patch, self._running)
         return _difference(before, after, made)
 
     def would_follow(self, edits: Sequence[Change]) -> list[Change]:
@@ -279,8 +282,12 @@ class RunningChanges:
         before = self._running if self._running is not None else Running.whole(patch)
         return _difference(before, Running.of(trial), made)
 
-    def _find_left_out(self) -> frozenset[str]:
-        return frozenset(self._patch.nodes.keys() - self._running.nodes.keys()) if self._running else frozenset()
+    def _is_light(self, change: Change) -> bool:
+        """Return whether a change leaves the nodes and connections that run as they are."""
+        match change:
+            case changes.ParameterChanged(node, name):
+                return node in self._patch.nodes and not self._patch.decides_interface(node, name)
+        return isinstance(change, changes.NodeMoved)
 
     def _light(self, before: Running, made: list[Change]) -> list[Change]:
         """Return the changes of nodes that run, where no node or connection changes."""

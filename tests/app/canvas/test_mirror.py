@@ -33,6 +33,19 @@ def test_a_node_that_changes_its_region_stays_where_it_is(hand: Hand, patch: Pat
     assert shown(hand.scene) == before
 
 
+def test_a_region_takes_its_blocks_out_of_the_last_group(hand: Hand, patch: Patch) -> None:
+    """The blocks of a region come and go with it, also when the patch has no groups any more."""
+    patch.restore([NodeAdded(Node(id="old", type="foo.loop"))])
+    patch.add("test_canvas.scale", node_id="lone", region="old")
+    group = patch.group(["old"])
+    assert "lone" not in hand.scene.nodes
+    patch.ungroup(group)
+    assert shown(hand.scene) == documented(patch)
+    while patch.undo():
+        pass
+    assert shown(hand.scene) == documented(patch)
+
+
 def test_another_patch_replaces_the_view(canvas: Canvas, hand: Hand, patch: Patch) -> None:
     """A canvas that shows another patch no longer follows edits of the old one."""
     other = Patch(Catalogue())
