@@ -26,7 +26,7 @@ from engine.patch.changes import (
 from engine.patch.contents import PatchContents
 from engine.patch.files import dump_patch, parse_patch
 from engine.patch.organise.bypass import Running, RunningChanges, check_bypass, left_out, pass_through
-from engine.protocol.messages import SetRunning
+from engine.protocol.messages import SetFusing, SetRunning
 from engine.runtime.update import updater
 from engine.runtime.update.prepare import prepare
 from tests.fuzzing import seeds
@@ -352,6 +352,46 @@ def test_state_waits_for_blocks_that_are_left_out(node: str, mode: str, expected
         patch.set_mode("scale", "")
         engine.step()
         assert engine.read(total)[0] == expected + 1
+
+
+@pytest.mark.parametrize("seed", seeds(5))
+def test_random_modes_lose_no_state(seed: int) -> None:
+    """Each sum has counted the frames in which all of its blocks ran, whatever was rebuilt meanwhile."""
+    draw, patch = random.Random(seed), Patch()
+    source = patch.add("io.array", node_id="array", data=np.ones(draw.choice((1, 7, 1001)), np.float32))
+    chains = [tuple(f"{kind}{number}" for kind in ("scale", "delay", "total")) for number in range(2)]
+    for scale, delay, total in chains:
+        for node, kind in ((scale, "math.scale_offset"), (delay, "buffer.frame_delay"), (total, "math.add")):
+            patch.add(kind, node_id=node)
+        for port, target in ((source["out"], scale), (PortRef(scale, "out"), total), (PortRef(total, "out"), delay)):
+            patch.connect(port, PortRef(target, "x"))
+        patch.connect(PortRef(scale, "out"), PortRef(delay, "like"))
+        patch.connect(PortRef(delay, "out"), PortRef(total, "y"))
+        source = patch[scale]
+    built, counts = len(patch.history.names), [0, 0]
+    with Engine(patch, device="host") as engine:
+        for kind in ("step", *draw.choices(("mode", "mode", "mode", "step", "fuse", "other", "undo", "redo"), k=50)):
+            if kind == "mode":
+                patch.set_mode(draw.choice([node for chain in chains for node in chain]), draw.choice(("", "disabled")))
+            elif kind == "fuse":
+                engine.post(SetFusing(draw.random() < 0.5))
+            elif kind == "other":
+                patch.connect(patch["array"]["out"], patch.add("math.scale_offset")["x"])
+            elif kind == "undo" and len(patch.history.names) > built:
+                patch.undo()
+            elif kind == "redo" and patch.history.undone_names:
+                patch.redo()
+            if draw.random() < 0.3:  # a frame that waits for no job
+                engine.post(SetRunning(False))
+                engine.core.frame(free_running=True)
+            if kind == "step":
+                engine.step()
+                runs = True
+                for number, (scale, delay, total) in enumerate(chains):
+                    runs = runs and patch.nodes[scale].mode is Mode.ACTIVE
+                    if runs and patch.nodes[delay].mode is patch.nodes[total].mode is Mode.ACTIVE:
+                        counts[number] += 1
+                        assert set(engine.read(PortRef(total, "out"))) == {counts[number]}
 
 
 def test_state_waits_while_the_graph_without_the_block_is_built(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from engine.api import (
 )
 from engine.ops import graph_to_json, parse_expression
 from engine.patch.files import dump_patch, parse_patch
+from engine.protocol.messages import SetFusing
 from tests.fuzzing import seeds
 from tests.runtime.small_blocks import Make
 
@@ -155,6 +156,31 @@ def test_the_running_graph_keeps_the_value_of_a_parameter_that_the_patch_has_los
         patch.undo()
         assert not engine.step().diagnostics
         assert np.array_equal(engine.read(first["out"]), 3 * np.arange(7, dtype=np.float32) + 1)
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+def test_what_a_fused_kernel_left_out_is_read_as_it_ran(seed: int) -> None:
+    """After random edits of a block's parameters, engines that fuse it and that do not read the same of it."""
+    draw, patch = random.Random(seed), Patch()
+    array = patch.add("io.array", data=np.arange(7, dtype=np.float32))
+    texts = ("x * k + 1", "x * y", "x * k * y", "x * m - 2", "x * k - m", "k * m * x * y")  # y is not connected
+    first, last = (patch.add("kernel.graph", graph=_graph(text)) for text in (texts[0], "sqrt(x)"))
+    patch.connect(array["out"], first["x"])
+    patch.connect(first["out"], last["x"])
+    with Engine(patch, device="host") as fused, Engine(patch, device="host") as other:
+        other.post(SetFusing(False))
+        for kind in ("step", *draw.choices(("text", "text", "set", "set", "undo", "redo", "step", "step"), k=40)):
+            if kind == "text":
+                patch.set(first, graph=_graph(draw.choice(texts)))
+            elif kind == "set" and (names := patch.block_type(first.id).parameters.keys() & {"k", "m"}):
+                patch.set(first, **{draw.choice(sorted(names)): draw.choice((2.0, 3.0, 4.0))})
+            elif kind == "undo" and len(patch.history.names) > 5:
+                patch.undo()
+            elif kind == "redo" and patch.history.undone_names:
+                patch.redo()
+            elif kind == "step":
+                found = [(engine.step(), engine.read(first["out"]))[1] for engine in (fused, other)]
+                np.testing.assert_array_equal(*found)
 
 
 def test_the_values_of_a_removed_node_go_with_its_graph() -> None:
