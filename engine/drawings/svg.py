@@ -7,7 +7,7 @@ from html import escape
 TEXT, FAINT, PAPER, LINE = "#1f2933", "#5f6c7b", "#ffffff", "#8a97a6"
 #: Fill colours on which dark text is readable.
 FILLS = ("#cfe3fa", "#d5f0dc", "#fbe3c8", "#e8d9f7", "#fad4da", "#d3f0f0", "#f5efc4", "#dfe3e8")
-_escape = partial(escape, quote=False)  # `xml.sax.saxutils` would load what opens addresses
+_escape = partial(escape, quote=False)  # `xml.sax.saxutils` would import urllib.request
 
 
 def document(width: float, height: float, parts: Iterable[str]) -> str:

@@ -171,8 +171,8 @@ class CompiledGraph:
         """Continue where `old` stopped; return the necessary copies, each as (from, to, bytes).
 
         A delay's next output must be the one that it would have had in `old`. No copy is needed unless the delay has
-        another source. Launched without advancing, the graph repeats the last frame of `old`. A delay that is no longer
-        there, and that `waits` until it is again, finds its next output in its own memory.
+        another source. Launched without advancing, the graph repeats the last frame of `old`. The next output of a
+        delay that only `old` has is moved into the delay's own memory, if the delay `waits` to come back.
         """
         before, allocations = old.plan.buffers, self.plan.buffers.allocations
         swaps = [target for target in self.plan.buffers.swaps if target in before.swaps]

@@ -13,11 +13,10 @@ from engine.descriptions.entries import CaptureEntry, CopyEntry, FillEntry, Kern
 class PlannedOperation(msgspec.Struct, frozen=True):
     """One node of the device's graph.
 
-    `kind` is kernel, fill, copy, captured, region, upload, clear or download. `name` is the kernel's, or the work.
-    `nodes` are the blocks whose work it
-    does: several for a fused kernel, none for work of the graph itself. `after` are the operations of the same body
-    that it waits for. `region` is the operation around it, and `body` the name of its body there; -1 and "" at the top.
-    `reads` and `writes` are buffers by their names.
+    `kind` is kernel, fill, copy, captured, region, upload, clear or download. `name` is that of a kernel, else of the
+    work. `nodes` are the blocks whose work it does: several for a fused kernel, none for work of the graph itself.
+    `after` are the operations of the same body that it waits for. `region` is the operation around it, and `body` the
+    name of its body there; -1 and "" at the top. `reads` and `writes` are buffers by their names.
     """
 
     kind: str

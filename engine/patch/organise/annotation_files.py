@@ -8,8 +8,8 @@
     "presets": [{"type": "image.gaussian_blur", "name": "soft", "parameters": {"sigma": 8.0}}],
     "pins": [{"node": "sum", "port": "out", "dtype": "<f4", "shape": [2], "values": [1.5, 2], "frame": 0,
               "tolerance": 0.001}],
-    "pinned_viewers": [{"node": "blur", "port": "out"}]
-    "osc": [{"port": 9000, "host": "127.0.0.1", "to": "127.0.0.1:9001"}]
+    "pinned_viewers": [{"node": "blur", "port": "out"}],
+    "osc": [{"port": 9000, "host": "127.0.0.1", "to": "127.0.0.1:9001"}],
     "osc_outs": [{"node": "lfo", "port": "value"}]
 """
 

@@ -124,8 +124,8 @@ class FrameProfiler:
         #: For each span, its constant facts, and the spans before it with the bytes that it moves; and the spans of
         #: each row that has several, by its key. None until they are needed.
         self._facts: list[SpanFacts] | None = None
-        #: The last measured frames, and the number of times in them. Below, the spans
-        #: that count with their nodes, and those outside of regions.
+        #: The last measured frames, and the number of times in them. Below, the spans that count, with their nodes, and
+        #: those outside of regions.
         self.measured = deque[MeasuredFrame](maxlen=LATEST_FRAMES)
         self._kept = 0
         self._counted: tuple[np.ndarray[Any, Any], tuple[str, ...], np.ndarray[Any, Any]] | None = None
