@@ -189,17 +189,17 @@ def _popups(window: MainWindow, wait: Wait) -> Shown:
     canvas._notice.show_at(QPoint(200, 160), "Particles can't go into an image: convert them first", None)
     yield "notice", window
     canvas._notice.hide()
-    window.toggle_heat()
-    window.toggle_path()
+    window.overlays.toggle_heat()
+    window.overlays.toggle_path()
     wait(700)
     yield "heat", window
-    window.toggle_heat()
-    window.toggle_path()
+    window.overlays.toggle_heat()
+    window.overlays.toggle_path()
     for node in ("forces", "render"):
         text = canvas._tooltip(node)
         yield f"tooltip-{node}", _tooltip(window, text)
     yield "tooltip-badge", _tooltip(window, window.badge._tooltip())
-    window.take_tour()
+    window.tour.begin()
     wait(300)
     yield "tour", window
     window.tour.end()
