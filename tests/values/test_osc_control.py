@@ -6,6 +6,7 @@ import math
 import random
 import socket
 import struct
+import threading
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -21,6 +22,8 @@ from engine.blocktypes.value_blocks import Moment
 from engine.patch.organise.osc import Osc, OscOut
 from engine.patch.organise.osc_addresses import osc_table
 from engine.protocol.messages import ReleaseOsc, SetRunning
+from engine.runtime.update import updater
+from engine.runtime.update.prepare import prepare
 from engine.types import NAMED, DType, Struct, f32, float3
 from engine.values.osc_control import MOST_LOGGED, encoded
 from tests.fuzzing import seeds
@@ -197,6 +200,27 @@ def test_parameters_of_every_kind_are_sent_or_left_out(receiver: socket.socket) 
     with Engine(patch, device="host") as engine:
         engine.step()
     assert dict(received(receiver)) == {"/k/amount": [1.0], "/k/constants": [""], "/a/data": [1.0, 2.0]}
+
+
+def test_a_block_that_comes_during_a_job_is_sent(receiver: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its edit waits for the job, and the request to send its output does not."""
+    patch, may_finish = Patch(), threading.Event()
+    patch.add("io.array", data=np.ones(3, np.float32))
+
+    def slow(*arguments: Any, **more: Any) -> Any:
+        assert may_finish.wait()
+        return prepare(*arguments, **more)
+
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        monkeypatch.setattr(updater, "prepare", slow)
+        patch.add("io.array", data=np.ones(3, np.float32))
+        engine.core.frame(free_running=True)
+        patch.add("io.array", node_id="late", data=np.full(3, 7.0, np.float32))
+        patch.annotate(OscOut(node="late", port="out", to=f"{HOST}:{receiver.getsockname()[1]}"))
+        engine.core.frame(free_running=True)
+        may_finish.set()
+        until(lambda: engine.step() is not None and received(receiver) == [("/late/out", [7.0] * 3)])
 
 
 def test_what_could_not_be_sent_is_sent_later(receiver: socket.socket) -> None:

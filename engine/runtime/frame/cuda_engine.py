@@ -158,6 +158,8 @@ class CudaEngine:
                 level = max(level, self._update(advance, by_hand))
                 if level > _HOT:
                     records = updates.take_records()
+                    if self.context.value_graph.osc.table.outs:
+                        self._sample_osc()
             compiled = updates.running.compiled
             if self.context.muted.reasons:
                 compiled = self._without_muted(compiled, by_hand)
@@ -409,8 +411,12 @@ class CudaEngine:
                     self.updates.apply([change])
 
     def _set_osc(self, table: OscTable) -> None:
-        """Receive and send other things by OSC; buffers that are sent are sampled."""
+        """Receive and send other things by OSC."""
         self.context.value_graph.set_osc(table)
+        self._sample_osc()
+
+    def _sample_osc(self) -> None:
+        """Sample the buffers that are sent; their blocks may be there only after an update."""
         osc = self.context.value_graph.osc
         self.previews.samples.give(
             {
