@@ -52,6 +52,7 @@ def test_tab_over_the_canvas_opens_the_search_whatever_was_clicked(window: Any, 
     control = getattr(editor, field).focusProxy() or getattr(editor, field)
     control.setFocus()
     assert window.focusWidget() is control
+    enter(control)
     QTest.keyClick(control, Qt.Key.Key_Tab)
     assert not search(window).isVisible()
     control.setFocus()
