@@ -68,7 +68,11 @@ def _export(editor: Editor, what: str, forms: Forms) -> None:
             return f"{what} must be writable to {path.name}, got: {problem}"
         return ""
 
-    editor.beside.run(f"Writing {path.name} …", work, lambda problem: editor.note(problem or f"Wrote {path}"))
+    def report(problem: str | None) -> None:
+        failed = problem or f"{path.name} must be writable, got an error that the log shows"
+        editor.note(f"Wrote {path}" if problem == "" else failed)
+
+    editor.beside.run(f"Writing {path.name} …", work, report)
 
 
 def _measured(profile: Profile) -> Profile:

@@ -69,10 +69,10 @@ class Snapshots(QObject):
             return ""
 
         def report(problem: str | None) -> None:
-            if problem:
-                self.failed.emit(problem)
-            else:
+            if problem == "":
                 self.saved.emit(str(path))
+            else:
+                self.failed.emit(problem or f"{path.name} must be writable, got an error that the log shows")
 
         self._beside(f"Saving {path.name} …", write, report)
 

@@ -64,3 +64,16 @@ def test_measurements_go_to_files(
     chosen.append(tmp_path / "no folder" / "profile.csv")
     QTest.mouseClick(window.reveal(Profiler).export_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: "profile must be writable to profile.csv, got" in notes[-1])
+
+
+def test_an_export_that_fails_does_not_say_that_it_wrote(
+    qtbot: QtBot, real_window: MainWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Any error while a file is made is reported as one."""
+    window, notes = real_window, list[str]()
+    window.log.noted.connect(notes.append)
+    monkeypatch.setattr(dialogs, "ask_export", lambda *_: tmp_path / "record.csv")
+    window.session.replace(moving(100))
+    monkeypatch.setattr("app.docks.exports.write_atomically", lambda *_: 1 // 0)
+    window.actions_by_id["export_record"].trigger()
+    qtbot.waitUntil(lambda: any(text.startswith("record.csv must be writable") for text in notes))
