@@ -2,8 +2,8 @@
 
 When a region is skipped, readers outside see its outputs' defaults. Uploaded arrays and the user's memory must not be
 overwritten with a default. So readers outside get a copy, which the region makes when it runs, and which is an output
-like any other. A view of such a buffer in an inner region is copied in the buffer's own region, where the view of any
-other buffer has its contents even if the inner region is skipped.
+like any other. If a view of such a buffer lies in an inner region, the copy is still made in the buffer's own region:
+a view does no work, so it has contents even when the inner region is skipped.
 """
 
 from collections.abc import Mapping

@@ -266,8 +266,8 @@ class PipeTransport:
         if problem is not None and self._questions.failure is None:
             self._report(error(str(problem), source=Source.ENGINE))
 
-    def _report(self, told: Diagnostic) -> None:
-        self.outbox.put_event(told)
+    def _report(self, diagnostic: Diagnostic) -> None:
+        self.outbox.put_event(diagnostic)
 
     def close(self) -> None:
         """End the process; safe to call again. Raise DeviceError if the device fails only now."""
@@ -422,7 +422,7 @@ class PipeTransport:
 
     def _end(self, reason: str, how: str) -> None:
         """Report the end of the process to all waiting callers and in the next report."""
-        told = error(
+        diagnostic = error(
             f"engine's process must keep running, but {reason}",
             remedy=f"start the engine again; {self._started} ran it",
             found=how,
@@ -432,20 +432,20 @@ class PipeTransport:
         if self._is_closed or self._apart:
             _log.info("process %d has ended", self._process.pid)
         else:  # before any question fails: its caller may take the last report at once
-            _log.error("%s", told.message)
+            _log.error("%s", diagnostic.message)
             last = self._last
             ended = replace(
                 last,
                 statistics=replace(last.statistics, device=self.info.name),
-                diagnostics=(*last.diagnostics, told),
+                diagnostics=(*last.diagnostics, diagnostic),
                 sightings=(*last.sightings, Sighting.now()),
                 running=False,
                 preparing=False,
                 failed=True,
             )
             self.outbox.put_report(ended)
-            self.outbox.put_event(told)
-        failure = DeviceError(f"{told.message} ({told.remedy})")
+            self.outbox.put_event(diagnostic)
+        failure = DeviceError(f"{diagnostic.message} ({diagnostic.remedy})")
         failure.reason = reason
         self._questions.end(failure)
 

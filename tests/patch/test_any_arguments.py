@@ -17,7 +17,8 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef, SentinelAction
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
-from engine.patch.organise.annotations import Bookmark, Dots, Frame, Preset
+from engine.patch.organise.annotations import Bookmark, Dots, Frame, PinnedViewer, Preset
+from engine.patch.organise.osc import Osc, OscOut
 from engine.patch.organise.pins import Pin
 from engine.types.bits import same
 from tests.fuzzing import many, seeds
@@ -220,6 +221,10 @@ def argument(draw: random.Random, patch: Patch, name: str) -> Any:
             Dots(node=draw.choice(ODD), port="x", points=draw.choice(ODD)),
             Bookmark(number=draw.choice([1, 2, *ODD]), zoom=draw.choice([1, 0.5, *ODD])),
             Pin(node=node, port=draw.choice(["out", "x"]), dtype="<f4", shape=(1,), values=(draw.choice([1.5, *ODD]),)),
+            PinnedViewer(node=draw.choice([node, *ODD]), port=draw.choice(["out", *ODD])),
+            Osc(port=draw.choice([9000, *ODD]), host=draw.choice(["0.0.0.0", *ODD])),
+            Osc(to=draw.choice(["127.0.0.1:9001", *ODD])),
+            OscOut(node=node, port="out", address=draw.choice(["/a/b", *ODD]), to=draw.choice(["", *ODD])),
             Preset(type="math.saxpy", name="soft", parameters={"a": draw.choice(ODD), "b": np.arange(3)}),
         ],
     }

@@ -13,7 +13,7 @@ _LONGEST_VALUE = 80
 
 @dataclass(frozen=True)
 class Found:
-    """A block or a frame: its id, its title, why it was found, and the order of such reasons."""
+    """A block or a frame that holds the words; `why` is where it holds them, and lower ranks come first."""
 
     id: str
     title: str

@@ -181,7 +181,7 @@ class PortViewer(QWidget):
         """The reason why nothing of a port is shown."""
         if self._moment is None:
             return _WAITING
-        return f"Nothing of this was recorded at {self._moment.mark(self._moment.frame)}"
+        return f"This port was not recorded at {self._moment.mark(self._moment.frame)}"
 
     def samplings(self) -> dict[str, Sampling]:
         """Return what is needed of the port, by names."""

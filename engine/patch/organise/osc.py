@@ -73,9 +73,9 @@ def checked_out(note: OscOut) -> OscOut:
     for name, text in (("node", note.node), ("port", note.port)):
         if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > _LONGEST:
             raise PatchError(f"{name} of an OSC output must be a text of 1 to {_LONGEST} characters, got {shown(text)}")
-    if note.address != "":
+    if not isinstance(note.address, str) or note.address:
         check_address(note.address)
-    if note.to != "":
+    if not isinstance(note.to, str) or note.to:
         destination(note.to)
     return note
 

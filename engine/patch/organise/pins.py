@@ -94,7 +94,7 @@ def checked_pin(pin: Pin) -> Pin:
         raise PatchError(f"file of a pin must be NAME.DIGEST.npy in the patch's folder, got {shown(pin.file)}")
     if not pin.file:
         _check_values(pin)
-    elif pin.values != ():
+    elif not isinstance(pin.values, tuple) or pin.values:
         raise PatchError("pin must have values or a file, got both")
     tolerances = {name: _positive(name, getattr(pin, name)) for name in ("tolerance", "relative")}
     budget_ms = None if pin.budget_ms is None else _positive("budget_ms", pin.budget_ms)

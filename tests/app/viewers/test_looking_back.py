@@ -101,7 +101,7 @@ def test_what_was_not_recorded_says_so(ports: Ports, qtbot: QtBot) -> None:
     assert viewer.page.currentIndex() == 0
     viewer = look_at(ports, "picture")
     assert viewer.page.currentIndex() == 0
-    assert viewer.page.hint.text().startswith("Nothing of this was recorded at frame 1")
+    assert viewer.page.hint.text().startswith("This port was not recorded at frame 1")
     back = next(b for b in ports.window.findChild(PastBanner).findChildren(QPushButton) if "live" in b.text())
     back.click()
     assert ports.window.bridge.moment is None and not recorder.freeze.isChecked()

@@ -56,16 +56,16 @@ class Ports:
         buffers = {n: BufferReport(str(d), s, a.nbytes, a.nbytes) for n, (d, s, a) in self.held.items() if s}
         values = {n: float(a) for n, (d, s, a) in self.held.items() if not s}
         engine.reports.append(make_report(frame=frame, buffers=buffers, values=values))
-        for name, sampling in self.told().items():
+        for name, sampling in self.asked().items():
             if (held := self.held.get(str(sampling.port))) is not None:
                 engine.samples[name] = make_sample(name, sampling, frame, *held)
         self.window.bridge.poll()
 
     def requested(self) -> dict[str, Sampling]:
         """Return the samples that viewers want now."""
-        return {name: each for name, each in self.told().items() if not name.startswith("canvas/")}
+        return {name: each for name, each in self.asked().items() if not name.startswith("canvas/")}
 
-    def told(self) -> dict[str, Sampling]:
+    def asked(self) -> dict[str, Sampling]:
         """Return the samples that the window wants now, those of thumbnails too."""
         told = [message for message in engine_of(self.window).posted if isinstance(message, ObservePorts)]
         return told[-1].samplings if told else {}
@@ -387,7 +387,7 @@ def test_blocks_in_view_have_thumbnails(ports: Ports) -> None:
     ports.play(1)
     thumbnails._ask()
     ports.play()
-    owned = {n.partition("/")[2]: each for n, each in ports.told().items() if n.startswith("canvas/")}
+    owned = {n.partition("/")[2]: each for n, each in ports.asked().items() if n.startswith("canvas/")}
     assert owned.keys() == {"picture", "sum", "wave"} and all(each.in_place for each in owned.values())
     assert thumbnails._layer.pictures.keys() == {"picture", "wave"}
     assert thumbnails.text_of("sum") == "2.5"
@@ -399,6 +399,6 @@ def test_blocks_in_view_have_thumbnails(ports: Ports) -> None:
     assert len(around) > 3  # random pixels
     window.actions_by_id["thumbnails"].trigger()
     ports.play()
-    assert not any(name.startswith("canvas/") for name in ports.told())
+    assert not any(name.startswith("canvas/") for name in ports.asked())
     assert not thumbnails._layer.pictures
     assert not window.state.shows_thumbnails
