@@ -72,7 +72,7 @@ def _export(editor: Editor, what: str, forms: Forms) -> None:
         failed = problem or f"{path.name} must be writable, got an error that the log shows"
         editor.note(f"Wrote {path}" if problem == "" else failed)
 
-    editor.beside.run(f"Writing {path.name} …", work, report)
+    editor.beside.run(f"Writing {path.name} …", work, report, lambda: editor.note(f"{path.name} was not written"))
 
 
 def _measured(profile: Profile) -> Profile:

@@ -61,7 +61,8 @@ class FlightFeed(QObject):
                 if record is not None and not self.is_held:
                     self._take(Flight(record, time.time()))
 
-        self.beside("Reading the flight recorder …", partial(_record, engine, with_times=False), then)
+        work = partial(_record, engine, with_times=False)
+        self.beside("Reading the flight recorder …", work, then, partial(then, None))
 
     def ask_times(self, flight: Flight) -> None:
         """Request the times of nodes for a record that arrived."""
@@ -72,7 +73,8 @@ class FlightFeed(QObject):
                 self.timed.emit()
 
         if self._engine is not None:
-            self.beside("Reading the times of blocks …", partial(_record, self._engine, with_times=True), then)
+            work = partial(_record, self._engine, with_times=True)
+            self.beside("Reading the times of blocks …", work, then, lambda: None)
 
     def _take(self, flight: Flight) -> None:
         if flight.mark != self._mark:

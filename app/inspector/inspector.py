@@ -299,7 +299,8 @@ class Inspector(EmptyState, Dock):
         else:
             edit = _Waiting(patch, nodes, name, value)
             self._waiting.append(edit)
-            self.beside(f"Compiling {patch.title(nodes[0])} …", work, lambda _: self._set_compiled(edit))
+            title = f"Compiling {patch.title(nodes[0])} …"
+            self.beside(title, work, lambda _: self._set_compiled(edit), lambda: self._cancel(edit))
 
     def _set_compiled(self, edit: _Waiting) -> None:
         """Set the compiled text, unless it was already set because another action could not wait."""
@@ -308,6 +309,20 @@ class Inspector(EmptyState, Dock):
             nodes = [node for node in edit.nodes if node in edit.patch.nodes]
             if nodes:  # otherwise the nodes were removed while their code was compiled
                 self._do(edit.name, lambda patch: node_edits.set_parameter(patch, nodes, edit.name, edit.value))
+
+    def _cancel(self, edit: _Waiting) -> None:
+        """Keep text whose compile was cancelled: in its field, or where redo can restore it."""
+        if edit not in self._waiting:
+            return
+        self._waiting.remove(edit)
+        row = self.rows.get(edit.name) if (edit.patch, edit.nodes) == (self._patch, self.nodes) else None
+        if row is not None:
+            self._refresh(row)
+        if row is not None and isinstance(row.editor, CodeEditor):
+            row.editor.continue_with(Draft(edit.value, (len(edit.value), len(edit.value))))
+            self.refused.emit("Not compiled: Ctrl+Enter in the field tries again, Escape discards the text")
+        elif edit.patch is self._patch and all(node in self._patch.nodes for node in edit.nodes):
+            self._give_up(lambda patch: node_edits.set_parameter(patch, edit.nodes, edit.name, edit.value))
 
     def _set_waiting(self) -> None:
         while self._waiting:

@@ -4,10 +4,12 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+from engine.processes.scope import Cancelled, CancelScope
 
 _log = logging.getLogger(__name__)
 #: Milliseconds after which work is reported as slow, and after which it can be cancelled.
@@ -48,6 +50,7 @@ class _Job:
     then: Callable[[Any], None]
     cancelled: Callable[[], None] | None
     result: Any = None
+    scope: CancelScope = field(default_factory=CancelScope)
 
 
 class Beside(QObject):
@@ -87,10 +90,15 @@ class Beside(QObject):
         self._thread.submit(self._work, job)
 
     def cancel(self) -> None:
-        """Stop waiting for the work that runs. It ends on its own thread, without effect; the next work begins now."""
+        """Stop waiting for the work that runs, and begin the next.
+
+        Compilers that it waits for are killed, and files that it writes stay as they were. Other work ends on its own
+        thread, without effect.
+        """
         if not self._waiting or self._waiting[0].cancelled is None:
             return
         job, *others = self._waiting
+        job.scope.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._thread = ThreadPoolExecutor(1, "warploom-beside")
         for other in others:
@@ -105,7 +113,10 @@ class Beside(QObject):
 
     def _work(self, job: _Job) -> None:
         try:
-            job.result = job.work()
+            with job.scope.entered():
+                job.result = job.work()
+        except Cancelled:
+            pass
         except Exception:  # noqa: BLE001 - `then` reports the failure, since it gets no result
             _log.exception("work beside the UI failed")
         finally:

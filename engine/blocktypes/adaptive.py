@@ -22,6 +22,7 @@ from engine.blocktypes.parameters import ParameterSpec, given
 from engine.descriptions.checks import BlockDefinitionError
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError
+from engine.processes.scope import Cancelled
 from engine.readings import Disk, Reading, digest
 from engine.types.bits import bit_key
 
@@ -174,6 +175,8 @@ def _adapt(
                 digest(file)
             made = before.block_type if before and made_of == before.made_of else _subclass(block_type, made_of)
             return Adapted(block_type, made, None, values, made_of, reading)
+        except Cancelled:
+            raise  # it must not be kept as the kernel's problem
         except Exception as problem:  # noqa: BLE001 - a block's code may raise anything; the node shows it
             for file in (*_files(block_type, values), *(before.reading.files if before is not None else ())):
                 digest(file)

@@ -57,6 +57,7 @@ from engine.patch.organise.annotations import Annotation
 from engine.patch.positions import checked_position
 from engine.patch.regions import DEEPEST_IN_FILE, TOP, RegionRefused, Scopes, region_of
 from engine.patch.schemas import NEWEST, schema_for, upgraded
+from engine.processes.scope import check_cancelled
 from engine.readings import read_bytes
 
 _log = logging.getLogger(__name__)
@@ -64,6 +65,8 @@ SUFFIX = ".loom"
 #: The most bytes of a file, most of which may be arrays, and the most nodes.
 MOST_BYTES = 1 << 30
 MOST_NODES = 100_000
+#: The most bytes that are written at once; between two of these, writing can be cancelled.
+_PIECE = 8 << 20
 #: Warploom's example patches; runs and edits never change them.
 EXAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "examples"
 _NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "mode", "key", "parameters"}
@@ -101,7 +104,8 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     The file keeps its permissions. If `path` is a symbolic link, its target is written. The new contents are in
     `.NAME.part` until they are complete; if a process is killed meanwhile, the next save overwrites that file. A pipe
-    or a device, such as /dev/stdout, is written directly.
+    or a device, such as /dev/stdout, is written directly. Work in a `CancelScope` that is cancelled leaves the old
+    contents.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)
@@ -126,9 +130,12 @@ def _move_new(data: bytes, part: Path, path: Path) -> bool:
             file.truncate(0)
             if path.exists():
                 os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
-            file.write(data)
+            for at in range(0, len(data), _PIECE):
+                check_cancelled()
+                file.write(memoryview(data)[at : at + _PIECE])
             file.flush()
             os.fsync(file.fileno())
+            check_cancelled()
             part.replace(path)
         except BaseException:
             part.unlink(missing_ok=True)

@@ -16,9 +16,11 @@ from hypothesis.extra import numpy as npst
 
 from engine.blocktypes.parameters import MOST_TEXT
 from engine.diagnostics import PatchError, Severity
+from engine.patch import files
 from engine.patch.changes import Node, NodeAdded, PortRef
 from engine.patch.document import Patch
 from engine.patch.files import EXAMPLES_FOLDER, dump_patch, load_patch, parse_patch, save_patch, write_atomically
+from engine.processes.scope import Cancelled, CancelScope
 from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import many
 
@@ -247,6 +249,33 @@ def test_threads_that_save_one_file_leave_one_whole_version(tmp_path: Path) -> N
             list(threads.map(lambda data: write_atomically(path, data), versions))
             assert path.read_bytes() in versions
             assert list(tmp_path.iterdir()) == [path]
+
+
+class Impatient(CancelScope):
+    """Counts as cancelled after some checks."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__()
+        self.left = left
+
+    def check(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Cancelled
+
+
+def test_a_cancelled_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much is written, the file has its old contents, and no other file is left."""
+    monkeypatch.setattr(files, "_PIECE", 4)
+    path = tmp_path / "p"
+    path.write_bytes(b"old")
+    for count in range(1, 6):
+        with pytest.raises(Cancelled), Impatient(count).entered():
+            write_atomically(path, bytes(16))
+        assert [path.read_bytes(), *tmp_path.iterdir()] == [b"old", path]
+    with Impatient(6).entered():
+        write_atomically(path, bytes(16))
+    assert path.read_bytes() == bytes(16)
 
 
 BAD = [

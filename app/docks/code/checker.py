@@ -55,4 +55,4 @@ class Checker(QObject):
             if checked is not None:
                 self.checked.emit(text, checked)
 
-        self.beside("Checking the code …", work, then)
+        self.beside("Checking the code …", work, then, lambda: None)

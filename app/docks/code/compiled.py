@@ -141,7 +141,9 @@ class Compiled(EmptyState):
         if self._asked == (source, architecture):
             return
         self._asked, self._is_busy = (source, architecture), True
-        self.beside("Disassembling …", lambda: _sass(source, architecture), self._show_sass)
+        cancelled = "// Disassembling was cancelled"
+        work, give_up = (lambda: _sass(source, architecture)), (lambda: self._show_sass(cancelled))
+        self.beside("Disassembling …", work, self._show_sass, give_up)
 
     def _show_sass(self, sass: str | None) -> None:
         self._is_busy = False

@@ -284,7 +284,7 @@ class Pins(QWidget, Dock):
             if self.chosen is row and read is not None:
                 self._show_arrays(row, read)
 
-        editor.beside.run("Reading the pin …", work, then)
+        editor.beside.run("Reading the pin …", work, then, lambda: None)
 
     def _show_arrays(self, row: PinRow, wanted: Array | PatchError) -> None:
         held = None if isinstance(wanted, PatchError) else wanted

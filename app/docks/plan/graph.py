@@ -90,7 +90,7 @@ class LaunchedGraph(EmptyState, Dock):
     def _lay_out(self, plan: FramePlan) -> None:
         if self._editor is not None and (self._plan is None or plan.operations != self._plan.operations):
             work, then = partial(lay_out, plan.operations), partial(self._show_drawing, plan)
-            self._editor.beside.run("Laying out the graph …", work, then)
+            self._editor.beside.run("Laying out the graph …", work, then, lambda: None)
 
     def _show_drawing(self, plan: FramePlan, drawing: GraphDrawing | None) -> None:
         if drawing is not None:

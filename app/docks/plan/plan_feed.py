@@ -66,7 +66,7 @@ class PlanFeed(QObject):
             if engine is self._engine and plan is not None:
                 self.arrived.emit(plan)
 
-        self._beside("Reading the plan …", work, then)
+        self._beside("Reading the plan …", work, then, lambda: None)
 
 
 def chosen_blocks(editor: Editor, nodes: Iterable[str]) -> frozenset[str]:

@@ -77,7 +77,7 @@ class PortDocks(QObject):
         editor.canvas.scene.selection_settled.connect(self._on_selection)
         self._snapshots = Snapshots(editor.bridge, editor.beside.run, self._window)
         self._snapshots.failed.connect(self.failed)
-        self._snapshots.saved.connect(lambda path: self.noted.emit(f"Saved {path}"))
+        self._snapshots.noted.connect(self.noted)
         self.recorder = PortRecorder(editor.session, editor.bridge, self)
         self.recorder.failed.connect(self.failed)
         self.recorder.noted.connect(self.noted)
@@ -87,6 +87,8 @@ class PortDocks(QObject):
         """End all viewers and a recording, whose files are written, before the window is deleted."""
         if self.recorder is not None:
             self.recorder.close()
+        if self._snapshots is not None:
+            self._snapshots.end()
         for dock in self._docks():
             self.viewer(dock).end()
 

@@ -1,9 +1,11 @@
 """Snapshots: what a port holds, as a picture or as numbers in a file."""
 
+import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.documents.bridge import Bridge
@@ -12,30 +14,39 @@ from app.view_models.looking.tone import Tone, components_of, picture_of
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.files import write_atomically
+from engine.processes.scope import check_cancelled
 from engine.protocol.sampling import Sample, Sampling
 from engine.runtime.preview.picture_files import encode_picture
 from engine.types import Array
 
 #: Requests have names of their own, so that each takes one sample.
 OWNER = "snapshot"
-_PATIENCE_MS = 10_000
+_PATIENCE_S = 10.0
 _PICTURES, _NUMBERS = "Pictures (*.png *.exr *.tif *.jpg)", "Numbers (*.npy)"
+
+
+@dataclass(eq=False)
+class _Order:
+    """A port to save in a file; its sample, when that has come, or None after it was cancelled."""
+
+    port: PortRef
+    path: Path
+    tone: Tone
+    sample: Sample | None = None
+    has_come: threading.Event = field(default_factory=threading.Event)
 
 
 class Snapshots(QObject):
     """Asks for a file, requests the whole port, and writes it beside the UI."""
 
     failed = Signal(str)
-    #: A file was written.
-    saved = Signal(str)
+    #: A file was written, or its writing was cancelled; the text says which.
+    noted = Signal(str)
 
     def __init__(self, bridge: Bridge, beside: Run, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge, self._beside, self._widget = bridge, beside, parent
-        self._path: Path | None = None
-        self._tone = Tone()
-        self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
-        self._patience.timeout.connect(self._give_up)
+        self._orders: list[_Order] = []
         bridge.sampled.connect(self._take)
 
     def save(self, port: PortRef, axes: int, tone: Tone) -> None:
@@ -46,40 +57,64 @@ class Snapshots(QObject):
             self._widget.window(), "Save what the port holds", start, ";;".join(kinds)
         )
         if name:
-            self._path, self._tone = Path(name), tone
-            self._patience.start()
-            self._bridge.observe_ports(OWNER, {str(port): Sampling(port)})
+            self._start(_Order(port, Path(name), tone))
 
-    def _take(self, sample: Sample) -> None:
-        if not sample.name.startswith(f"{OWNER}/") or self._path is None:
-            return
-        self._patience.stop()
-        self._bridge.observe_ports(OWNER, {})
-        path, self._path = self._path, None
-        if sample.data is None:
-            self.failed.emit(f"{sample.sampling.port} must hold something to be saved: {sample.missing}")
-            return
-        tone = self._tone
+    def end(self) -> None:
+        """Cancel what still waits for the engine."""
+        for order in self._orders:
+            order.has_come.set()
 
-        def write() -> str:
+    def _start(self, order: _Order) -> None:
+        path = order.path
+
+        def work() -> str:
+            if not order.has_come.wait(_PATIENCE_S):
+                return f"{order.port} must come from the engine, got nothing; check that the engine is running"
+            sample = order.sample
+            check_cancelled()
+            if sample is None or sample.data is None:
+                return f"{order.port} must hold something to be saved{f': {sample.missing}' if sample else ''}"
             try:
-                write_atomically(path, file_contents(sample, path.suffix.lower(), tone))
+                contents = file_contents(sample, path.suffix.lower(), order.tone)
+                check_cancelled()
+                write_atomically(path, contents)
             except (OSError, ValueError, PatchError, MemoryError) as problem:
                 return f"port must be writable as {path.name}, got {problem}"
             return ""
 
         def report(problem: str | None) -> None:
+            self._forget(order)
             if problem == "":
-                self.saved.emit(str(path))
+                self.noted.emit(f"Saved {path}")
             else:
                 self.failed.emit(problem or f"{path.name} must be writable, got an error that the log shows")
 
-        self._beside(f"Saving {path.name} …", write, report)
+        def cancelled() -> None:
+            self._forget(order)
+            order.has_come.set()
+            self.noted.emit(f"{path.name} was not saved")
 
-    def _give_up(self) -> None:
-        self._path = None
-        self._bridge.observe_ports(OWNER, {})
-        self.failed.emit("port must come from the engine, got nothing; check that the engine is running")
+        self._orders.append(order)
+        self._observe()
+        self._beside(f"Saving {path.name} …", work, report, cancelled)
+
+    def _take(self, sample: Sample) -> None:
+        if sample.name.startswith(f"{OWNER}/"):
+            for order in self._orders:
+                if order.port == sample.sampling.port and order.sample is None:
+                    order.sample = sample
+                    order.has_come.set()
+            self._observe()
+
+    def _forget(self, order: _Order) -> None:
+        if order in self._orders:
+            self._orders.remove(order)
+            self._observe()
+
+    def _observe(self) -> None:
+        """Request the ports that have not come yet."""
+        ports = {order.port for order in self._orders if order.sample is None}
+        self._bridge.observe_ports(OWNER, {str(port): Sampling(port) for port in ports})
 
 
 def file_contents(sample: Sample, suffix: str, tone: Tone) -> bytes:

@@ -60,7 +60,7 @@ def test_a_frame_of_another_record_can_be_shown(recorder: Recorder) -> None:
 def test_an_answer_that_comes_after_freezing_is_left_out(recorder: Recorder) -> None:
     """A record that arrives after the display was frozen is not shown."""
     jobs: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
-    recorder.feed.beside = lambda what, work, then: jobs.append((work, then))
+    recorder.feed.beside = lambda what, work, then, cancelled: jobs.append((work, then))
     recorder.feed.ask()
     click(recorder, 5)
     flight = recorder.flight

@@ -1,15 +1,17 @@
 """A person clicks blocks and connections and sees what they hold, without viewer blocks."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
-from PySide6.QtWidgets import QComboBox, QFileDialog
+from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.view_models.looking.fitting import ViewKind
+from app.viewers.ports import snapshots
 from app.viewers.ports.image_view import ImageView
 from app.viewers.ports.plot_view import PlotView
 from app.viewers.ports.points_view import PointsView
@@ -359,6 +361,28 @@ def test_a_port_is_saved_whole(
         np.testing.assert_array_equal(read[..., :3], PICTURE[..., :3])
     else:
         assert read.dtype == np.float32 and read[..., 3].max() == PICTURE[..., 3].max()
+
+
+@pytest.mark.feature("progress")
+def test_saving_a_port_is_cancelled(
+    ports: Ports, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """While the file is made, Cancel appears beside its name; the old file stays."""
+    path, may_end = tmp_path / "shot.npy", threading.Event()
+    path.write_bytes(b"before")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    monkeypatch.setattr(snapshots, "file_contents", lambda *_: b"after" if may_end.wait() else b"")
+    viewer, status = look_at(ports, "picture"), ports.window.statusBar()
+    viewer.save.click()
+    ports.play()
+    cancel = next(each for each in status.findChildren(QPushButton) if each.text() == "Cancel")
+    qtbot.waitUntil(cancel.isVisible)
+    assert status.currentMessage() == "Saving shot.npy …"
+    cancel.click()
+    assert status.currentMessage() == "shot.npy was not saved"
+    may_end.set()
+    qtbot.waitUntil(lambda: not any("beside" in each.name for each in threading.enumerate()))
+    assert [path.read_bytes(), *tmp_path.glob("*.npy")] == [b"before", path]
 
 
 def test_a_port_outside_the_graph_says_why(ports: Ports, qtbot: QtBot) -> None:

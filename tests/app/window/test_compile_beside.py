@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.inspector.code_editor import CodeEditor
 from app.window.main_window import MainWindow
 from blocks.kernel.cuda import CudaKernel
 from engine.kernel_blocks.kernel_block import KernelBlock
@@ -69,3 +72,31 @@ def test_code_that_is_entered_is_compiled_beside_the_window(window: MainWindow, 
     window.beside.run("", lambda: None, lambda _: done.append(None))
     qtbot.waitUntil(lambda: bool(done))
     assert not patch.nodes
+
+
+@pytest.mark.feature("progress")
+def test_the_compile_of_typed_code_is_cancelled(window: MainWindow, qtbot: QtBot, held: threading.Event) -> None:
+    """Cancel keeps the typed text in its field, not applied; Ctrl+Enter then tries again."""
+    held.set()
+    window.files.new()
+    patch, done = patch_of(window), list[None]()
+    window.beside.run("", lambda: patch.add("kernel.cuda", node_id="kernel"), lambda _: done.append(None))
+    qtbot.waitUntil(lambda: bool(done))
+    held.clear()
+    window.canvas.select(["kernel"])
+    before, code = patch.value("kernel", "code"), CODE.format("second", "second").strip()
+    editor = window.inspector.editor("code")
+    assert isinstance(editor, CodeEditor)
+    editor.text.setFocus()
+    editor.text.selectAll()
+    editor.text.insertPlainText(code)
+    QTest.keyClick(editor.text, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    buttons = window.statusBar().findChildren(QPushButton)
+    cancel = next(each for each in buttons if each.text() == "Cancel")
+    qtbot.waitUntil(cancel.isVisible)
+    QTest.mouseClick(cancel, Qt.MouseButton.LeftButton)
+    assert patch.value("kernel", "code") == before and editor.text.toPlainText() == code
+    assert "Ctrl+Enter" in window.statusBar().currentMessage()
+    held.set()
+    QTest.keyClick(editor.text, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: patch.value("kernel", "code") == code)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from difflib import unified_diff
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
 from app.edits import nodes as edits
@@ -19,6 +22,7 @@ from engine.diagnostics import PatchError, Severity, WarploomError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
+from tests.app.window.random_edits import RandomEdits, frames_agree
 from tests.app.window.window_support import patch_of
 from tests.fuzzing import FACTOR, seeds
 
@@ -27,7 +31,7 @@ ACTIONS = 60
 #: The number of actions after which the engine's numbers are compared with a fresh engine's.
 CHECKED_EVERY = 30
 #: Blocks whose numbers don't depend on time, by what a person types to find them.
-TYPES = ("math.add", "math.saxpy", "math.scale_offset", "buffer.constant", "value.slider", "buffer.copy")
+TYPES = ("math.add", "math.saxpy", "math.scale_offset", "buffer.constant", "value.slider", "buffer.copy", "expression")
 #: The commands that edit, each as often as a person may choose it.
 COMMANDS = {
     "undo": 4,
@@ -50,7 +54,12 @@ COMMANDS = {
     "straighten": 1,
     "bypass": 4,
     "disable": 2,
-    "add_frame": 2,
+    "add_frame": 3,
+    "select_in_frame": 1,
+    "make_function": 3,
+    "duplicate_linked": 3,
+    "make_unique": 1,
+    "reset": 1,
 }
 
 
@@ -70,6 +79,7 @@ class Person:
             self._enter: 4,
             self._leave: 3,
         }
+        own |= RandomEdits(window, self.chance).ways
         self._ways = {**own, **{self._command(name): weight for name, weight in COMMANDS.items()}}
 
     @property
@@ -93,6 +103,8 @@ class Person:
         def run() -> None:
             self.window.actions_by_id.look()
             self.window.actions_by_id[name].trigger()  # does nothing while the command is disabled
+            for form in self.window.findChildren(QDialog):
+                form.reject()
 
         run.__name__ = name
         return run
@@ -162,6 +174,7 @@ def same_on_canvas(window: MainWindow) -> None:
     assert set(scene.connections) == set(inside)
     for node, view in scene.nodes.items():
         assert (view.x(), view.y()) == patch.nodes[node].position
+    frames_agree(window)
 
 
 def readable(engine: Engine, patch: Patch) -> dict[PortRef, Any]:
@@ -184,7 +197,10 @@ def same_in_engine(window: MainWindow) -> None:
     with Engine(parse_patch(dump_patch(patch_of(window))), "host") as fresh:
         expected = fresh.step()
         wrong = {(each.node, each.message) for each in expected.diagnostics if each.severity is Severity.ERROR}
-        assert {(each.node, each.message) for each in report.diagnostics if each.severity is Severity.ERROR} == wrong
+        found = {(each.node, each.message) for each in report.diagnostics if each.severity is Severity.ERROR}
+        # Beside wrong code, the window's engine keeps the ports of the last right one, and checks these too.
+        has_wrong_code = any("syntax" in message for _, message in wrong)
+        assert wrong <= found if has_wrong_code else found == wrong, (found - wrong, wrong - found)
         if not wrong:  # otherwise blocks may go on running in the graph before the error
             states = [{node: each.state for node, each in each.nodes.items()} for each in (report, expected)]
             assert states[0] == states[1]
@@ -195,6 +211,11 @@ def same_in_engine(window: MainWindow) -> None:
                 assert array is None or np.array_equal(held[port], array, equal_nan=True), port
 
 
+def differences(one: str, other: str) -> str:
+    """Return the first lines of two files that differ, with those around them."""
+    return "\n".join(islice(unified_diff(one.splitlines(), other.splitlines(), lineterm=""), 40))
+
+
 @pytest.mark.parametrize("seed", seeds(1))
 def test_random_actions_agree_and_can_be_undone(real_window: MainWindow, qtbot: QtBot, seed: int) -> None:
     """After each action the canvas shows the document; the engine computes it; all undone, the first file is back."""
@@ -203,7 +224,7 @@ def test_random_actions_agree_and_can_be_undone(real_window: MainWindow, qtbot: 
     window.files.new()
     person = Person(window, seed)
     first = dump_patch(patch_of(window))
-    for number in range(ACTIONS * min(FACTOR, 10)):
+    for number in range(ACTIONS * min(FACTOR, 34)):
         person.act()
         qtbot.wait(0)
         try:
@@ -216,8 +237,8 @@ def test_random_actions_agree_and_can_be_undone(real_window: MainWindow, qtbot: 
     count = len(patch_of(window).history.names)
     for _ in range(count):
         window.session.undo()
-    assert dump_patch(patch_of(window)) == first
+    assert not differences(dump_patch(patch_of(window)), first)
     for _ in range(count):
         window.session.redo()
-    assert dump_patch(patch_of(window)) == last
+    assert not differences(dump_patch(patch_of(window)), last)
     same_on_canvas(window)
