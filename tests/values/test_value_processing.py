@@ -132,3 +132,29 @@ def test_counter_with_ends_the_wrong_way_round_stays_at_low(type_id: str) -> Non
     """A counter whose high end is below its low end stays at low."""
     block = place(type_id, low=5, high=2)
     assert set(record(block, 6, "count", before=lambda frame: block.set("up", frame % 2 == 1))) == {5}
+
+
+@pytest.mark.parametrize("step_s", [1 / 240, 1 / 7])
+def test_envelope_rises_and_falls_with_its_own_times(step_s: float) -> None:
+    """A pulse rises as 1 - exp(-t / attack) and then falls as exp(-t / release), at any frame rate."""
+    block = place("value.envelope", attack=0.1, release=0.5)
+    frames = round(2 / step_s)
+    up = frames // 2
+    got = record(block, frames, step_s=step_s, before=lambda frame: block.set("input", float(0 < frame <= up)))
+    t = np.arange(frames) * step_s
+    rising = 1 - np.exp(-t / 0.1)
+    np.testing.assert_allclose(got, np.where(t <= t[up], rising, rising[up] * np.exp(-(t - t[up]) / 0.5)), atol=1e-9)
+
+
+@given(st.lists(NUMBERS, min_size=2, max_size=30), st.floats(0, 0.2), st.floats(0, 1000))
+def test_peak_holds_and_falls(inputs: list[float], hold: float, fall: float) -> None:
+    """A peak is at least the input, stays for its hold, and then falls at its speed until it meets the input."""
+    block = place("value.peak", hold=hold, fall=fall)
+    got = record(block, len(inputs), before=lambda frame: block.set("input", inputs[frame]))
+    peak = 0
+    for frame, value in enumerate(inputs):
+        age_s = (frame - peak) / 60
+        fallen = inputs[peak] - fall * max(age_s - hold, 0)
+        assert got[frame] == pytest.approx(max(value, fallen), abs=1e-6)
+        if value >= fallen:
+            peak = frame
