@@ -329,6 +329,7 @@ def kernel(file: Path, write_json: bool) -> None:
 @cli.command("engine")
 def engine_process() -> None:
     """Run an engine by messages on standard input and output, for --engine COMMAND."""
+    import engine.api  # noqa: F401 - block files do so; a process that waits for its patch has the time for it
     from engine.runtime.serve import serve_standard_streams
 
     serve_standard_streams()

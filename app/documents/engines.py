@@ -1,37 +1,64 @@
 """`Engines`: starts the engines of the editor, each in a process of its own."""
 
-from PySide6.QtCore import QTimer
+from weakref import WeakSet
+
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.engine_command import ENGINE_COMMAND
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.child.process import SpareProcess
+from engine.protocol.child.process import SpareProcesses
 from engine.protocol.client import Client
 from engine.protocol.culprit import CulpritSearch
 from engine.runtime.engine import open_engine
 
-#: How long after an engine was started another process is made ready: it competes with the first frames.
+#: How long after a patch's first engine was started another process is made ready: it competes with the first frames.
 _SPARE_MS = 500
+#: How many are ready after an engine has failed, and until none was started for how long. A process takes some 2.5 s to
+#: start, so with one the next failure within that time would have to wait for it.
+_READY_AFTER_FAILURE, _QUIET_MS = 2, 60_000
 #: How long an operation may take, in a search for the one that made an engine fail, before it counts as endless.
 _STUCK_S = 2.0
 
 
-class Engines:
-    """Starts engines on a device: by a command, or by our own in a process that is ready, or in this process."""
+class Engines(QObject):
+    """Starts engines on a device: by a command, or by our own in a process that is ready, or in this process.
+
+    An engine may be started on any thread.
+    """
+
+    _started = Signal(bool)  # whether the patch had an engine before
 
     def __init__(self, device: str, command: str | None = None, *, in_process: bool = False) -> None:
+        super().__init__()
         self._device, self._command = device, command
-        self._spare = SpareProcess(ENGINE_COMMAND) if command is None and not in_process else None
-        if self._spare is not None:
-            self._spare.prepare()
+        self._spares = SpareProcesses(ENGINE_COMMAND) if command is None and not in_process else None
+        #: The patches that have had an engine.
+        self._patches: WeakSet[Patch] = WeakSet()
+        self._quiet = QTimer(self, singleShot=True, interval=_QUIET_MS)
+        self._quiet.timeout.connect(self._keep)
+        self._started.connect(self._follow)
+        self._keep()
 
     def make(self, patch: Patch, profiling: ProfilingLevel) -> Client:
         """Return an engine that runs a patch. Raise WarploomError if it can't be started."""
-        process = None
-        if self._spare is not None:
-            process = self._spare.take()
-            QTimer.singleShot(_SPARE_MS, self._spare.prepare)
-        return open_engine(patch, self._device, process or self._command, profiling=profiling, waits=False)
+        process = self._spares.take() if self._spares is not None else None
+        try:
+            return open_engine(patch, self._device, process or self._command, profiling=profiling, waits=False)
+        finally:
+            self._started.emit(patch in self._patches)
+            self._patches.add(patch)
+
+    def _follow(self, is_again: bool) -> None:
+        if is_again:
+            self._quiet.start()
+            self._keep()
+        else:
+            QTimer.singleShot(_SPARE_MS, self, self._keep)
+
+    def _keep(self) -> None:
+        if self._spares is not None:
+            self._spares.keep(_READY_AFTER_FAILURE if self._quiet.isActive() else 1)
 
     def make_search(self, patch: Patch, frame: int, fuses: bool) -> CulpritSearch:
         """Return a search for the block that made an engine fail in a frame."""
@@ -39,6 +66,7 @@ class Engines:
         return CulpritSearch(patch, command, self._device, frame=frame, fuse=fuses, stuck_s=_STUCK_S)
 
     def close(self) -> None:
-        """End the process that is ready."""
-        if self._spare is not None:
-            self._spare.close()
+        """End the processes that are ready."""
+        spares, self._spares = self._spares, None
+        if spares is not None:
+            spares.close()

@@ -74,7 +74,7 @@ def main() -> None:
 
 def run(arguments: argparse.Namespace, folder: Path) -> None:
     """Open the editor with its state in `folder`, edit for a while, and print the measurements."""
-
+    app = QApplication(["bench_ui"])
     is_here = arguments.in_process or arguments.launch_ms is not None
     engines = Engines(arguments.device, in_process=is_here)
 
@@ -83,7 +83,6 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
             raise WarploomError("this session runs without an engine")
         return engines.make(patch, profiling)
 
-    app = QApplication(["bench_ui"])
     kernel = KernelFile(folder)
     window = MainWindow(make_engine, folder / "state")
     if arguments.python_collects:

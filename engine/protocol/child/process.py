@@ -1,12 +1,13 @@
-"""The process of an engine: started by a command, with pipes to it; and a spare one, which is started in advance."""
+"""The process of an engine: started by a command, with pipes to it; and spare ones, which are started in advance."""
 
 import os
 import shlex
 import signal
 import subprocess
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from engine.diagnostics import DeviceError, cut
@@ -56,33 +57,38 @@ def start_process(command: Sequence[str], *, apart: bool = False) -> EngineProce
         ) from problem
 
 
-class SpareProcess:
-    """Keeps a started process ready for a new engine, since Python and its modules take most of a second to start.
+class SpareProcesses:
+    """Keeps started processes ready for new engines, since Python and its modules take some seconds to start.
 
-    Its methods belong to one thread. `command` is words.
+    Processes may be taken on any thread; the other methods belong to one. `command` is words.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = tuple(command)
-        self._spare: EngineProcess | None = None
+        #: The oldest first, which is the first to be ready.
+        self._spares: deque[EngineProcess] = deque()
 
-    def prepare(self) -> None:
-        """Start a process, unless there is one."""
-        if self._spare is None or self._spare.process.poll() is not None:
-            self._spare = start_process(self._command)
+    def keep(self, count: int) -> None:
+        """Start processes, or end some, so that `count` are ready; those that have died are replaced."""
+        for spare in list(self._spares):
+            if spare.process.poll() is not None or len(self._spares) > count:
+                with suppress(ValueError):  # it was just taken
+                    self._spares.remove(spare)
+                    spare.discard()
+        while len(self._spares) < count:
+            self._spares.append(start_process(self._command))
 
     def take(self) -> EngineProcess:
         """Return a process, which then belongs to the caller. Raise DeviceError unless the command is one that runs."""
-        self.prepare()
-        taken, self._spare = self._spare, None
-        assert taken is not None
-        return taken
+        with suppress(IndexError):
+            while (spare := self._spares.popleft()).process.poll() is not None:
+                spare.discard()
+            return spare
+        return start_process(self._command)
 
     def close(self) -> None:
-        """End the process that nobody has taken."""
-        if self._spare is not None:
-            self._spare.discard()
-            self._spare = None
+        """End the processes that nobody has taken."""
+        self.keep(0)
 
 
 @contextmanager
