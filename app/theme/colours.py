@@ -125,6 +125,11 @@ def category_tint(category: str, theme: Colours) -> str:
     return _tint(category.lower(), theme.tint)
 
 
+def far_tint(category: str, theme: Colours) -> str:
+    """Return the colour of a block that is too small for a title bar: stronger, since it is all that is coloured."""
+    return _tint(category.lower(), (0.30, 0.40) if theme.is_dark else (0.68, 0.52))
+
+
 def category_ink(category: str, theme: Colours) -> str:
     """Return the colour of a category's icon on controls and panels."""
     return _tint(category.lower(), (0.68, 0.45) if theme.is_dark else (0.38, 0.40))

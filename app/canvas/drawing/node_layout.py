@@ -19,6 +19,8 @@ ROW = 16
 PADDING = 8
 #: The distance from a port's centre, on the node's edge, to its name.
 PORT_TEXT = 10
+#: The least distance between the names on both sides of a row.
+APART = 6.0
 #: The gap between a port's name and its value.
 VALUE_GAP = 6
 _MINIMUM_WIDTH = 112
@@ -68,8 +70,8 @@ def layout(model: NodeViewModel) -> NodeLayout:
     numbers = PORT_TEXT + value_width()
     if model.slider is not None:
         minimum = PADDING + _MINIMUM_TRACK + PADDING + numbers
-    width = _up(max(PADDING + title + PADDING, inputs + gap + outputs, minimum))
     below = 1 if model.slider is not None else 0
+    width = _up(max(PADDING + title + PADDING, inputs + gap + outputs, _enlarged(model, below), minimum))
     rows = max(len(model.inputs) + below, len(model.outputs), 1)
     height = _up(header + PADDING / 2 + rows * ROW + PADDING / 2)
     first = header + PADDING / 2 + ROW / 2
@@ -85,10 +87,21 @@ def layout(model: NodeViewModel) -> NodeLayout:
     )
 
 
+def _enlarged(model: NodeViewModel, below: int) -> float:
+    """Return the width of the widest row of names in their largest size; inputs begin `below` the first row."""
+    size = round(SMALL * MOST_GROWTH)
+    rows = [0.0] * max(len(model.inputs) + below, len(model.outputs))
+    for first, ports in ((below, model.inputs), (0, model.outputs)):
+        for row, port in enumerate(ports, first):
+            if port.live is None:  # a name with a number does not grow
+                rows[row] += PORT_TEXT + text_width(port.label, size, False)
+    return max(rows, default=0.0) + APART
+
+
 def title_size(title: str, room: float, growth: float) -> int:
-    """Return the size of a title in a width, enlarged by at most `growth`: small rather than cut off."""
-    size = round(BODY * growth)
-    while size > BODY and text_width(title, size, True) > room:
+    """Return the size of a title in a width, enlarged by at most `growth`: small, but readable, rather than cut off."""
+    size, least = round(BODY * growth), max(BODY, round(SMALL * growth))
+    while size > least and text_width(title, size, True) > room:
         size -= 1
     return size
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 
 from app.canvas.drawing.node_layout import (
+    APART,
     MOST_GROWTH,
     PADDING,
     PORT_TEXT,
@@ -33,15 +34,14 @@ _TRACK, _HANDLE = 4.0, 5.0
 NEAR = 0.4
 #: When zoomed out, text grows until small text has this many pixels.
 _LEGIBLE = 8.5
-#: Height of the strip above a node for its time, and the part for a selection's ring.
-ABOVE, _RING = 26.0, 8.0
+#: Height of the strip above a node: its time, and a selection's ring.
+TIME, _RING = 18.0, 8.0
+ABOVE = TIME + _RING
 #: Height of the strip below a node that holds its slack.
 BELOW = 26.0
 RADIUS = 4.0
 #: How much larger a port is under the pointer.
 _HOVERED = 1.35
-#: The least distance between the names on both sides of a row.
-_APART = 6.0
 #: The distance of a selection's ring from the node, in pixels.
 RING = 2.5
 #: How far nodes that don't run fade into the canvas.
@@ -152,7 +152,7 @@ class NodePainter:
         size = title_size(self.model.title, area.width(), growth)
         paint_text(self.painter, area, self.model.title, ink, size, strong=True)
         if badge:  # above the node, where it takes no room from the title at any zoom
-            area = QRectF(0, -ABOVE, layout.width, ABOVE - _RING)
+            area = QRectF(0, -ABOVE, layout.width, TIME)
             right = Qt.AlignmentFlag.AlignRight
             paint_text(self.painter, area, badge, self.theme.text_dim, round(SMALL * growth), align=right)
 
@@ -178,7 +178,7 @@ class NodePainter:
         layout = self.layout
         most = layout.width - PORT_TEXT
         if size > SMALL and port.live is None:
-            room = most - PORT_TEXT - _APART
+            room = most - PORT_TEXT - APART
             most = room - min(text_width(opposite, size, False), room / 2)
             while size > SMALL and text_width(port.label, size, False) > most:
                 size -= 1  # rather than cut off the name

@@ -1,11 +1,11 @@
-"""Paints nodes that are too small for details: in the colour of their category, with a title or an icon."""
+"""Paints nodes that are too small for details: in the colour of their category, with a title or a short one."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QPixmap
 
 from app.canvas.drawing.node_painter import (
@@ -21,19 +21,18 @@ from app.canvas.drawing.node_painter import (
     selection_pen,
 )
 from app.canvas.drawing.shapes import on_screen, qcolor
-from app.theme.colours import Colours, category_ink, category_tint, heat_colour, mix
+from app.theme.colours import Colours, category_tint, far_tint, heat_colour, mix
 from app.theme.fonts import FAR, ui_font
 from app.theme.icons import category_icon
 from app.view_models.node_view_model import NodeViewModel
 from app.view_models.profile.heat import DEGREES
+from engine.patch.changes import Mode
 from engine.protocol.messages import NodeState
 
-#: Titles are shown from this zoom on, and icons below it down to the next; below that, nodes are plain rectangles.
-TITLES_FROM, _ICONS_FROM = 0.28, 0.15
-#: The height of an icon as a share of the node's, and its least and greatest height in pixels.
-_ICON_SHARE, _ICON_LEAST, _ICON_MOST = 0.9, 14.0, 18.0
-#: How much stronger than a title bar's the colour of a node without a title is.
-_STRONGER = 0.4
+#: Whole titles are shown from the first zoom on, and short ones from the other; below it, nodes are plain rectangles.
+TITLES_FROM, FAR_FROM = 0.28, 0.15
+#: The side of an icon, in sizes of letters.
+_ICON = 1.6
 #: The distance between lines of a title as a share of the text's size, and the space beside it in pixels.
 _LEADING, _BESIDE = 1.15, 2.0
 
@@ -54,7 +53,7 @@ def paint_overview(painter: QPainter, nodes: Sequence[SeenNode], theme: Colours,
     _paint_bodies(painter, nodes, theme, scale)
     _outline(painter, [node for node in nodes if node.appearance.on_path], path_pen(theme))
     selected = [node for node in nodes if node.isSelected()]
-    if scale >= _ICONS_FROM:
+    if scale >= FAR_FROM:
         _outline(painter, selected, selection_pen(theme), RING / scale)
     else:
         painter.setPen(on_screen(selection_pen(theme), painter))
@@ -62,9 +61,10 @@ def paint_overview(painter: QPainter, nodes: Sequence[SeenNode], theme: Colours,
         painter.drawRects([node.place for node in selected])
     if scale >= TITLES_FROM:
         _paint_titles(painter, nodes, theme, scale)
-    elif scale >= _ICONS_FROM:
-        _paint_icons(painter, nodes, theme, scale)
-    if scale >= _ICONS_FROM:
+    elif scale >= FAR_FROM:
+        _paint_marks(painter, nodes, theme)
+    if scale >= FAR_FROM:
+        _paint_modes(painter, nodes, theme)
         for node in nodes:
             paint_state_mark(painter, node.place.topRight(), node.appearance.state, theme, scale)
 
@@ -78,10 +78,10 @@ def _paint_bodies(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, 
         model, shown = node.model, node.appearance
         fill = _fill(model.category, model.missing, shown.degree, fade_of(shown, model), theme, scale < TITLES_FROM)
         (rounded if model.is_value else bodies)[fill].append(node.place)
-        if model.missing or shown.state is not NodeState.OK:
+        if model.missing or model.mode or shown.state is not NodeState.OK:
             special.append(node)
     pen = QPen(Qt.PenStyle.NoPen)
-    if scale >= _ICONS_FROM:
+    if scale >= FAR_FROM:
         pen = on_screen(QPen(qcolor(theme.node_border), 1.0), painter)
     painter.setPen(pen)
     for fill, places in bodies.items():
@@ -103,10 +103,8 @@ def _paint_bodies(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, 
 def _fill(category: str, missing: bool, degree: int | None, fade: float, theme: Colours, far: bool) -> str:
     if degree is not None:
         return mix(heat_colour(degree / DEGREES), theme.canvas, fade)
-    tint = theme.control if missing else category_tint(category, theme)
-    if far and not missing:
-        tint = mix(tint, category_ink(category, theme), _STRONGER)
-    return mix(mix(tint, theme.canvas, fade), theme.text, 0.06)
+    tint = theme.control if missing else (far_tint if far else category_tint)(category, theme)
+    return mix(tint, theme.canvas, fade)
 
 
 def _outline(painter: QPainter, nodes: Iterable[SeenNode], pen: QPen, distance: float = 0.0) -> None:
@@ -149,25 +147,62 @@ def _wrapped(title: str, width: float, rows: int, size: int) -> tuple[tuple[str,
     return tuple((line, metrics.horizontalAdvance(line)) for line in elided)
 
 
-def _paint_icons(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, scale: float) -> None:
-    """Paint the icons of the categories."""
-    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-    pixels = scale * painter.device().devicePixelRatio()
+def _paint_marks(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours) -> None:
+    """Paint short titles, or the icons of the categories where not even two letters have room."""
+    to_device = painter.deviceTransform()
+    unit, dx, dy = to_device.m11(), to_device.dx(), to_device.dy()
+    size = round(FAR * painter.device().devicePixelRatio())
     for node in nodes:
-        place = node.place
-        height = place.height()
-        ink = _ink(node.appearance.degree, fade_of(node.appearance, node.model), theme)
-        drawn, source, side = _icon(node.model.category, node.model.is_value, ink, height, pixels)
-        target = QRectF(place.x() + (place.width() - side) / 2, place.y() + (height - side) / 2, side, side)
-        painter.drawPixmap(target, drawn, source)
+        shown, model, place = node.appearance, node.model, node.place
+        ink = _ink(shown.degree, fade_of(shown, model), theme)
+        drawn = _mark(model.title, model.category, model.is_value, ink, round(place.width() * unit), size)
+        width, height, middle = drawn.width(), drawn.height(), place.center()
+        # On whole pixels, since letters this small would blur between them.
+        left = (round(middle.x() * unit + dx - width / 2) - dx) / unit
+        top = (round(middle.y() * unit + dy - height / 2) - dy) / unit
+        painter.drawPixmap(QRectF(left, top, width / unit, height / unit), drawn, drawn.rect())
 
 
-@lru_cache(maxsize=1024)
-def _icon(category: str, is_value: bool, ink: str, height: float, pixels: float) -> tuple[QPixmap, QRectF, float]:
-    """Return an icon for a node of some height, its area, and its side in the scene; `pixels` are those of a unit."""
-    side = round(min(max(height * pixels * _ICON_SHARE, _ICON_LEAST), _ICON_MOST))
-    drawn = category_icon(category, is_value, ink).pixmap(QSize(side, side), 1.0)
-    return drawn, QRectF(drawn.rect()), side / pixels
+@lru_cache(maxsize=2048)
+def _mark(title: str, category: str, is_value: bool, ink: str, width: int, size: int) -> QPixmap:
+    """Return a mark for a node of a width, with letters of a size, in pixels of the device."""
+    if width < 2 * size:
+        side = round(size * _ICON)
+        return category_icon(category, is_value, ink).pixmap(QSize(side, side), 1.0)
+    font = ui_font(size)
+    metrics = QFontMetricsF(font)
+    text = short_title(title, lambda text: metrics.horizontalAdvance(text) <= width - size / 4)
+    drawn = QPixmap(max(round(metrics.horizontalAdvance(text)), 1), round(metrics.height()))
+    drawn.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(drawn)
+    painter.setFont(font)
+    painter.setPen(qcolor(ink))
+    painter.drawText(QPointF(0, round((drawn.height() + metrics.capHeight()) / 2)), text)
+    painter.end()
+    return drawn
+
+
+def short_title(title: str, fits: Callable[[str], bool]) -> str:
+    """Return a title that fits: the whole, or else the same number of letters of each of its words."""
+    if fits(title):
+        return title
+    words = title.split()
+    for letters in range(max(map(len, words), default=0), 0, -1):
+        short = "".join(word[:1].upper() + word[1:letters] for word in words)
+        if fits(short):
+            return short
+    initials = "".join(word[:1].upper() for word in words)
+    return next((initials[:count] for count in range(len(initials), 0, -1) if fits(initials[:count])), "")
+
+
+def _paint_modes(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours) -> None:
+    """Paint a line through each bypassed node, as its data passes, and one across each disabled node."""
+    through = [node.place for node in nodes if node.model.mode is Mode.BYPASSED]
+    across = [node.place for node in nodes if node.model.mode is Mode.DISABLED]
+    lines = [QLineF(place.left(), place.center().y(), place.right(), place.center().y()) for place in through]
+    lines += [QLineF(place.bottomLeft(), place.topRight()) for place in across]
+    painter.setPen(on_screen(QPen(qcolor(theme.text), 1.4), painter))
+    painter.drawLines(lines)
 
 
 @lru_cache(maxsize=256)

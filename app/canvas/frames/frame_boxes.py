@@ -46,6 +46,12 @@ class FrameView(QGraphicsItem):
         """The strip with the title."""
         return QRectF(self.rect.left(), self.rect.top(), self.rect.width(), STRIP)
 
+    @staticmethod
+    def title_above(scale: float) -> float:
+        """Return how far the title reaches above the box at a zoom."""
+        size = _far_size(scale)
+        return 1.35 * size if scale < _NEAR and size > STRIP else 0.0
+
     def boundingRect(self) -> QRectF:
         """Return the area of the box, and of its title when zoomed out."""
         return self.rect.adjusted(-4, -4 - 1.35 * _MOST, 4, 4)
@@ -74,9 +80,9 @@ class FrameView(QGraphicsItem):
         title = self.frame.title or "Frame"
         area = self.strip.adjusted(_INSET, 0, -_INSET, 0)
         if scale < _NEAR:
-            size = min(round(max(_FAR_PIXELS / scale, BODY)), _MOST)
-            if size > STRIP:
-                area = QRectF(area.left(), self.rect.top() - 1.35 * size, area.width(), 1.3 * size)
+            size = _far_size(scale)
+            if above := self.title_above(scale):
+                area = QRectF(area.left(), self.rect.top() - above, area.width(), 1.3 * size)
             paint_text(painter, area, title, ink, size, strong=True)
             return
         paint_text(painter, area, title, ink, BODY, strong=True)
@@ -155,6 +161,11 @@ class FrameBoxes(QObject):
 
     def _foremost(self, views: list[FrameView]) -> str | None:
         return max(views, key=lambda view: view.zValue()).frame.id if views else None
+
+
+def _far_size(scale: float) -> int:
+    """Return the size of titles when zoomed out."""
+    return min(round(max(_FAR_PIXELS / scale, BODY)), _MOST)
 
 
 def _thin(colour: str, opacity: float) -> QColor:

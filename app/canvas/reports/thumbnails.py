@@ -10,12 +10,14 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
-from app.canvas.drawing.node_painter import NEAR, text_growth
+from app.canvas.drawing.node_painter import NEAR, TIME, text_growth
+from app.canvas.drawing.overview_painter import FAR_FROM
 from app.canvas.graph_view import GraphView
 from app.canvas.items.layer import EXTENT
 from app.canvas.items.scene import GraphScene
 from app.theme import colours
 from app.theme.fonts import SMALL, ui_font
+from app.theme.port_style import PORT_STYLES, PortKind, PortStyle
 from app.view_models.looking.fitting import ViewKind, kinds_for
 from app.view_models.looking.numbers import element_text
 from app.view_models.looking.series import curves_of
@@ -26,11 +28,14 @@ from engine.patch.inner_patch import InnerPatch
 from engine.protocol.messages import BufferReport, FrameReport
 from engine.protocol.sampling import Reduction, Sample, Sampling
 
-#: How often the blocks in view are looked for, and the most thumbnails and samples of each a second.
-_LOOK_MS, _MOST, _RATE = 300, 24, 4.0
+#: How often the blocks in view are looked for, and the most thumbnails in detail, those when zoomed out, and samples of
+#: each a second.
+_LOOK_MS, _MOST, _MOST_FAR, _RATE = 300, 24, 64, 4.0
 _GAP, _MOST_WIDTH, _MOST_HEIGHT, _PLOT_HEIGHT, _TEXT_HEIGHT = 5.0, 160.0, 110.0, 36.0, 16.0
-#: Pixels per unit of the scene, so that a thumbnail is sharp when it is zoomed in.
-_DENSITY = 1.5
+#: Pixels per unit of the scene, so that a thumbnail is sharp when it is zoomed in; below, when it is zoomed out.
+_DENSITY, _DENSITY_FAR = 1.5, 0.5
+#: A thumbnail's least height where another block is close.
+_LEAST_HEIGHT = 12.0
 #: A buffer with so many elements is shown as numbers.
 _FEW = 4
 #: Below connections and nodes, above regions' boxes: a thumbnail covers nothing but the canvas.
@@ -48,6 +53,8 @@ class _Layer(QGraphicsItem):
         self._graph = scene
         self.pictures: dict[str, QImage] = {}
         self.texts: dict[str, str] = {}
+        #: The free height below nodes that have a thumbnail.
+        self.rooms: dict[str, float] = {}
 
     def boundingRect(self) -> QRectF:
         """Return the area of the scene."""
@@ -67,9 +74,25 @@ class _Layer(QGraphicsItem):
             width += _MOST_WIDTH
         if (picture := self.pictures.get(node)) is not None and picture.width():
             height = width * picture.height() / picture.width()
-            if height > _MOST_HEIGHT:
-                width, height = width * _MOST_HEIGHT / height, _MOST_HEIGHT
+            most = min(_MOST_HEIGHT, self.rooms.get(node, _MOST_HEIGHT))
+            if height > most:
+                width, height = width * most / height, most
         return QRectF(view.place.left(), view.place.bottom() + _GAP, width, height)
+
+    def measure_rooms(self, nodes: Iterable[str], scale: float) -> None:
+        """Find the free height below nodes at a zoom; a thumbnail becomes smaller rather than reach other blocks."""
+        frames = self._graph.frames.views.values()
+        for node in nodes:
+            place = self._graph.nodes[node].place
+            below = QRectF(place.left(), place.bottom() + 1, place.width(), _GAP + _MOST_HEIGHT + TIME)
+            tops = [view.place.top() - TIME for view in self._graph.nodes_in(below) if view.place.top() > below.top()]
+            entered = (frame for frame in frames if frame.rect.intersects(below) and frame.rect.top() > below.top())
+            tops += [frame.rect.top() - frame.title_above(scale) for frame in entered]
+            room = max(min(tops, default=below.bottom()) - place.bottom() - _GAP, _LEAST_HEIGHT)
+            if room != self.rooms.get(node):
+                before = self.area(node)
+                self.rooms[node] = room
+                self._graph.update(before.united(self.area(node)).adjusted(-1, -1, 1, 1))
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         """Paint what is in the exposed part."""
@@ -167,7 +190,10 @@ class Thumbnails(QObject):
         elif sample.sampling.reduction is Reduction.MEAN:
             self._layer.pictures[node] = _picture(sample)
         else:
-            self._layer.pictures[node] = _plot(sample)
+            view = self._scene.nodes[node]
+            port = view.ports.get((sample.sampling.port.port, False))
+            style = PORT_STYLES[port.model.kind if port else PortKind.FLOAT]
+            self._layer.pictures[node] = _plot(sample, style, _PLOT_HEIGHT / min(view.place.width(), _MOST_WIDTH))
         self._scene.update(before.united(self._layer.area(node)).adjusted(-1, -1, 1, 1))
 
     def clear(self) -> None:
@@ -181,13 +207,18 @@ class Thumbnails(QObject):
     def _ask(self) -> None:
         """Request the samples of the blocks in view, and forget those that are gone."""
         wanted: dict[str, Sampling] = {}
-        if self._is_shown and self._patch is not None and self._view.isVisible() and self._view.zoom >= NEAR:
+        if self._is_shown and self._patch is not None and self._view.isVisible() and self._view.zoom >= FAR_FROM:
             seen = self._view.mapToScene(self._view.viewport().rect()).boundingRect()
+            is_near = self._view.zoom >= NEAR
             for node, (port, buffer) in self._ports.items():
                 view = self._scene.nodes.get(node)
-                if view is not None and view.place.intersects(seen) and len(wanted) < _MOST:
-                    wanted[node] = _sampling(port, buffer, view.place.width())
+                if view is None or not view.place.intersects(seen) or len(wanted) >= (_MOST if is_near else _MOST_FAR):
+                    continue
+                sampling = _sampling(port, buffer, view.place.width(), _DENSITY if is_near else _DENSITY_FAR)
+                if is_near or sampling.reduction is not Reduction.PICK:  # numbers would be too small to read
+                    wanted[node] = sampling
         self._forget((self._layer.pictures.keys() | self._layer.texts.keys()) - wanted.keys())
+        self._layer.measure_rooms(wanted, self._view.zoom)
         if wanted != self._asked:
             self._asked = wanted
             self.wanted.emit(wanted)
@@ -198,6 +229,7 @@ class Thumbnails(QObject):
             area = layer.area(node)
             layer.pictures.pop(node, None)
             layer.texts.pop(node, None)
+            layer.rooms.pop(node, None)
             self._scene.update(area.adjusted(-1, -1, 1, 1))
 
 
@@ -207,12 +239,12 @@ def _can_show(buffer: BufferReport) -> bool:
     return count > 0 and (ViewKind.IMAGE in kinds or (ViewKind.TABLE is not kinds[0] or count <= _FEW))
 
 
-def _sampling(port: PortRef, buffer: BufferReport, width: float) -> Sampling:
+def _sampling(port: PortRef, buffer: BufferReport, width: float, density: float = _DENSITY) -> Sampling:
     shape = buffer.shape
-    columns = round(min(width, _MOST_WIDTH) * _DENSITY)
+    columns = round(min(width, _MOST_WIDTH) * density)
     if ViewKind.IMAGE in kinds_for(buffer.dtype, shape):
         rest = len(shape) - 2
-        scale = min(1.0, columns / shape[-1], _MOST_HEIGHT * _DENSITY / shape[-2])
+        scale = min(1.0, columns / shape[-1], _MOST_HEIGHT * density / shape[-2])
         size = max(1, round(shape[-2] * scale)), max(1, round(shape[-1] * scale))
         part = (*((0, 1) for _ in range(rest)), *((0, extent) for extent in shape[-2:]))
         return Sampling(port, part, (*(1 for _ in range(rest)), *size), Reduction.MEAN, rate=_RATE, in_place=True)
@@ -230,11 +262,11 @@ def _picture(sample: Sample) -> QImage:
     return QImage(np.ascontiguousarray(pixels).data, width, height, 4 * width, QImage.Format.Format_RGBX8888).copy()
 
 
-def _plot(sample: Sample) -> QImage:
+def _plot(sample: Sample, style: PortStyle, aspect: float) -> QImage:
     """Return a small plot of the first component, from its least to its greatest number."""
-    theme, curve = colours.current(), curves_of(sample)[0]
-    height = round(_PLOT_HEIGHT * _DENSITY)
-    image = QImage(max(sample.sampling.size[-1], 2), height, QImage.Format.Format_RGB32)
+    theme, curve, width = colours.current(), curves_of(sample)[0], max(sample.sampling.size[-1], 2)
+    height = max(round(width * aspect), 5)
+    image = QImage(width, height, QImage.Format.Format_RGB32)
     image.fill(QColor(theme.dock))
     finite = np.isfinite(curve.y)
     x, y = curve.x[finite], curve.y[finite]
@@ -244,7 +276,7 @@ def _plot(sample: Sample) -> QImage:
         across = (x - x[0]) * ((image.width() - 1) / max(float(x[-1] - x[0]), 1.0))
         down = (height - 4) * (1 - (y - low) / span) + 2 if high > low else np.full(len(y), height / 2)
         painter = QPainter(image)
-        painter.setPen(QPen(QColor(theme.accent), 1))
+        painter.setPen(QPen(QColor(style.colour(theme)), 1))
         painter.drawPolyline(QPolygonF([QPointF(*at) for at in zip(across.tolist(), down.tolist(), strict=True)]))
         painter.end()
     return image

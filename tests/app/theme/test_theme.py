@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox
 
 from app.canvas.drawing.node_painter import port_ink
 from app.theme.apply import apply_theme
-from app.theme.colours import DARK, LIGHT, Colours, category_tint, current, heat_colour
+from app.theme.colours import DARK, LIGHT, Colours, category_tint, current, far_tint, heat_colour
 from app.theme.fonts import BODY, code_font, ui_font
 from app.theme.icons import ACTIONS, CATEGORIES, icon
 from app.theme.port_style import PORT_STYLES, PortKind
@@ -64,9 +64,9 @@ def test_kinds_of_ports_stand_out_and_are_no_warning(theme: Colours) -> None:
 
 @given(st.text(max_size=20))
 def test_titles_are_legible_on_the_tint_of_any_category(category: str) -> None:
-    """The tint of a category of any name does not look like a warning, and titles on it are legible."""
-    for theme in (DARK, LIGHT):
-        tint = category_tint(category, theme)
+    """The tints of a category of any name don't look like a warning, and titles on them are legible at any zoom."""
+    for theme, tint_of in itertools.product((DARK, LIGHT), (category_tint, far_tint)):
+        tint = tint_of(category, theme)
         assert contrast(theme.text, tint) >= 4.5
         colour = QColor(tint)
         hue = colorsys.rgb_to_hls(colour.redF(), colour.greenF(), colour.blueF())[0] * 360

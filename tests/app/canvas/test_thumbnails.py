@@ -1,0 +1,61 @@
+"""Thumbnails stay below their blocks, at any zoom."""
+
+import numpy as np
+import pytest
+
+from app.canvas.canvas import Canvas
+from app.canvas.drawing.node_painter import NEAR
+from app.canvas.drawing.overview_painter import FAR_FROM
+from engine.patch.document import Patch
+from engine.protocol.messages import BufferReport
+from engine.protocol.sampling import Sample, Sampling
+from tests.app.app_support import make_report
+from tests.app.canvas.canvas_support import Hand, place
+
+
+@pytest.fixture
+def asked(canvas: Canvas) -> list[dict[str, Sampling]]:
+    """What the thumbnails of a patch with a picture and a number request."""
+    found: list[dict[str, Sampling]] = []
+    canvas.thumbnails.wanted.connect(found.append)
+    buffers = {
+        "source.out": BufferReport("float4", (64, 64), 2**16, 2**16),
+        "scale.out": BufferReport("f32", (1,), 4, 4),
+    }
+    canvas.show_report(make_report(buffers=buffers))
+    canvas.thumbnails.set_shown(True)
+    return found
+
+
+def test_a_zoomed_out_canvas_has_small_pictures_and_no_numbers(
+    canvas: Canvas, asked: list[dict[str, Sampling]]
+) -> None:
+    """Zoomed out, pictures have fewer pixels and numbers are hidden; farther out, pictures are hidden as well."""
+    assert asked[-1].keys() == {"source", "scale"}
+    near = asked[-1]["source"].size
+    canvas.view.set_zoom(NEAR / 2)
+    canvas.thumbnails._ask()
+    assert asked[-1].keys() == {"source"}
+    assert max(asked[-1]["source"].size) < min(near)
+    canvas.view.set_zoom(FAR_FROM / 2)
+    canvas.thumbnails._ask()
+    assert asked[-1] == {}
+
+
+def test_a_thumbnail_is_smaller_rather_than_covered(
+    canvas: Canvas, hand: Hand, patch: Patch, asked: list[dict[str, Sampling]]
+) -> None:
+    """A thumbnail ends above a block that is close below it, and is large again when the block goes away."""
+    sampling = asked[-1]["source"]
+    pixels = np.ones((*sampling.size, 4), np.float32)
+    canvas.thumbnails.take("source", Sample("source", sampling, 1, "float4", (64, 64), data=pixels))
+    area = canvas.thumbnails._layer.area
+    whole = area("source")
+    x, low = patch.nodes["source"].position[0], place(hand, "source").bottom()
+    patch.move("count", (x, low + 60))
+    canvas.thumbnails._ask()
+    assert 0 < area("source").height() < 60 < whole.height()
+    assert area("source").bottom() < place(hand, "count").top()
+    patch.move("count", (x, low + 400))
+    canvas.thumbnails._ask()
+    assert area("source") == whole
