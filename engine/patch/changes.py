@@ -16,6 +16,7 @@ import msgspec
 
 from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
+from engine.patch.animation.keys import Curve
 from engine.patch.organise.annotations import Annotation, Dots
 from engine.patch.organise.osc import OscOut
 from engine.patch.organise.pins import Pin
@@ -72,7 +73,8 @@ class Node(msgspec.Struct, kw_only=True, frozen=True):
 
     `region` is its scope: "" outside all regions, a region block's id for its body, "id.else" for the other branch.
     `key` is the id of the block in another group of the same function that this one corresponds to; "" for its own id.
-    `extra` has fields of newer file formats, so that saving loses nothing.
+    `curves` are the keys of animated parameters. `extra` has fields of newer file formats, so that saving loses
+    nothing.
     """
 
     id: str
@@ -84,6 +86,7 @@ class Node(msgspec.Struct, kw_only=True, frozen=True):
     mode: Mode = Mode.ACTIVE
     key: str = ""
     parameters: dict[str, Any] = {}
+    curves: dict[str, Curve] = {}
     extra: dict[str, Any] = {}
 
 
@@ -215,6 +218,15 @@ class ParameterChanged(msgspec.Struct, frozen=True, tag=True):
     previous: Any
 
 
+class CurveChanged(msgspec.Struct, frozen=True, tag=True):
+    """A parameter has other keys; () stands for none."""
+
+    node: str
+    parameter: str
+    keys: Curve
+    previous: Curve
+
+
 class NodeMoved(msgspec.Struct, frozen=True, tag=True):
     """A node was moved on the canvas."""
 
@@ -273,7 +285,7 @@ class BlockTypesChanged(msgspec.Struct, frozen=True, tag=True):
 
 
 #: Changes that set one property of a node.
-NodeChanged = ParameterChanged | NodeMoved | NodeRenamed | NodeRegionChanged | NodeModeChanged
+NodeChanged = ParameterChanged | CurveChanged | NodeMoved | NodeRenamed | NodeRegionChanged | NodeModeChanged
 #: Changes that set a property.
 ValueChanged = NodeChanged | SentinelChanged | AnnotationChanged
 Change = NodeAdded | NodeRemoved | Connected | Disconnected | ValueChanged | BlockTypesChanged
@@ -291,10 +303,20 @@ _NEW_VALUE: dict[type[ValueChanged], str] = {
     ParameterChanged: "value",
     SentinelChanged: "value",
     AnnotationChanged: "value",
+    CurveChanged: "keys",
     NodeModeChanged: "mode",
     NodeMoved: "position",
     NodeRenamed: "title",
     NodeRegionChanged: "region",
+}
+
+
+#: The field that names the property, of changes of properties that an object has several of.
+_PARTS: dict[type[Change], str] = {
+    ParameterChanged: "parameter",
+    CurveChanged: "parameter",
+    SentinelChanged: "port",
+    AnnotationChanged: "key",
 }
 
 
@@ -339,12 +361,15 @@ def applied(node: Node, change: NodeChanged) -> Node:
     if isinstance(change, ParameterChanged):
         kept = {name: old for name, old in node.parameters.items() if name != change.parameter}
         return msgspec.structs.replace(node, parameters=kept if value is None else {**kept, change.parameter: value})
+    if isinstance(change, CurveChanged):
+        curves = {name: old for name, old in node.curves.items() if name != change.parameter}
+        return msgspec.structs.replace(node, curves={**curves, change.parameter: value} if value else curves)
     return msgspec.structs.replace(node, **{field: value})
 
 
 def what_is_set(change: Change) -> tuple[object, ...]:
     """Return a key for the property that a change sets; changes of the same property of the same nodes share it."""
-    part = {ParameterChanged: "parameter", SentinelChanged: "port", AnnotationChanged: "key"}.get(type(change))
+    part = _PARTS.get(type(change))
     return type(change), *nodes_of(change), getattr(change, part) if part is not None else None
 
 

@@ -350,14 +350,15 @@ class PatchContents:
         match change:
             case changes.NodeAdded(node):
                 renamed = self._renamed(node.type)
-                moved = {old: new for old, new in renamed.items() if new not in node.parameters}
-                if not moved.keys().isdisjoint(node.parameters):
-                    parameters = {moved.get(name, name): value for name, value in node.parameters.items()}
-                    return changes.NodeAdded(msgspec.structs.replace(node, parameters=parameters))
-            case changes.ParameterChanged(node_id, name) if node_id in self.nodes:
+                if not renamed.keys().isdisjoint({**node.parameters, **node.curves}):
+                    held = {name: _carried_names(getattr(node, name), renamed) for name in ("parameters", "curves")}
+                    return changes.NodeAdded(msgspec.structs.replace(node, **held))
+            case changes.ParameterChanged(node_id, name) | changes.CurveChanged(node_id, name) if node_id in self.nodes:
                 node = self.nodes[node_id]
                 new = self._renamed(node.type).get(name)
-                if new is not None and name not in node.parameters:
+                if new is not None and name not in (
+                    node.parameters if isinstance(change, changes.ParameterChanged) else node.curves
+                ):
                     return msgspec.structs.replace(change, parameter=new)
             case changes.Connected(connection):
                 made = self._present_ends(connection)
@@ -458,3 +459,8 @@ class PatchContents:
     def _known_type(self, node_id: str) -> type[Block]:
         node = self._require(node_id)
         return self.type_of(node) or self.catalogue.require(node.type)
+
+
+def _carried_names(held: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a node holds by parameter, under present names; an old name stays if the present one is taken."""
+    return {old if (new := renamed.get(old, old)) != old and new in held else new: value for old, value in held.items()}

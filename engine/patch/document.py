@@ -15,6 +15,9 @@ from engine.blocktypes.block import Block
 from engine.descriptions.checks import SHOWN, shown
 from engine.diagnostics import PatchError, cut
 from engine.patch import changes, rules
+from engine.patch.animation import edits as animation_edits
+from engine.patch.animation.keys import Curve
+from engine.patch.animation.timeline import TIMELINE, Timeline
 from engine.patch.changes import (
     Change,
     Connection,
@@ -323,6 +326,33 @@ class Patch(EditablePatch):
         places = [place for place in self.leaves(found.id, parameter) if place[1] in self.nodes[place[0]].parameters]
         made = [changes.ParameterChanged(node, name, None, self.nodes[node].parameters[name]) for node, name in places]
         self._do(f"Reset {parameter} of {self.title(found.id)}", *made)
+
+    def animate(self, node: NodeRef | str, parameter: str, keys: object, *, gesture: object = None) -> Curve:
+        """Let a live number or boolean follow keys, such as `[(0, 1.0), (2.5, 4.0, "hold")]`; () removes them.
+
+        A key is `(seconds, value)`, with "hold", "linear" or "smooth" as the way to the next, or a `Key`. Return the
+        keys as they are kept: sorted, with times in microseconds. Until the keys are removed, the value that was set
+        does not count. Raise PatchError if a connection drives the parameter; one that is made later counts
+        instead of the keys.
+        """
+        return animation_edits.animate(self, self._require(self._id_of(node)).id, named(parameter), keys, gesture)
+
+    def curve(self, node: NodeRef | str, parameter: str) -> Curve:
+        """Return the keys of a parameter, () for none; those of a group's parameter are of the first that it sets."""
+        (leaf, name), *_ = self.leaves(self._id_of(node), named(parameter))
+        return self.nodes[leaf].curves.get(self._renamed(self.nodes[leaf].type).get(name, name), ())
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """The timeline; None for a patch that plays on without one."""
+        found = self.annotations.get(TIMELINE)
+        return found if isinstance(found, Timeline) else None
+
+    def set_timeline(self, *, gesture: object = None, **fields: Any) -> Timeline:
+        """Make the patch a film, or change it: `rate`, `length`, `first`, `last`, `loop`, `every_frame`."""
+        made = animation_edits.changed_timeline(self.timeline or Timeline(), fields)
+        self.annotate(made, "Set timeline", gesture=gesture)
+        return made
 
     def move(self, node: NodeRef | str, position: Position, *, gesture: object = None) -> None:
         """Move a node to another position on the canvas."""

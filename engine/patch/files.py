@@ -8,8 +8,9 @@
      "sentinels": [{"port": "load.image", "nan": true, "infinity": true, "maximum": 1.0, "action": "freeze"}]}
 
 A node in a region has a "region": a region block's id, or "id.else" for its other branch. A "mode" is "bypassed" or
-"disabled". A node in a group of a function may have the "key" of its counterparts. "sentinels" may be missing, and so
-may annotations (`organise.annotation_files`). `schemas.py` has the versions. Unknown block types and unknown fields are
+"disabled". A node in a group of a function may have the "key" of its counterparts. "curves" has the keys of animated
+parameters, such as {"sigma": [[0.0, 1.0], [2.5, 8.0, "hold"]]}. "sentinels" may be missing, and so may annotations
+(`organise.annotation_files`). `schemas.py` has the versions. Unknown block types and unknown fields are
 kept as they are. A file is written completely and then moved into place.
 """
 
@@ -37,6 +38,8 @@ from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError, cut
 from engine.figures import plural
 from engine.patch import rules
+from engine.patch.animation.keys import Curve, Ease, checked_curve, dump_curve
+from engine.patch.animation.timeline import TIMELINE
 from engine.patch.changes import (
     AnnotationChanged,
     Change,
@@ -69,10 +72,14 @@ MOST_NODES = 100_000
 _PIECE = 8 << 20
 #: Warploom's example patches; runs and edits never change them.
 EXAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "examples"
-_NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "mode", "key", "parameters"}
+_NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "mode", "key", "parameters", "curves"}
 # A pair of numbers on four lines, as `json` indents it. No JSON string looks like this, since strings hold no line
 # breaks.
 _SPREAD_PAIR = re.compile(r"\[\n\s+(-?[\d.e+-]+),\n\s+(-?[\d.e+-]+)\n\s+\]")
+# A key of a curve in the same form, with what follows its value.
+_SPREAD_KEY = re.compile(
+    rf'\[\n\s+-?[\d.e+-]+,\n\s+-?[\d.e+-]+,\n\s+"(?:{"|".join(Ease)})"(?:,\n\s+(?:null|-?[\d.e+-]+)){{0,2}}\n\s+\]'
+)
 _PATCH_FIELDS = {"schema", "nodes", "connections", "sentinels", *LISTS}
 #: The optional fields of a node: their defaults, which also have the required types, and these types in words.
 _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
@@ -81,6 +88,7 @@ _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
     ("region", TOP, "text"),
     ("key", "", "text"),
     ("parameters", {}, "an object"),
+    ("curves", {}, "an object"),
 )
 
 
@@ -198,7 +206,7 @@ def dump_patch(patch: Patch | FrozenPatch) -> str:
     pairs = sorted((str(c.target), str(c.source)) for c in patch.connections)
     document = {
         **patch.extra,
-        "schema": schema_for(nodes),
+        "schema": schema_for(nodes, has_timeline=TIMELINE in patch.annotations),
         "nodes": nodes,
         "connections": [{"source": source, "target": target} for target, source in pairs],
     }
@@ -210,6 +218,7 @@ def dump_patch(patch: Patch | FrozenPatch) -> str:
     data = msgspec.json.format(json.dumps(document, ensure_ascii=False).encode(errors="surrogatepass"), indent=2)
     # Half a surrogate pair can't be encoded; it is written as the escape sequence that a file may hold.
     text = _SPREAD_PAIR.sub(r"[\1, \2]", data.decode(errors="surrogatepass"))
+    text = _SPREAD_KEY.sub(lambda found: f"[{' '.join(found[0][1:-1].split())}]", text)
     return text.encode(errors="backslashreplace").decode() + "\n"
 
 
@@ -308,6 +317,8 @@ def dump_node(node: Node) -> dict[str, Any]:
         for name, value in sorted(node.parameters.items())
         if not isinstance(value, UserArray)  # files can't hold the user's memory
     }
+    if node.curves:
+        fields["curves"] = {name: dump_curve(curve) for name, curve in sorted(node.curves.items())}
     return fields
 
 
@@ -336,13 +347,16 @@ def _parse_node(item: Any, where: str) -> Node:
     for key, default, rule in _OPTIONAL:
         fields[key] = value = item.get(key, default)
         if not isinstance(value, type(default)):
-            found = shown(value) if key != "parameters" else type(value).__name__
+            found = shown(value) if key not in ("parameters", "curves") else type(value).__name__
             raise PatchError(f"{where} ({item['id']}): {key} must be {rule}, got {found}")
     if (mode := item.get("mode", "")) not in list(Mode):
         raise PatchError(f"{where} ({item['id']}): mode must be bypassed or disabled, got {shown(mode)}")
     fields["mode"] = Mode(mode)
     fields["parameters"] = {
         key: _parse_value(value, f"{where} ({item['id']}.{key})") for key, value in fields["parameters"].items()
+    }
+    fields["curves"] = {
+        key: _parse_curve(keys, f"{where} ({item['id']}.{key})") for key, keys in fields["curves"].items()
     }
     return Node(
         id=item["id"],
@@ -364,6 +378,14 @@ def _parse_value(value: Any, where: str) -> Any:
         except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise PatchError(f"{where} must be an array (dtype, shape, base64): {problem}") from problem
     return value
+
+
+def _parse_curve(keys: Any, where: str) -> Curve:
+    """Return the keys in a list; whether they fit the parameter is left to the engine, as for values."""
+    try:
+        return checked_curve(keys)
+    except PatchError as problem:
+        raise PatchError(f"{where}: {problem}") from None
 
 
 def _converted(node: Node, patch: Patch) -> Node:

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.diagnostics import Diagnostic, warning
+from engine.patch import rules
+from engine.patch.animation.curves import Course
+from engine.patch.animation.keys import Curve
 from engine.patch.changes import Connection, PortRef
 from engine.patch.organise.osc_addresses import OscTable
 from engine.patch.trust import refuse_source
@@ -16,7 +19,7 @@ from engine.values.midi import MidiListener
 from engine.values.osc import OscListener
 from engine.values.osc_control import OscControl
 from engine.values.steps import ValueStep
-from engine.values.wiring import Drive, Parameters, TypeOf, wire_values
+from engine.values.wiring import KEYS, Drive, Parameters, TypeOf, wire_values
 
 LISTENERS: Kinds = {"osc": OscListener, "midi": MidiListener}
 #: The time that a frame waits for the update of a block while the engine runs freely.
@@ -46,12 +49,20 @@ class ValueGraph:
         self._parameters = parameters
         self._listeners = Listeners(self.inputs, kinds)
         #: Messages that set parameters without a block, and values that are sent.
-        self.osc = OscControl(type_of, parameters, self.inputs, lambda target: target in self._connections)
+        self.osc = OscControl(
+            type_of, parameters, self.inputs, lambda target: target in self._connections or target in self._curves
+        )
         self._osc_problems: tuple[Diagnostic | None, ...] = (None, None)
         self._osc_refused: Diagnostic | None = None
         self._blocks: dict[str, ValueBlock] = {}
         self._connections: dict[PortRef, Connection] = {}  # by target
-        self._driven: Counter[str] = Counter()  # the number of connections, by the node that they drive
+        self._curves: dict[PortRef, Curve] = {}  # the keys of parameters
+        self._driven: Counter[str] = Counter()  # the number of connections and curves, by the node that they drive
+        self._courses: list[tuple[Course, Drive]] = []  # the curves that count: those without a connection
+        self._overruled: set[PortRef] = (
+            set()
+        )  # parameters that a person has set in the present frame, against their keys
+        self._frame, self._time_s = -1, 0.0
         self._steps: list[ValueStep] = []
         self._step_of: dict[str, ValueStep] = {}
         self._drives: dict[PortRef, Drive] = {}  # by target
@@ -80,7 +91,7 @@ class ValueGraph:
     def rewire(self, node: str | None = None) -> None:
         """Note that a device block was added, removed or replaced; None means any of them."""
         if node is None or self._driven[node] or any(target.node == node for target in self.osc.held):
-            self._is_wired = self._is_wired and not (self._connections or self.osc.held)
+            self._is_wired = self._is_wired and not (self._connections or self._curves or self.osc.held)
 
     def connect(self, connection: Connection) -> None:
         """Add a value connection."""
@@ -101,6 +112,30 @@ class ValueGraph:
         self._drives.pop(connection.target, None)
         self._parameters.release(connection.target.node, connection.target.port)
         self._is_wired = False
+
+    def set_curve(self, target: PortRef, keys: Curve) -> None:
+        """Let a parameter follow keys, unless a connection drives it; without keys it has the patch's value again."""
+        known = target in self._curves
+        self._driven[target.node] += bool(keys) - known
+        self._overruled.discard(target)
+        if keys:
+            self.osc.release((target,))
+            self._curves[target] = keys
+        elif known:
+            del self._curves[target]
+        self._is_wired = False
+
+    def remove_curves(self, node: str) -> None:
+        """Remove the keys of a node that is removed."""
+        for target in [target for target in self._curves if target.node == node]:
+            self.set_curve(target, ())
+
+    def overrule(self, target: PortRef, value: float) -> None:
+        """Give an animated parameter another value until the next frame."""
+        for _, drive in self._courses:
+            if drive.connection.target == target:
+                drive.put(value)
+                self._overruled.add(target)
 
     def has(self, connection: Connection) -> bool:
         """True if the graph has this connection."""
@@ -132,6 +167,7 @@ class ValueGraph:
         """Write the present values to driven parameters again, after their blocks were replaced."""
         if not self._is_wired:
             self._wire()
+        self._follow_curves()
         for step in self._steps:
             step.drive_again()
         self._tell(fresh=True)
@@ -149,6 +185,11 @@ class ValueGraph:
             self._wire()
         if self._has_new_settings or self._unchecked:
             self._look_at_settings(math.inf if fresh else 0)
+        if self._courses:
+            if now.frame != self._frame:
+                self._overruled.clear()
+            self._frame, self._time_s = now.frame, now.time_s
+            self._is_untold |= self._follow_curves()
         if self.osc.is_active:
             self.osc.receive()
         for step in self._steps:
@@ -178,7 +219,7 @@ class ValueGraph:
     @property
     def is_empty(self) -> bool:
         """True if the patch has no value blocks and nothing needs an update."""
-        is_busy = self._blocks or self._has_new_settings or self._is_untold or self.osc.is_active
+        is_busy = self._blocks or self._courses or self._has_new_settings or self._is_untold or self.osc.is_active
         return not is_busy and self._is_wired
 
     @property
@@ -220,13 +261,38 @@ class ValueGraph:
                 made = [self._drive(c) for c in driven.get(PortRef(node, output.name), ())]
                 output.drives = tuple(made)
                 self._drives.update({drive.connection.target: drive for drive in made})
+        unfit = self._wire_curves()
         for target in before.keys() - self._drives.keys():
             self._parameters.release(target.node, target.port)
         for step in self._steps:
             step.rewire()
         self.osc.hold_again()
-        self._problems = wiring.problems
+        self._problems = [*wiring.problems, *unfit]
         self._is_wired = self._has_new_settings = True
+
+    def _wire_curves(self) -> list[Diagnostic]:
+        """Bind keys to their parameters; return why some can't be bound."""
+        self._courses, unfit = [], []
+        for target, keys in self._curves.items():
+            block_type = self._type_of(target.node)
+            if block_type is None:
+                continue
+            spec = block_type.parameters.get(block_type.renamed.get(target.port, target.port))
+            if spec is None or not rules.is_drivable(spec):
+                text = f"keys must be of a live number or boolean, got those of {target.port}: they are left out"
+                unfit.append(warning(text, node=target.node, port=target.port, remedy="remove the keys"))
+            elif (place := PortRef(target.node, spec.name)) not in self._drives:
+                drive = self._drives[place] = self._drive(Connection(KEYS, place))
+                self._courses.append((Course(keys), drive))
+        return unfit
+
+    def _follow_curves(self) -> bool:
+        """Put the values of this frame; return whether diagnostics have changed."""
+        changed = False
+        for course, drive in self._courses:
+            if not self._overruled or drive.connection.target not in self._overruled:
+                changed |= drive.put(course.at(self._time_s))
+        return changed
 
     def _step(self, block: ValueBlock, known: ValueStep | None) -> ValueStep:
         if known is not None and known.block is block:

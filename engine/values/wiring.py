@@ -95,8 +95,14 @@ _WIDEST: dict[str, tuple[float, float]] = {
 _CONVERT: dict[str, Callable[[float], float]] = {"float": float, "int": round, "bool": bool}
 
 
+#: The source of the connection that stands for a parameter's keys.
+KEYS = PortRef("", "keys")
+
+
 class Drive:
-    """An active connection: `put` rounds a value, clamps it to the parameter's bounds, and passes on a new one."""
+    """An active connection, or a parameter's keys: `put` rounds a value, clamps it to the bounds, and passes on a new
+    one.
+    """
 
     __slots__ = ("_convert", "_high", "_low", "_put", "_type", "clamped", "connection", "value")
 
@@ -141,6 +147,9 @@ class Drive:
         rule, limit = ("most", self._high) if self.clamped > 0 else ("least", self._low)
         found = "more" if self.clamped > 0 else "less"
         text = f"parameter {target.port} must be at {rule} {shown_number(limit)}, got {found}"
+        if source == KEYS:
+            remedy = "it is kept at that; bring the values and slopes of its keys into its range"
+            return warning(f"{text} from its keys", node=target.node, port=target.port, remedy=remedy)
         remedy = f"it is kept at that; bring {source} into its range, with a Map for instance"
         return warning(f"{text} from {source}", node=target.node, port=target.port, remedy=remedy)
 

@@ -14,6 +14,8 @@ from msgspec.structs import asdict
 
 from engine.blocktypes.parameters import UserArray
 from engine.diagnostics import PatchError
+from engine.patch.animation.keys import Key
+from engine.patch.animation.timeline import Timeline
 from engine.patch.changes import Connection, PortRef, SentinelAction
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
@@ -161,6 +163,7 @@ def contents(patch: Patch) -> dict[str, object]:
         node.id: (
             (node.type, node.version, node.title, node.region, node.mode, *node.position),
             {name: value for name, value in node.parameters.items() if not isinstance(value, UserArray)},
+            dict(sorted(node.curves.items())),
         )
         for node in patch.nodes.values()
     }
@@ -208,6 +211,12 @@ def argument(draw: random.Random, patch: Patch, name: str) -> Any:
         "connection": [*patch.connections, *ports],
         "parameter": ["a", "data", "graph"],
         "name": ["a", "data", "Do"],
+        "keys": [
+            [],
+            [(1, 2.0), (0.5, -3)],
+            [Key(0.0, 1.0), Key(1 / 3, draw.choice(ODD), after=2.0)],
+            [(0, 1, "hold"), (draw.choice(ODD), draw.choice(ODD), "smooth", draw.choice(ODD), draw.choice(ODD))],
+        ],
         "title": ["Title", "x" * 1000, "x" * 1001],
         "change": [],
         "mode": ["bypassed", "disabled", ""],
@@ -219,6 +228,7 @@ def argument(draw: random.Random, patch: Patch, name: str) -> Any:
             Frame(id="g", size=(0, draw.choice(ODD))),
             *(Dots(node=c.target.node, port=c.target.port, points=((1, 2.5),)) for c in patch.connections),
             Dots(node=draw.choice(ODD), port="x", points=draw.choice(ODD)),
+            Timeline(rate=24, length=draw.choice([48, *ODD]), last=draw.choice([None, 3, *ODD])),
             Bookmark(number=draw.choice([1, 2, *ODD]), zoom=draw.choice([1, 0.5, *ODD])),
             Pin(node=node, port=draw.choice(["out", "x"]), dtype="<f4", shape=(1,), values=(draw.choice([1.5, *ODD]),)),
             PinnedViewer(node=draw.choice([node, *ODD]), port=draw.choice(["out", *ODD])),
@@ -237,9 +247,12 @@ def call(draw: random.Random, patch: Patch, method: str) -> Callable[[], Any]:
     named: dict[str, Any] = {}
     for parameter in list(inspect.signature(getattr(patch, method)).parameters.values()):
         if parameter.kind is parameter.VAR_KEYWORD:
-            first = positional[0] if isinstance(positional[0], str) else ""
+            first = positional[0] if positional and isinstance(positional[0], str) else ""
             known = patch.catalogue.get(patch.nodes[first].type if first in patch.nodes else first)
             names = [*(known.parameters if known is not None else ()), "a", "data"]
+            if method == "set_timeline":
+                names = [field for field in Timeline.__struct_fields__ if field != "extra"]
+                named |= {name: draw.choice((1, 2, 24, True)) for name in names if draw.random() < 0.3}
             for name in draw.sample(names, min(len(names), draw.randrange(3))):
                 named[name] = draw.choice(ODD)
         elif parameter.kind is parameter.KEYWORD_ONLY:

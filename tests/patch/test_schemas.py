@@ -37,7 +37,7 @@ def test_there_is_a_step_from_each_version_to_the_next() -> None:
 
 
 def test_a_patch_is_written_for_the_oldest_version_that_can_run_it() -> None:
-    """Bypassed blocks and groups need version 2; without them again, the file is the first one."""
+    """Bypassed blocks and groups need version 2, keys and a timeline 3; without them again, the file is the first."""
     patch = Patch()
     patch.add("math.scale_offset", node_id="a")
     first = dump_patch(patch)
@@ -46,6 +46,12 @@ def test_a_patch_is_written_for_the_oldest_version_that_can_run_it() -> None:
     assert json.loads(dump_patch(patch))["schema"] == 2
     patch.undo()
     assert dump_patch(patch) == first
+    patch.animate("a", "scale", [(0, 1.0), (1, 2.0)])
+    assert json.loads(dump_patch(patch))["schema"] == 3
+    patch.undo()
+    patch.set_timeline(rate=24)
+    assert json.loads(dump_patch(patch))["schema"] == 3
+    patch.undo()
     patch.group(["a"], "Group")
     assert json.loads(dump_patch(patch))["schema"] == 2
     patch.undo()
@@ -54,5 +60,5 @@ def test_a_patch_is_written_for_the_oldest_version_that_can_run_it() -> None:
 
 def test_a_file_of_a_newer_version_is_refused_clearly() -> None:
     """A file of a version that this Warploom does not know is not opened, since it would show another patch."""
-    with pytest.raises(PatchError, match="schema must be from 1 to 2, got 3; a newer Warploom may read it"):
-        parse_patch('{"schema": 3, "nodes": [], "connections": []}')
+    with pytest.raises(PatchError, match="schema must be from 1 to 3, got 4; a newer Warploom may read it"):
+        parse_patch('{"schema": 4, "nodes": [], "connections": []}')

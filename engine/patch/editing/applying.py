@@ -34,6 +34,7 @@ def check_change(change: Change, nodes: Container[str], connections: Mapping[Por
         case (
             changes.NodeRemoved()
             | changes.ParameterChanged()
+            | changes.CurveChanged()
             | changes.NodeMoved()
             | changes.NodeRenamed()
             | changes.NodeRegionChanged()
@@ -88,6 +89,7 @@ def apply_change(
                 annotations[key] = made
         case (
             changes.ParameterChanged()
+            | changes.CurveChanged()
             | changes.NodeMoved()
             | changes.NodeRenamed()
             | changes.NodeRegionChanged()

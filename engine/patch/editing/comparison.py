@@ -81,6 +81,8 @@ def _words(old: Node, new: Node) -> Iterator[str]:
         a, b = old.parameters.get(name), new.parameters.get(name)
         if not (same_value(a, b) or isinstance(a, UserArray)):
             yield f"{name} {_shown(a)} → {_shown(b)}"
+    if moving := sorted(n for n in old.curves.keys() | new.curves.keys() if old.curves.get(n) != new.curves.get(n)):
+        yield f"keys of {', '.join(moving)}"
     if old.title != new.title:
         yield f"title {old.title or 'none'} → {new.title or 'none'}"
     if old.mode != new.mode:
@@ -94,6 +96,10 @@ def _settings(old: Node, new: Node) -> Iterator[Change]:
         a, b = old.parameters.get(name), new.parameters.get(name)
         if not (same_value(a, b) or isinstance(a, UserArray)):
             yield changes.ParameterChanged(old.id, name, b, a)
+    for name in sorted(old.curves.keys() | new.curves.keys()):
+        keys, before = new.curves.get(name, ()), old.curves.get(name, ())
+        if keys != before:
+            yield changes.CurveChanged(old.id, name, keys, before)
     if not _is_same_place(old.position, new.position):
         yield changes.NodeMoved(old.id, new.position, old.position)
     if old.title != new.title:

@@ -183,6 +183,10 @@ class EditablePatch(GroupedContents):
                 if old in node.parameters and new not in node.parameters:
                     self._apply(changes.ParameterChanged(node.id, new, node.parameters[old], None))
                     self._apply(changes.ParameterChanged(node.id, old, None, node.parameters[old]))
+            for old, keys in node.curves.items():
+                if old in renamed and renamed[old] not in node.curves:
+                    self._apply(changes.CurveChanged(node.id, renamed[old], keys, ()))
+                    self._apply(changes.CurveChanged(node.id, old, (), keys))
             for connection in self.connections_of(node.id) if renamed else ():
                 made = self._present_ends(connection)
                 if made != connection and made.target not in self._by_target.keys() - {connection.target}:

@@ -26,7 +26,13 @@ from engine.types.bits import same_value
 #: The names of the blocks of an instance that correspond to those of the other instances.
 Path = tuple[str, ...]
 #: Changes of a block that its counterparts get without a comparison of the instances.
-_LIGHT = (changes.ParameterChanged, changes.NodeMoved, changes.NodeRenamed, changes.NodeModeChanged)
+_LIGHT = (
+    changes.ParameterChanged,
+    changes.CurveChanged,
+    changes.NodeMoved,
+    changes.NodeRenamed,
+    changes.NodeModeChanged,
+)
 
 
 def function_of(node: Node) -> str:
@@ -194,6 +200,10 @@ def _mapped(patch: GroupedContents, source: str, target: str, made: Iterable[Cha
                 before = patch.nodes[twin].parameters.get(name)
                 if not same_value(before, value):
                     yield changes.ParameterChanged(twin, name, value, before)
+            case changes.CurveChanged(_, name, keys) if (node, name) not in own:
+                held = patch.nodes[twin].curves.get(name, ())
+                if held != keys:
+                    yield changes.CurveChanged(twin, name, keys, held)
             case changes.NodeMoved(_, position) if position != patch.nodes[twin].position:
                 yield changes.NodeMoved(twin, position, patch.nodes[twin].position)
             case changes.NodeRenamed(_, title) if title != patch.nodes[twin].title:
@@ -214,14 +224,17 @@ def _counterpart(
 ) -> Node:
     """Return a node as it should be in another instance, which keeps the values of its own parameters."""
     twin = patch.nodes.get(ids[node.id])
-    parameters = dict(node.parameters)
+    parameters, curves = dict(node.parameters), dict(node.curves)
     for name in [name for owner, name in own if owner == node.id] if twin is not None else ():
         parameters.pop(name, None)
+        curves.pop(name, None)
         if twin is not None and name in twin.parameters:
             parameters[name] = twin.parameters[name]
+        if twin is not None and name in twin.curves:
+            curves[name] = twin.curves[name]
     region = scope_text(ids[region_of(node.region)], branch_of(node.region))
     key = "" if path[-1] == ids[node.id] else path[-1]
-    return replace(node, id=ids[node.id], region=region, parameters=parameters, key=key)
+    return replace(node, id=ids[node.id], region=region, parameters=parameters, curves=curves, key=key)
 
 
 def _part(patch: GroupedContents, nodes: Iterable[Node], ids: Mapping[str, str]) -> GroupedContents:

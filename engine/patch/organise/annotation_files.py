@@ -10,7 +10,8 @@
               "tolerance": 0.001}],
     "pinned_viewers": [{"node": "blur", "port": "out"}],
     "osc": [{"port": 9000, "host": "127.0.0.1", "to": "127.0.0.1:9001"}],
-    "osc_outs": [{"node": "lfo", "port": "value"}]
+    "osc_outs": [{"node": "lfo", "port": "value"}],
+    "timeline": [{"rate": 24.0, "length": 240, "first": 0, "loop": true, "every_frame": false}]
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -20,6 +21,7 @@ import msgspec
 
 from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
+from engine.patch.animation.timeline import TIMELINE, Timeline
 from engine.patch.organise.annotations import (
     Annotation,
     Bookmark,
@@ -42,9 +44,10 @@ LISTS: dict[str, type[Annotation]] = {
     "pinned_viewers": PinnedViewer,
     "osc": Osc,
     "osc_outs": OscOut,
+    TIMELINE: Timeline,
 }
 #: Fields that a file leaves out when they are empty.
-_OPTIONAL = ("title", "comment", "group", "file", "values", "relative", "budget_ms", "address", "to")
+_OPTIONAL = ("title", "comment", "group", "file", "values", "relative", "budget_ms", "address", "to", "last")
 
 
 def dump_annotations(

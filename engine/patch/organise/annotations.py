@@ -1,4 +1,4 @@
-"""What a patch has beside its blocks: frames, dots of connections, bookmarks, presets, pins and OSC.
+"""What a patch has beside its blocks: frames, dots of connections, bookmarks, presets, pins, OSC and the timeline.
 
 None of them changes what the engine builds. Each annotation has a key, which is unique in its patch.
 """
@@ -14,6 +14,7 @@ import numpy as np
 from engine.blocktypes.parameters import MOST_DEPTH, check_depth
 from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
+from engine.patch.animation.timeline import Timeline, checked_timeline
 from engine.patch.organise.osc import Osc, OscOut, checked_osc, checked_out
 from engine.patch.organise.pins import Pin, checked_pin
 from engine.patch.positions import Position, checked_position, rounded_number
@@ -120,10 +121,10 @@ class PinnedViewer(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", 
         return f"viewer {self.node}.{self.port}"
 
 
-Annotation = Frame | Dots | Bookmark | Preset | Pin | Osc | OscOut | PinnedViewer
-KINDS: tuple[type[Annotation], ...] = (Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut, PinnedViewer)
+Annotation = Frame | Dots | Bookmark | Preset | Pin | Osc | OscOut | PinnedViewer | Timeline
+KINDS: tuple[type[Annotation], ...] = (Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut, PinnedViewer, Timeline)
 Moved = TypeVar("Moved", Frame, Dots)
-AnnotationType = TypeVar("AnnotationType", Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut, PinnedViewer)
+AnnotationType = TypeVar("AnnotationType", Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut, PinnedViewer, Timeline)
 
 
 def is_same(one: Annotation | None, other: Annotation | None) -> bool:
@@ -191,6 +192,8 @@ def checked_annotation(annotation: Annotation) -> Annotation:
             return checked_osc(annotation)
         case OscOut():
             return checked_out(annotation)
+        case Timeline():
+            return checked_timeline(annotation)
     names = ", ".join(kind.__name__ for kind in KINDS)
     raise PatchError(f"annotation must be one of {names}, got {shown(annotation)}")
 

@@ -285,6 +285,8 @@ class RunningChanges:
     def _is_light(self, change: Change) -> bool:
         """Return whether a change leaves the nodes and connections that run as they are."""
         match change:
+            case changes.CurveChanged():
+                return True
             case changes.ParameterChanged(node, name):
                 return node in self._patch.nodes and not self._patch.decides_interface(node, name)
         return isinstance(change, changes.NodeMoved)
@@ -293,7 +295,10 @@ class RunningChanges:
         """Return the changes of nodes that run, where no node or connection changes."""
         kept: list[Change] = []
         for change in made:
-            if isinstance(change, changes.ParameterChanged | changes.NodeMoved) and change.node in before.nodes:
+            if (
+                isinstance(change, changes.ParameterChanged | changes.CurveChanged | changes.NodeMoved)
+                and change.node in before.nodes
+            ):
                 before.nodes[change.node] = changes.applied(before.nodes[change.node], change)
                 kept.append(change)
         return kept
@@ -332,7 +337,13 @@ def _difference(before: Running, after: Running, made: list[Change]) -> list[Cha
     steps += [changes.Disconnected(c) for c in before.by_target.values() if c not in stay]
     steps += [changes.NodeRemoved(node) for node in before.nodes.values() if node.id not in kept]
     steps += [changes.NodeAdded(node) for node in after.nodes.values() if node.id not in kept]
-    single = (changes.ParameterChanged, changes.NodeMoved, changes.NodeRenamed, changes.NodeRegionChanged)
+    single = (
+        changes.ParameterChanged,
+        changes.CurveChanged,
+        changes.NodeMoved,
+        changes.NodeRenamed,
+        changes.NodeRegionChanged,
+    )
     steps += [change for change in made if isinstance(change, single) and change.node in kept]
     steps += [changes.Connected(c) for c in after.by_target.values() if c not in stay]
     now = after.sentinels.items()

@@ -122,7 +122,7 @@ def _leaf(patch: GroupedContents, port: PortRef) -> PortRef | None:
 def may_change_table(change: Change) -> bool:
     """Return whether the table may differ after a change; a slider's value never changes it."""
     match change:
-        case changes.NodeMoved() | changes.SentinelChanged():
+        case changes.NodeMoved() | changes.CurveChanged() | changes.SentinelChanged():
             return False
         case changes.ParameterChanged(_, name):
             return name in (FUNCTION, PORTS)

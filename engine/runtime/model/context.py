@@ -195,8 +195,11 @@ class CudaContext:
                 self._connect(connection)
             case changes.NodeAdded():
                 self.registry.register(change.node)
+                for name, keys in change.node.curves.items():
+                    self.value_graph.set_curve(PortRef(change.node.id, name), keys)
                 self._block_changed(change.node.id)
             case changes.NodeRemoved(node):
+                self.value_graph.remove_curves(node.id)
                 self.registry.unregister(node.id)
                 self._block_changed(node.id)
             case changes.Disconnected(connection):
@@ -204,6 +207,8 @@ class CudaContext:
                 self._disconnect(connection)
             case changes.ParameterChanged(node_id, parameter, value):
                 self._set_parameter(node_id, parameter, value)
+            case changes.CurveChanged(node_id, parameter, keys):
+                self.value_graph.set_curve(PortRef(node_id, parameter), keys)
             case changes.SentinelChanged(port, value):
                 self._set_sentinel(port, value)
             case changes.NodeRegionChanged(node_id, region):
@@ -222,6 +227,8 @@ class CudaContext:
             case changes.ParameterChanged(node_id, parameter):
                 block_type = self.registry.type_of(node_id)
                 return block_type is not None and (block_type.is_value or self.registry.is_live(node_id, parameter))
+            case changes.CurveChanged():
+                return True
             case changes.Connected(connection):
                 ends = map(self.registry.type_of, (connection.source.node, connection.target.node))
                 return None not in ends and self._is_value_connection(connection)
@@ -318,7 +325,10 @@ class CudaContext:
         if self.parameters.set(node_id, name, value):
             self._block_changed(node_id)
         spec = self.parameters.spec(node_id, name)
-        if spec is None or self.parameters.is_driven(node_id, spec.name):
+        if spec is not None and self.parameters.is_driven(node_id, spec.name):
+            self.value_graph.overrule(PortRef(node_id, spec.name), self.parameters.patch_value(node_id, spec))
+            return
+        if spec is None:
             return
         if node_id in self.registry.value_blocks:
             self.value_graph.set_parameter(node_id, structural=spec.structural)

@@ -180,6 +180,10 @@ class ParameterStore:
         """Return the patch's values of a node's parameters, by name."""
         return self._nodes[node_id].patch_values
 
+    def patch_value(self, node_id: str, spec: ParameterSpec) -> Any:
+        """Return the patch's value of a parameter that is driven."""
+        return fit(node_id, {spec.name: spec}, self._nodes[node_id].patch_values, self._folder)[0][spec.name]
+
     # Drivers of parameters
 
     def drive(self, node_id: str, name: str) -> WriteValue:

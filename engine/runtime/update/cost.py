@@ -139,6 +139,8 @@ class _Edits:
                 self._restructure(edit, f"{connection.target} is disconnected")
             case changes.ParameterChanged(node_id, name):
                 self._add_parameter(edit, node_id, name)
+            case changes.CurveChanged(node_id, name):
+                self._write(PortRef(node_id, name), f"keys of {name} of {node_id}")
             case changes.SentinelChanged(port):
                 self._restructure(edit, f"check of {port}")
             case changes.NodeRegionChanged(node_id):
