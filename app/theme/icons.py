@@ -55,8 +55,10 @@ ACTIONS = {
 CATEGORIES = {
     "buffer": "mdi6.database-outline",
     "control": "mdi6.source-branch",
+    "data": "mdi6.table",
     "field": "mdi6.grid",
     "fractal": "mdi6.snowflake",
+    "geometry": "mdi6.cube-scan",
     "image": "mdi6.image-outline",
     "io": "mdi6.swap-horizontal",
     "linalg": "mdi6.matrix",

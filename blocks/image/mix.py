@@ -10,7 +10,19 @@ MODES = {
 }
 
 
+#: Both images have straight alpha.
+_OVER = """\
+above = b[px, py]
+cover = above.w * amount
+under = a.w * (1 - cover)
+alpha = cover + under
+c = (above * cover + a * under) / max(alpha, 1e-9)
+vec(c.x, c.y, c.z, alpha)"""
+
+
 def _blend(mode: str) -> OpGraphSource:
+    if mode == "over":
+        return OpGraphSource.of_expression(_OVER, a=float4, b=float4)
     moved = "c" if mode == "normal" else "vec(c.x, c.y, c.z, a.w)"
     text = f"above = b[px, py]\nc = a + ({MODES[mode]} - a) * amount\n{moved}"
     return OpGraphSource.of_expression(text, a=float4, b=float4)
@@ -20,17 +32,18 @@ class Mix(Block, id="image.mix", tags=("blend", "composite", "combine", "layer")
     """Blends two images.
 
     The result is `a`, mixed with the blend of both images by `amount`. The blend is b (normal), a + b (add), a * b
-    (multiply), a + b - a * b (screen) or |a - b| (difference), in linear light; only "normal" mixes alpha as well. If
-    `b` has another size, its top left corner lies on that of `a`, and its border pixels are repeated beyond its border.
+    (multiply), a + b - a * b (screen) or |a - b| (difference), in linear light; only "normal" mixes alpha as well.
+    "over" lays b on a by b's alpha, as for text. If `b` has another size, its top left corner lies on that of `a`, and
+    its border pixels are repeated beyond its border.
     """
 
     a: In[float4] = port(rank=2, doc="The lower image, linear RGBA, which decides the size.")
     b: In[float4] = port(rank=2, doc="The upper image, linear RGBA, of any size.")
     out: Out[float4] = port(shape="same(a)", doc="The blend, of the size of a.")
     amount: float = param(0.5, min=0, max=1, doc="Share of the blend: 0 is only a, 1 only the blend.")
-    mode: str = param("normal", choices=tuple(MODES), doc="How the two images are blended.")
+    mode: str = param("normal", choices=(*MODES, "over"), doc="How the two images are blended.")
 
-    graphs = {mode: _blend(mode) for mode in MODES}  # noqa: RUF012 - never changed
+    graphs = {mode: _blend(mode) for mode in (*MODES, "over")}  # noqa: RUF012 - never changed
 
     def describe(self, build: BlockBuilder) -> None:
         """Launch one thread per pixel of a."""

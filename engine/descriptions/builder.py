@@ -24,6 +24,7 @@ from engine.descriptions.entries import (
     DelayEntry,
     Display,
     ElementArgument,
+    Encoder,
     Entry,
     ExtentArgument,
     FillEntry,
@@ -400,15 +401,25 @@ class BlockBuilder(BlockNames):
         """Show a 2-D buffer of `uchar4` in this block's viewer."""
         self._displays.append(Display(self._known(pixels, "picture")))
 
-    def save(self, buffer: BufferHandle, path: str, depth: str = "usual") -> None:
+    def save(
+        self,
+        buffer: BufferHandle,
+        path: str,
+        depth: str = "usual",
+        *,
+        encode: Encoder | None = None,
+        options: tuple[str, ...] = (),
+    ) -> None:
         """Save a buffer to `path` when outputs are saved: as an array if it ends in .npy, otherwise as a picture.
 
         A picture is a 2-D buffer. `uchar4` is 8-bit sRGB; `float4` is linear light, and saved with `depth`, which is
-        one of the format's PICTURE_DEPTHS.
+        one of the format's PICTURE_DEPTHS. For a file of another kind, `encode(contents, suffix, *options)` returns its
+        bytes; it runs on another thread, and may raise ValueError.
         """
         path = checks.text(self._id, "path", str(path) if isinstance(path, Path) else path)
-        depth = picture_depth(path, checks.text(self._id, "depth", depth))
-        self._displays.append(Display(self._known(buffer, "buffer of a save"), path, depth))
+        if encode is None:
+            options = (picture_depth(path, checks.text(self._id, "depth", depth)),)
+        self._displays.append(Display(self._known(buffer, "buffer of a save"), path, options, encode))
 
     def commit(self) -> BlockDescription:
         """Return the finished description."""

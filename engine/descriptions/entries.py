@@ -1,5 +1,6 @@
 """The parts of a description: launches, fills, copies, library calls, their arguments, regions, buffers, views."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -309,16 +310,22 @@ class InternalBuffer:
     of: str | None = None
 
 
+#: Returns the bytes of a file for an array, the file's suffix in lower case, and options. It may raise ValueError.
+Encoder = Callable[..., bytes]
+
+
 @dataclass(frozen=True)
 class Display:
     """A buffer of `uchar4` that a viewer shows, or a buffer that is saved to a file.
 
-    `path` is the file, or None for a viewer; `depth` is one of PICTURE_DEPTHS.
+    `path` is the file, or None for a viewer. `encode` returns the file's bytes for the buffer's contents, the suffix of
+    `path`, and `options`. Without it, the file is a picture or an array, and `options` are one of PICTURE_DEPTHS.
     """
 
     buffer: str
     path: str | None = None
-    depth: str = "usual"
+    options: tuple[str, ...] = ("usual",)
+    encode: Encoder | None = None
 
 
 def buffer_arguments(entry: Entry) -> tuple[BufferArgument, ...]:

@@ -1,6 +1,7 @@
 """Every block type of the library has its help texts and can be described."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,21 @@ from engine.kernel_sources.loader import find_source, load_image
 
 BLOCKS = [block for block in default_catalogue().all() if block.__module__.startswith("blocks.")]
 IDS = [block.id for block in BLOCKS]
+#: Removed when the tests end.
+FOLDER = TemporaryDirectory()
 MEDIA = Path(__file__).parents[2] / "resources" / "media"
 #: A file for each parameter that names one, by the parameter's purpose.
-FILES = {"open sound": MEDIA / "dawn.wav"}
+FILES: dict[str, Any] = {
+    "open sound": MEDIA / "dawn.wav",
+    "open points": MEDIA / "hill.laz",
+    "open mesh": Path(FOLDER.name) / "mesh.obj",
+    "open table": Path(FOLDER.name) / "table.csv",
+    "open array": Path(FOLDER.name) / "array.npy",
+    "open font": "",
+}
+FILES["open mesh"].write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+FILES["open table"].write_text("x,y\n1,2\n")
+np.save(FILES["open array"], np.arange(5.0))
 
 
 def _placed(block_type: type[Block]) -> Block:

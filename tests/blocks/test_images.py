@@ -7,6 +7,7 @@ import pytest
 from scipy import ndimage
 
 from engine import Engine, Patch, UpdateLevel
+from tests.blocks.running import run
 
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 SIZES = [(1, 1), (1, 37), (29, 1), (3, 5), (67, 131)]
@@ -177,6 +178,23 @@ def test_mix_blends_a_smaller_image_with_its_border_extended(mode: str) -> None:
     if mode != "normal":
         blend[..., 3] = a[..., 3]
     np.testing.assert_allclose(out, a + (blend - a) * 0.75, atol=1e-6)
+
+
+def test_mix_lays_one_image_over_another_by_its_alpha() -> None:
+    """Porter and Duff's "over", here with colours multiplied by alpha; nothing over nothing is transparent black."""
+    a, b = _image((6, 9)), _image((6, 9))[::-1].copy()
+    a[..., 3], b[..., 3] = np.linspace(0, 1, 54).reshape(6, 9), np.linspace(0, 1, 54).reshape(9, 6).T
+    a[2, 3, 3] = b[2, 3, 3] = 0
+    patch = Patch()
+    mix = patch.add("image.mix", mode="over", amount=0.75)
+    for name, data in (("a", a), ("b", b)):
+        patch.connect(patch.add("io.image_array", data=data)["out"], mix[name])
+    (out,) = run(patch, mix["out"])
+    cover, under = 0.75 * b[..., 3:], a[..., 3:]
+    np.testing.assert_allclose(out[..., 3:], cover + under * (1 - cover), atol=1e-6)
+    expected = b[..., :3] * cover + a[..., :3] * under * (1 - cover)
+    np.testing.assert_allclose(out[..., :3] * out[..., 3:], expected, atol=1e-6)
+    assert not out[2, 3].any()
 
 
 def _generate(block: str, frames: int = 1, **parameters: Any) -> Any:

@@ -67,7 +67,7 @@ class OutputContents:
     saved: Saved
     path: Path | None
     contents: np.ndarray[Any, Any] | None
-    depth: str
+    display: Display
     place: SavePlace
     times: SideTimes
 
@@ -78,7 +78,7 @@ class OutputContents:
             if refusal := place.refusal(node, self.path) or place.overwriting(node, self.path):
                 raise SaveRefused(refusal)
             with self.times.timed(SideKind.SAVE, self.path.name, self.contents.nbytes):
-                place.note(self.path, _write(self.path, self.contents, self.depth, node))
+                place.note(self.path, _write(self.path, self.contents, self.display, node))
         return self.saved
 
 
@@ -87,14 +87,14 @@ def read_outputs(
 ) -> Iterator[OutputContents]:
     """Read the outputs of one node, or of all, back one by one."""
 
-    def contents(port: PortRef, path: Path | None, depth: str = "usual") -> OutputContents:
+    def contents(port: PortRef, path: Path | None, display: Display) -> OutputContents:
         layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
         saved = Saved(port.node, port.port, str(layout.dtype), layout.shape, str(path) if path else None)
         array = None
         if path is not None:
             with services.times.timed(SideKind.DOWNLOAD, str(port), layout.size_bytes):
                 array = read_buffer(compiled, services.device, port)
-        return OutputContents(saved, path, array, depth, place, services.times)
+        return OutputContents(saved, path, array, display, place, services.times)
 
     folder = place.folder
     taken: set[Path] = set()
@@ -108,9 +108,9 @@ def read_outputs(
             if path in taken:  # two save blocks may have the same file name
                 path = path.with_name(f"{name}.{display.buffer}{path.suffix}")
             taken.add(path)
-        yield contents(port, path, display.depth)
+        yield contents(port, path, display)
     for port in leaf_outputs(compiled) if node is None else ():
-        yield contents(port, folder / f"{port.node}.{port.port}.npy" if folder else None)
+        yield contents(port, folder / f"{port.node}.{port.port}.npy" if folder else None, Display(port.port))
 
 
 def _target(node: str, display: Display, suffix: str, place: SavePlace) -> Path | None:
@@ -120,23 +120,26 @@ def _target(node: str, display: Display, suffix: str, place: SavePlace) -> Path 
     return here(place.base / display.path) if display.path else None
 
 
-def _write(path: Path, array: np.ndarray[Any, Any], depth: str, node: str) -> bytes:
+def _write(path: Path, array: np.ndarray[Any, Any], display: Display, node: str) -> bytes:
     """Write a file and return its contents."""
+    suffix = path.suffix.lower()
+    encode = display.encode or (_encode_array if suffix == ".npy" else encode_picture)
     try:
-        if path.suffix.lower() == ".npy":
-            data = io.BytesIO()
-            np.save(data, array)
-            contents = data.getvalue()
-        else:
-            contents = encode_picture(array, path.suffix.lower(), depth)
+        contents = encode(array, suffix, *display.options)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, contents)
         return contents
     except (OSError, ValueError, PatchError, MemoryError) as problem:
         raise PatchError(
-            f"node {node}: output must be writable as {path}, got {problem}; use a name that ends in .png, .jpg, .tif, "
-            ".exr or .npy, in a folder that exists"
+            f"node {node}: output must be writable as {path}, got {problem}; use another name or format, in a folder "
+            "that exists (pictures: .png, .jpg, .tif, .exr; arrays: .npy)"
         ) from problem
+
+
+def _encode_array(array: np.ndarray[Any, Any], suffix: str, depth: str) -> bytes:
+    data = io.BytesIO()
+    np.save(data, array)
+    return data.getvalue()
 
 
 class Saver:

@@ -1,0 +1,27 @@
+from pathlib import Path
+
+from blocks.data.table_files import TYPES, load_table
+from engine.api import Block, BlockBuilder, Out, any_type, param, port
+from engine.diagnostics import Incomplete
+
+
+class LoadTable(Block, id="data.load_table", tags=("csv", "parquet", "json", "spreadsheet", "file", "open", "columns")):
+    """Loads columns of numbers from a CSV, Parquet or JSON file.
+
+    Reads CSV with a row of names, TSV, Parquet, Arrow, and JSON as a list of objects or an object on each line.
+    Booleans become 0 and 1, dates and times become seconds since 1970, and missing numbers NaN. A relative path starts
+    at the patch file's folder. Another table of the same size is loaded without a rebuild.
+    """
+
+    out: Out[any_type] = port(shape="data", dtype="data", rank=2, doc="The numbers, shape [rows, columns].")
+    file: Path = param("", files="open table", doc="The file; a relative path starts at the patch's folder.")
+    columns: str = param("", doc="Names of columns, with commas between them; empty for all columns of numbers.")
+    type: str = param("f32", choices=tuple(TYPES), doc="Element type of the output.")
+    first_row: int = param(0, min=0, max=1_000_000_000, structural=True, doc="The first row to load, from 0.")
+    most_rows: int = param(0, min=0, max=1_000_000_000, structural=True, doc="Most rows to load; 0 loads all.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Provide contents, which are uploaded once and need no work in a frame."""
+        if not str(self.file):
+            raise Incomplete("file", "name a table")
+        build.provide(self.out, load_table(Path(self.file), self.columns, self.type, self.first_row, self.most_rows))

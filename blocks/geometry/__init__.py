@@ -1,0 +1,1 @@
+"""Points and meshes: files in and out, and pictures of them."""

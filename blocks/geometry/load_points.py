@@ -1,0 +1,42 @@
+from pathlib import Path
+
+import numpy as np
+
+from blocks.geometry.shape_files import CLOUDS, FITS, load_shape
+from engine.api import Block, BlockBuilder, Out, f32, float4, param, port
+from engine.diagnostics import Incomplete, PatchError
+
+
+class LoadPoints(Block, id="geometry.load_points", tags=("cloud", "lidar", "scan", "3d", "las", "ply", "file", "open")):
+    """Loads a cloud of points from a file.
+
+    Reads PLY, LAS, LAZ, XYZ, and the points of meshes. The middle of the cloud becomes the origin unless `fit` says
+    otherwise; that is done in double precision, so that coordinates of a map keep their digits. In scans, z often
+    points up; `up` turns the cloud so that y does, as Render Cloud expects. A relative path starts at the patch file's
+    folder.
+    """
+
+    points: Out[float4] = port(shape="data", rank=1, doc="Positions x, y, z, 1, shape [points].")
+    colors: Out[float4] = port(shape="data", rank=1, doc="Linear RGBA, white if the file has none, shape [points].")
+    value: Out[f32] = port(shape="data", rank=1, doc="The attribute of each point, 0 without one, shape [points].")
+    file: Path = param("", files="open points", doc="The file; a relative path starts at the patch's folder.")
+    fit: str = param("unit size", choices=FITS, doc="Whether positions are moved to the origin, and scaled.")
+    up: str = param("y", choices=("y", "z"), doc="The axis of the file that points up.")
+    attribute: str = param("", doc="Name of another number of each point, such as intensity; empty for none.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Provide contents, which are uploaded once and need no work in a frame."""
+        if not str(self.file):
+            raise Incomplete("file", "name a cloud of points")
+        shape = load_shape(Path(self.file), self.fit, CLOUDS)
+        points, values = shape.points, np.zeros(len(shape.points), np.float32)
+        if self.up == "z":
+            points = points[:, (0, 2, 1, 3)] * np.array((1, 1, -1, 1), np.float32)
+        if self.attribute:
+            if self.attribute not in shape.attributes:
+                known = ", ".join(sorted(shape.attributes)) or "none"
+                raise PatchError(f"attribute must be one of the file's ({known}), got {self.attribute}")
+            values = shape.attributes[self.attribute]
+        build.provide(self.points, points)
+        build.provide(self.colors, shape.colours)
+        build.provide(self.value, values)

@@ -1,0 +1,193 @@
+"""Reads points and meshes from files, and makes the contents of files of points."""
+
+import io
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.api import read_bytes
+from engine.diagnostics import PatchError, cut
+
+Array = np.ndarray[Any, Any]
+#: Points, normals, colours, faces and attributes, as in `Shape`, but points and normals of shape (n, 3).
+_Parts = tuple[Array, Array, Array, Array, dict[str, Array]]
+
+#: Choices of what is done to positions on loading.
+FITS = ("as stored", "centred", "unit size")
+#: The number of read shapes that are kept, so that editing a patch does not read their files again.
+CACHED_SHAPES = 4
+MESHES = (".ply", ".obj", ".stl", ".gltf", ".glb", ".off")
+CLOUDS = (".ply", ".las", ".laz", ".xyz", ".obj", ".stl", ".gltf", ".glb", ".off")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Points, and the triangles between them.
+
+    `points`, `normals` and `colours` are float32 of shape (n, 4): x, y, z, 1; a unit vector, 0; linear RGBA, straight
+    alpha. `faces` are int32 of shape (m, 3), m 0 for a cloud of points. `attributes` are further numbers of each point,
+    by name. Normals are 0 where a file without faces has none; colours are white where it has none.
+    """
+
+    points: Array
+    normals: Array
+    colours: Array
+    faces: Array
+    attributes: dict[str, Array]
+
+
+def load_shape(path: Path, fit: str, suffixes: tuple[str, ...]) -> Shape:
+    """Return the points and triangles in a file whose suffix is one of `suffixes`; arrays are read-only.
+
+    All objects of a scene become one. `fit` is one of FITS: "centred" moves the middle of the bounding box to the
+    origin, "unit size" also makes its longest edge 2. Both are done in double precision, so that coordinates of a map
+    keep their digits. A PatchError names the file when it can't be read.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in suffixes:
+        raise PatchError(f"file must end in {', '.join(suffixes)}, got {path}")
+    try:
+        return _decode(read_bytes(path), suffix, fit, path.parent)
+    except FileNotFoundError:
+        raise PatchError(f"file must exist, got {path}; choose another file, or put it there") from None
+    except PatchError:
+        raise
+    except Exception as problem:  # a library that reads damaged files may raise anything
+        reason = cut(getattr(problem, "strerror", None) or str(problem) or type(problem).__name__, 300)
+        raise PatchError(f"file {path} must be readable as points or triangles, got: {reason}") from problem
+
+
+# Cached by contents, so that a file is read again only if these have changed.
+@lru_cache(CACHED_SHAPES)
+def _decode(held: bytes, suffix: str, fit: str, folder: Path) -> Shape:
+    points, normals, colours, faces, attributes = (_las if suffix in (".las", ".laz") else _mesh)(held, suffix, folder)
+    if not len(points):
+        raise ValueError("no points")
+    low, high = points.min(axis=0), points.max(axis=0)
+    if fit != "as stored" and np.isfinite(low).all() and np.isfinite(high).all():
+        points = points - (low + high) / 2
+        if fit == "unit size" and (size := (high - low).max()) > 0:
+            points = points * (2 / size)
+    shape = Shape(_with(points, 1), _with(normals, 0), colours, np.ascontiguousarray(faces, np.int32), attributes)
+    for array in (shape.points, shape.normals, shape.colours, shape.faces, *attributes.values()):
+        array.flags.writeable = False
+    return shape
+
+
+def _with(vectors: Array, last: float) -> Array:
+    """Return vectors of shape (n, 3) as float32 of shape (n, 4)."""
+    result = np.full((len(vectors), 4), last, np.float32)
+    result[:, :3] = vectors
+    return result
+
+
+class _Beside:
+    """The files beside a glTF file; none outside its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+
+    def __getitem__(self, name: str) -> bytes:
+        path = (self._folder / name).resolve()
+        if not path.is_relative_to(self._folder):
+            raise ValueError(f"a part outside its folder: {cut(name, 100)}")
+        return read_bytes(path)
+
+    get = __getitem__
+
+
+def _mesh(held: bytes, suffix: str, folder: Path) -> _Parts:
+    import trimesh
+
+    # The library's types leave most of it out.
+    read: Any = trimesh.load
+    loaded = read(io.BytesIO(held), file_type=suffix[1:], resolver=_Beside(folder), process=False, maintain_order=True)
+    raw = loaded.metadata.get("_ply_raw", {}).get("vertex", {}).get("data")
+    if isinstance(loaded, trimesh.Scene):
+        if not loaded.geometry:
+            raise ValueError("no points")
+        loaded = loaded.to_geometry()
+    points = np.asarray(loaded.vertices, np.float64).reshape(-1, 3)
+    faces = np.asarray(getattr(loaded, "faces", np.empty((0, 3))), np.int64).reshape(-1, 3)
+    if len(faces) and not (faces.min() >= 0 and faces.max() < len(points)):
+        raise ValueError(f"a triangle with point {faces.max()} of {len(points)}")
+    fields = {} if raw is None else {name: np.asarray(raw[name]) for name in raw.dtype.names or ()}
+    normals = np.zeros_like(points)
+    if len(faces):
+        normals = np.asarray(loaded.vertex_normals, np.float64)
+    elif {"nx", "ny", "nz"} <= fields.keys():
+        normals = np.stack([fields[name] for name in ("nx", "ny", "nz")], axis=1)
+    stored = _stored_colours(loaded)
+    colours = np.ones((len(points), 4), np.float32) if stored is None else _linear(stored, 255)
+    attributes = {
+        name: np.ascontiguousarray(numbers, np.float32)
+        for name, numbers in fields.items()
+        if numbers.dtype.kind in "iuf" and numbers.shape == (len(points),)
+    }
+    return points, normals, colours, faces, attributes
+
+
+def _stored_colours(loaded: Any) -> Array | None:
+    """Return the bytes of each point's colour, also of a texture at the point; None if the file has none."""
+    if hasattr(loaded, "colors"):  # a cloud
+        stored = loaded.colors
+    elif loaded.visual.kind is None:
+        stored = None
+    else:
+        visual = loaded.visual if hasattr(loaded.visual, "vertex_colors") else loaded.visual.to_color()
+        stored = visual.vertex_colors
+    return np.asarray(stored) if np.shape(stored) == (len(loaded.vertices), 4) else None
+
+
+def _las(held: bytes, suffix: str, folder: Path) -> _Parts:
+    import laspy
+
+    cloud = laspy.read(io.BytesIO(held))
+    names = set(cloud.point_format.dimension_names)
+    points = np.stack([np.asarray(axis, np.float64) for axis in (cloud.x, cloud.y, cloud.z)], axis=1)
+    colours = np.ones((len(points), 4), np.float32)
+    if {"red", "green", "blue"} <= names and len(points):
+        stored = np.stack([np.asarray(cloud[name]) for name in ("red", "green", "blue")], axis=1)
+        # The standard asks for 16 bits; many programs write 8.
+        colours[:, :3] = _linear(stored, 255 if stored.max() <= 255 else 65535)
+    skipped = {"X", "Y", "Z", "red", "green", "blue"}
+    attributes = {
+        name: np.ascontiguousarray(cloud[name], np.float32)
+        for name in names - skipped
+        if np.shape(cloud[name]) == (len(points),)
+    }
+    return points, np.zeros_like(points), colours, np.empty((0, 3)), attributes
+
+
+def _linear(stored: Array, largest: float) -> Array:
+    """Return sRGB whole numbers as linear light; a fourth channel is alpha."""
+    shares = stored.astype(np.float64) / largest
+    colours = shares[:, :3]
+    shares[:, :3] = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
+    return shares.astype(np.float32)
+
+
+def encode_points(cloud: Array, suffix: str) -> bytes:
+    """Return the contents of a binary PLY file of points.
+
+    `cloud` is float32 of shape (2, n, 4): positions, whose fourth number is left out, and linear RGBA, which is stored
+    as sRGB of 8 bits.
+    """
+    if suffix != ".ply":
+        raise ValueError(f"a name that ends in {suffix or 'nothing'}; points are saved as .ply")
+    points, colours = cloud
+    shares = np.clip(np.nan_to_num(colours.astype(np.float64)), 0, 1)
+    light = shares[:, :3]
+    shares[:, :3] = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    names = ("red", "green", "blue", "alpha")
+    vertices = np.empty(len(points), [*((axis, "<f4") for axis in "xyz"), *((name, "u1") for name in names)])
+    for place, axis in enumerate("xyz"):
+        vertices[axis] = points[:, place]
+    for place, name in enumerate(names):
+        vertices[name] = shares[:, place] * 255 + 0.5
+    lines = ["ply", "format binary_little_endian 1.0", f"element vertex {len(points)}"]
+    lines += [f"property float {axis}" for axis in "xyz"] + [f"property uchar {name}" for name in names]
+    return "\n".join([*lines, "end_header", ""]).encode() + vertices.tobytes()

@@ -1,0 +1,209 @@
+"""Points and meshes: what is loaded from each format, what is saved, and pictures of clouds."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import laspy
+import numpy as np
+import pytest
+import trimesh
+
+from blocks.geometry.shape_files import CLOUDS, MESHES, encode_points, load_shape
+from engine import Engine, Patch
+from engine.device.device import Device
+from engine.diagnostics import PatchError
+from tests.blocks.running import problems, run
+
+Array = np.ndarray[Any, Any]
+#: A PLY file whose end is missing.
+CUT = encode_points(np.ones((2, 3, 4), np.float32), ".ply")[:-9]
+
+
+def _linear(stored: Array) -> Array:
+    """Return the light of sRGB shares by the curve's definition (IEC 61966-2-1)."""
+    return np.where(stored <= 0.04045, stored / 12.92, ((stored + 0.055) / 1.055) ** 2.4)
+
+
+@pytest.mark.parametrize("suffix", MESHES)
+def test_a_mesh_of_each_format_is_the_same(tmp_path: Path, suffix: str) -> None:
+    """Triangles have the corners that were written, in their order, and normals of length 1 that point outwards."""
+    ball = trimesh.creation.icosphere(1, radius=2.0)
+    if suffix == ".gltf":
+        for name, part in trimesh.Scene(ball).export(file_type="gltf").items():
+            (tmp_path / name.replace("model", "mesh")).write_bytes(part)
+    else:
+        ball.export(tmp_path / f"mesh{suffix}")
+    shape = load_shape(tmp_path / f"mesh{suffix}", "as stored", MESHES)
+    assert shape.points.dtype == shape.normals.dtype == np.float32 and shape.faces.dtype == np.int32
+    corners = shape.points[shape.faces]
+    np.testing.assert_allclose(corners[..., :3], ball.vertices[ball.faces], atol=1e-6)
+    assert (corners[..., 3] == 1).all() and not shape.normals[:, 3].any() and (shape.colours == 1).all()
+    np.testing.assert_allclose(np.linalg.norm(shape.normals, axis=1), 1, atol=1e-6)
+    assert ((shape.normals * shape.points).sum(axis=1) > 1.5).all()
+    unit = load_shape(tmp_path / f"mesh{suffix}", "unit size", MESHES)
+    np.testing.assert_allclose(unit.points[:, :3], shape.points[:, :3] / 2, atol=1e-6)
+
+
+def test_objects_of_a_scene_become_one(tmp_path: Path) -> None:
+    """Each object keeps its place, size and colour."""
+    scene = trimesh.Scene()
+    for place, colour in ((0, (255, 0, 0, 255)), (10, (0, 128, 0, 255))):
+        box = trimesh.creation.box((1, 2, 3))
+        box.visual.vertex_colors = np.tile(np.uint8(colour), (len(box.vertices), 1))
+        scene.add_geometry(box, transform=trimesh.transformations.translation_matrix((place, 0, 0)))
+    (tmp_path / "a.glb").write_bytes(scene.export(file_type="glb"))
+    shape = load_shape(tmp_path / "a.glb", "as stored", MESHES)
+    assert len(shape.faces) == 24
+    right = shape.points[:, 0] > 5
+    np.testing.assert_allclose(shape.points[right][:, :3].mean(axis=0), (10, 0, 0), atol=1e-6)
+    np.testing.assert_allclose(shape.colours[~right], np.tile((1, 0, 0, 1), ((~right).sum(), 1)), atol=1e-6)
+    np.testing.assert_allclose(shape.colours[right][:, 1], _linear(np.float64(128 / 255)), atol=1e-6)
+
+
+def test_a_part_outside_the_folder_is_not_read(tmp_path: Path) -> None:
+    """A glTF file can't read the person's other files; a part that it holds itself is fine."""
+    (tmp_path / "secret.bin").write_bytes(np.zeros(9, "<f4").tobytes())
+    (tmp_path / "model").mkdir()
+    held = "data:application/octet-stream;base64," + base64.b64encode(np.eye(3, dtype="<f4").tobytes()).decode()
+    for uri, is_read in (("../secret.bin", False), (str(tmp_path / "secret.bin"), False), (held, True)):
+        model = {
+            "asset": {"version": "2.0"},
+            "scenes": [{"nodes": [0]}],
+            "nodes": [{"mesh": 0}],
+            "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+            "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
+            "bufferViews": [{"buffer": 0, "byteLength": 36}],
+            "buffers": [{"uri": uri, "byteLength": 36}],
+        }
+        path = tmp_path / "model" / "a.gltf"
+        path.write_text(json.dumps(model))
+        if is_read:
+            assert len(load_shape(path, "as stored", MESHES).points) == 3
+        else:
+            with pytest.raises(PatchError, match="outside its folder"):
+                load_shape(path, "as stored", MESHES)
+
+
+@pytest.mark.parametrize("suffix", [".las", ".laz"])
+@pytest.mark.parametrize("largest", [255, 65535])
+def test_scans_keep_the_digits_of_a_map(tmp_path: Path, suffix: str, largest: int) -> None:
+    """Positions a thousand kilometres from the origin keep millimetres; colours may have 8 or 16 bits."""
+    rng = np.random.default_rng(3)
+    points = rng.uniform(-50, 50, (501, 3)).round(3) + np.array([1_234_567.0, 5_432_100.0, 300.0])
+    header = laspy.LasHeader(point_format=3, version="1.2")
+    header.scales, header.offsets = [0.001] * 3, [1_234_000.0, 5_432_000.0, 0.0]
+    scan = laspy.LasData(header)
+    scan.x, scan.y, scan.z = points.T
+    colours = rng.integers(0, largest + 1, (501, 3)).astype(np.uint16)
+    colours[0] = largest
+    scan.red, scan.green, scan.blue = colours.T
+    scan.intensity = np.arange(501, dtype=np.uint16)
+    scan.write(tmp_path / f"a{suffix}")
+    patch = Patch()
+    load = patch.add("geometry.load_points", file=tmp_path / f"a{suffix}", fit="centred", up="z", attribute="intensity")
+    found, light, value = run(patch, load["points"], load["colors"], load["value"])
+    centred = points - (points.min(axis=0) + points.max(axis=0)) / 2
+    np.testing.assert_allclose(found[:, :3], np.stack([centred[:, 0], centred[:, 2], -centred[:, 1]], 1), atol=1e-4)
+    np.testing.assert_allclose(light[:, :3], _linear(colours / largest), atol=1e-6)
+    np.testing.assert_array_equal(value, np.arange(501))
+    patch.set(load, attribute="speed")
+    assert "attribute must be one of the file's (" in problems(patch)[0][2]
+
+
+def test_points_are_saved_and_loaded_again(tmp_path: Path) -> None:
+    """A PLY file of ours is read by trimesh; colours are sRGB of 8 bits, white without a connection."""
+    rng = np.random.default_rng(5)
+    points = np.concatenate([rng.normal(size=(33, 3)), np.ones((33, 1))], axis=1).astype(np.float32)
+    stored = rng.integers(0, 256, (33, 4))
+    light = _linear(stored / 255).astype(np.float32)
+    light[:, 3] = stored[:, 3] / 255
+    for has_colours in (True, False):
+        patch = Patch()
+        save = patch.add("geometry.save_points", file=tmp_path / "a.ply")
+        patch.connect(_float4(patch, patch.add("io.array", data=points.ravel())), save["points"])
+        if has_colours:
+            patch.connect(_float4(patch, patch.add("io.array", data=light.ravel())), save["colors"])
+        with Engine(patch, device="host") as engine:
+            assert not engine.step().diagnostics
+            engine.save_outputs(tmp_path)
+        cloud = trimesh.load(tmp_path / "a.ply")
+        np.testing.assert_array_equal(cloud.vertices, points[:, :3])
+        np.testing.assert_array_equal(cloud.colors, stored if has_colours else np.full((33, 4), 255))
+        np.testing.assert_array_equal(load_shape(tmp_path / "a.ply", "as stored", CLOUDS).points, points)
+
+
+def _float4(patch: Patch, rows: Any) -> Any:
+    view = patch.add("buffer.reinterpret", dtype="float4")
+    patch.connect(rows["out"], view["x"])
+    return view["out"]
+
+
+@pytest.mark.parametrize("suffix", CLOUDS)
+@pytest.mark.parametrize("held", [b"", b"ply\n", b"\x00\xff" * 200, b"v 0 0\nf 1 2 9\n", b"{}", CUT])
+def test_damaged_files_have_one_message(tmp_path: Path, suffix: str, held: bytes) -> None:
+    """Whatever the bytes, there is a PatchError that names the file."""
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(held)
+    try:
+        load_shape(path, "centred", CLOUDS)
+    except PatchError as problem:
+        assert path.name in str(problem) and "\n" not in str(problem)
+
+
+def test_blocks_say_what_is_missing(tmp_path: Path) -> None:
+    """A cloud is no mesh, other endings are refused, and a file that isn't there is named."""
+    (tmp_path / "a.ply").write_bytes(encode_points(np.ones((2, 3, 4), np.float32), ".ply"))
+    for file, text in (("a.ply", "must have triangles"), ("a.doc", "file must end in"), ("b.ply", "must exist")):
+        patch = Patch()
+        patch.add("geometry.load_mesh", file=tmp_path / file)
+        assert text in problems(patch)[0][2]
+
+
+def test_a_cloud_is_drawn_by_depth(device: Device) -> None:
+    """The nearest point of each pixel is drawn in its own colour, as numpy finds it by projecting each point."""
+    rng = np.random.default_rng(11)
+    count, width, height = 1001, 97, 63
+    points = np.ones((count, 4), np.float32)
+    points[:, :3] = rng.uniform(-1, 1, (count, 3))
+    points[7, :3] = np.nan
+    colours = rng.random((count, 4)).astype(np.float32)
+    patch = Patch()
+    view = {"orbit": 30.0, "spin": 0.0, "elevation": 15.0, "distance": 4.0, "target": 0.25, "field_of_view": 40.0}
+    draw = patch.add("geometry.render_cloud", width=width, height=height, point_size=0.0, shading=0.0, **view)
+    patch.connect(_float4(patch, patch.add("io.array", data=points.ravel())), draw["points"])
+    patch.connect(_float4(patch, patch.add("io.array", data=colours.ravel())), draw["colors"])
+    (image,) = run(patch, draw["image"], device=device)
+    turn, rise = np.radians(30.0), np.radians(15.0)
+    forward = np.array([-np.cos(rise) * np.sin(turn), -np.sin(rise), -np.cos(rise) * np.cos(turn)])
+    right = np.array([np.cos(turn), 0, -np.sin(turn)])
+    offset = points[:, :3] - (np.array([0, 0.25, 0]) - 4 * forward)
+    depth = offset @ forward
+    focal = 0.5 * height / np.tan(np.radians(20.0))
+    x = 0.5 * width + offset @ right * focal / depth
+    y = 0.5 * height - offset @ np.cross(right, forward) * focal / depth
+    near_edge = (np.abs(x - x.round()) < 1e-3) | (np.abs(y - y.round()) < 1e-3)
+    expected = np.zeros((height, width, 4))
+    unsure = np.zeros((height, width), bool)
+    for i in np.argsort(-depth):
+        if np.isfinite(depth[i]) and 0 <= x[i] < width and 0 <= y[i] < height:
+            row, column = int(y[i]), int(x[i])
+            expected[row, column] = [*colours[i, :3], 1]
+            if near_edge[i]:
+                unsure[max(row - 1, 0) : row + 2, max(column - 1, 0) : column + 2] = True
+    assert (~unsure).mean() > 0.95 and expected[..., 3].mean() > 0.1
+    np.testing.assert_allclose(image[~unsure], expected[~unsure], atol=1e-6)
+
+
+def test_shading_darkens_what_lies_behind_an_edge() -> None:
+    """A wall behind a near point is dark around the point, and bright far from it; the near point stays bright."""
+    wall = np.array([[x / 40, y / 40, 0, 1] for x in range(-40, 41) for y in range(-40, 41)] + [[0, 0, 0.5, 1]])
+    patch = Patch()
+    view = {"orbit": 0.0, "spin": 0.0, "elevation": 0.0, "distance": 2.0, "target": 0.0}
+    draw = patch.add("geometry.render_cloud", width=101, height=101, point_size=40.0, shading=1.0, **view)
+    patch.connect(_float4(patch, patch.add("io.array", data=wall.astype(np.float32).ravel())), draw["points"])
+    (image,) = run(patch, draw["image"])
+    brightness = image[..., 0]
+    assert brightness[50, 50] == 1 and brightness[5:20, 5:20].min() > 0.9
+    assert brightness[50, 50:60].min() < 0.2

@@ -1,0 +1,218 @@
+"""Arrays and tables in files: what is loaded, what is saved, and the messages about files that can't be read."""
+
+import csv
+import datetime
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from blocks.data import table_files
+from blocks.data.load_array import load_array
+from blocks.data.table_files import SUFFIXES, TYPES, encode_table, load_table
+from engine import Engine, Patch, UpdateLevel
+from engine.diagnostics import PatchError
+from tests.blocks.running import apply, problems, run
+from tests.fuzzing import many
+
+ROWS = [("a", 1, 0.5, "true", "2020-01-02"), ("b", -7, 1e-30, "false", "1969-12-31"), ("c", 2**31 - 1, "", "true", "")]
+NAMES = ("name", "count", "share", "flag", "day")
+DAY_S = 86400
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([NAMES, *ROWS])
+    return path
+
+
+def test_columns_of_numbers_are_loaded_in_order(table: Path) -> None:
+    """Words are left out; truth becomes 0 and 1, days become seconds, a missing number NaN."""
+    days = [DAY_S * (datetime.date(2020, 1, 2) - datetime.date(1970, 1, 1)).days, -DAY_S, np.nan]
+    expected = [[1, 0.5, 1, days[0]], [-7, 1e-30, 0, days[1]], [2**31 - 1, np.nan, 1, days[2]]]
+    np.testing.assert_array_equal(load_table(table, "", "f64"), expected)
+    found = load_table(table, " share ,count", "f32", first_row=1, most_rows=1)
+    assert (found.dtype, found.shape, found.flags.writeable) == (np.float32, (1, 2), False)
+    np.testing.assert_array_equal(found, np.float32([[1e-30, -7]]))
+
+
+@pytest.mark.parametrize(
+    ("columns", "element_type", "first_row", "message"),
+    [
+        ("name", "f32", 0, "column 'name' of string, which are no numbers"),
+        ("speed", "f32", 0, "no column called 'speed'; there are name, count, share, flag, day"),
+        ("share", "s32", 0, "column 'share' with missing numbers, which only f32 and f64 can hold"),
+        ("day", "s32", 0, "missing numbers"),
+        ("count", "f32", 3, "no rows from row 3 on"),
+    ],
+)
+def test_a_column_that_cannot_be_numbers_is_named(
+    table: Path, columns: str, element_type: str, first_row: int, message: str
+) -> None:
+    """The message names the file, the column and the reason."""
+    with pytest.raises(PatchError, match=f"{table.name} .*{message}"):
+        load_table(table, columns, element_type, first_row)
+
+
+def test_numbers_too_large_for_the_type_are_refused(tmp_path: Path) -> None:
+    """A number never wraps around."""
+    (tmp_path / "a.csv").write_text(f"x\n{2**31}\n")
+    np.testing.assert_array_equal(load_table(tmp_path / "a.csv", "", "s64"), [[2**31]])
+    with pytest.raises(PatchError, match="int32 can't hold; choose a wider type"):
+        load_table(tmp_path / "a.csv", "", "s32")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("text", [b"", b"\x00\xff" * 50, b"[1, 2]", b"PAR1", b"x,y\n1\n2,3,4\n", b'[{"a": {"b": 1}}]'])
+def test_damaged_tables_have_one_message(tmp_path: Path, suffix: str, text: bytes) -> None:
+    """Whatever the bytes, there is a PatchError that names the file; a folder or nothing has one too."""
+    path = tmp_path / f"t{suffix}"
+    path.write_bytes(text)
+    try:
+        found = load_table(path, "", "f32")
+    except PatchError as problem:
+        assert str(path) in str(problem) and "\n" not in str(problem)
+    else:
+        assert found.size
+    with pytest.raises(PatchError, match="must exist"):
+        load_table(tmp_path / "none.csv", "", "f32")
+    with pytest.raises(PatchError, match="must be readable"):
+        load_table(tmp_path, "", "f32")
+
+
+def test_json_may_be_a_list_or_lines(tmp_path: Path) -> None:
+    """Objects in a list and objects on lines are the same table; columns come in the order of the first object."""
+    rows = [{"y": 1.5, "x": 2}, {"y": None, "x": -3}]
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    (tmp_path / "b.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    for name in ("a.json", "b.jsonl"):
+        np.testing.assert_array_equal(load_table(tmp_path / name, "", "f64"), [[1.5, 2], [np.nan, -3]])
+
+
+@settings(max_examples=many(20), deadline=None)
+@given(st.data())
+def test_what_is_saved_is_loaded_again(data: st.DataObject) -> None:
+    """Numbers of each type come back from each format, NaN and infinity included where the format has them."""
+    suffix, name = data.draw(st.sampled_from(SUFFIXES)), data.draw(st.sampled_from(sorted(TYPES)))
+    shape = data.draw(st.tuples(st.integers(1, 9), st.integers(1, 4)))
+    kind = np.dtype(TYPES[name])
+    size = kind.itemsize * shape[0] * shape[1]
+    numbers = np.frombuffer(data.draw(st.binary(min_size=size, max_size=size)), kind).reshape(shape)
+    if suffix.startswith((".json", ".ndjson")):
+        numbers = np.where(np.isfinite(numbers), numbers, np.nan).astype(kind)
+        if kind.kind == "f":
+            numbers[0] = 1.5  # else a column may have no number at all
+    held = encode_table(numbers, suffix, "")
+    found = table_files._numbers(held, suffix, "", name, 0, 0)
+    np.testing.assert_array_equal(found, numbers)
+
+
+def test_blocks_load_and_save_tables(tmp_path: Path, table: Path) -> None:
+    """A patch loads two columns, computes, and saves; sqlite's own reading of the CSV agrees."""
+    patch = Patch()
+    load = patch.add("data.load_table", file=table, columns="count,share", type="f64", most_rows=2)
+    save = patch.add("data.save_table", file=tmp_path / "out.csv", columns="count, share")
+    patch.connect(load["out"], save["x"])
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        engine.save_outputs()
+    text = (tmp_path / "out.csv").read_text().splitlines()
+    assert text[0].replace('"', "") == "count,share"
+    base = sqlite3.connect(":memory:")
+    base.execute("create table t (count real, share real)")
+    base.executemany("insert into t values (?, ?)", [line.split(",") for line in text[1:]])
+    assert base.execute("select * from t").fetchall() == [(1.0, 0.5), (-7.0, 1e-30)]
+
+
+def test_another_table_of_the_same_size_needs_no_rebuild(tmp_path: Path) -> None:
+    """Its numbers are uploaded; one of another size changes the shape."""
+    for name, rows in (("a", 3), ("b", 3), ("c", 4)):
+        parquet.write_table(pyarrow.table({"x": np.arange(rows) * (1.0 + ord(name))}), tmp_path / f"{name}.parquet")
+    patch = Patch()
+    load = patch.add("data.load_table", file=tmp_path / "a.parquet")
+    scale = patch.add("math.scale_offset", scale=2.0)
+    patch.connect(load["out"], scale["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(load, file=tmp_path / "b.parquet")
+        report = engine.step()
+        assert report.update_level == UpdateLevel.WARM
+        np.testing.assert_array_equal(engine.read(scale["out"])[:, 0], np.arange(3) * np.float32(2 * 99))
+        patch.set(load, file=tmp_path / "c.parquet")
+        assert not engine.step().diagnostics
+        assert engine.read(scale["out"]).shape == (4, 1)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "<i8", ">i4", "<f2", ">f8", "<c8", ">c16", "<u2"])
+def test_arrays_of_each_type_are_loaded(tmp_path: Path, dtype: str) -> None:
+    """Shape and type are kept, in the machine's byte order, also from columns first and from an archive."""
+    array = np.asfortranarray(np.arange(12).reshape(3, 4).astype(dtype))
+    np.save(tmp_path / "a.npy", array)
+    np.savez_compressed(tmp_path / "a.npz", one=array)
+    for name in ("a.npy", "a.npz"):
+        patch = Patch()
+        load = patch.add("data.load_array", file=tmp_path / name)
+        (found,) = run(patch, load["out"])
+        np.testing.assert_array_equal(found, array)
+        assert found.dtype == array.dtype.newbyteorder("=")
+
+
+def test_members_of_an_archive_are_named(tmp_path: Path) -> None:
+    """With several members one must be chosen; objects and other files are refused."""
+    np.savez(tmp_path / "a.npz", one=np.arange(3), two=np.ones((2, 2)))
+    assert load_array(tmp_path / "a.npz", "two").shape == (2, 2)
+    with pytest.raises(PatchError, match="no member ''; there are one, two"):
+        load_array(tmp_path / "a.npz")
+    np.save(tmp_path / "o.npy", np.array([{}], object), allow_pickle=True)
+    (tmp_path / "t.npy").write_text("text")
+    for name in ("o.npy", "t.npy"):
+        with pytest.raises(PatchError, match=f"{name} must be a readable array"):
+            load_array(tmp_path / name)
+
+
+@pytest.mark.parametrize("data", [np.arange(6, dtype=np.int16).reshape(2, 3), np.ones(1, np.complex64)])
+def test_arrays_are_saved_as_they_are(tmp_path: Path, data: Any) -> None:
+    """A saved array is read by numpy with its type and shape."""
+    patch = Patch()
+    save = patch.add("data.save_array", file=tmp_path / "deep" / "a.npy")
+    patch.connect(patch.add("io.array", data=data)["out"], save["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.save_outputs()
+    found = np.load(tmp_path / "deep" / "a.npy")
+    np.testing.assert_array_equal(found, data)
+    assert found.dtype == data.dtype
+
+
+def test_a_table_that_cannot_be_written_says_why(tmp_path: Path) -> None:
+    """Three axes and a wrong number of names are named when the file is written; a wrong ending at once."""
+    for data, columns, why in ((np.ones((2, 2, 2)), "", "no table"), (np.ones((2, 2)), "a", "1 different names for 2")):
+        patch = Patch()
+        save = patch.add("data.save_table", file=tmp_path / "t.csv", columns=columns)
+        patch.connect(patch.add("io.array", data=data)["out"], save["x"])
+        with Engine(patch, device="host") as engine:
+            engine.step()
+            with pytest.raises(PatchError, match=why):
+                engine.save_outputs()
+    patch = Patch()
+    save = patch.add("data.save_table", file="t.xls")
+    patch.connect(patch.add("io.array")["out"], save["x"])
+    assert "must end in .csv" in problems(patch)[0][2]
+
+
+def test_tables_without_their_library_say_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message has the command."""
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    (tmp_path / "a.csv").write_text("x\n4\n")
+    with pytest.raises(PatchError, match=r"pip install 'warploom\[data\]'"):
+        load_table(tmp_path / "a.csv", "", "f32")
+    assert apply("math.scale_offset", {"x": np.ones(1, np.float32)}, scale=2.0) == 2
