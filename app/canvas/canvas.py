@@ -35,6 +35,7 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.files import SUFFIX
+from engine.patch.inner_patch import InnerPatch
 from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport
 
@@ -68,6 +69,7 @@ class Canvas(QWidget):
         #: The port whose menu was opened last.
         self.menu_port: PortRef | None = None
         self._selected: list[str] = []
+        self._opened: Patch | None = None
         self.scene = GraphScene(self)
         self.scene.selection_settled.connect(self._pass_on_selection)
         self.connecting = ConnectionEdits(self)
@@ -85,13 +87,13 @@ class Canvas(QWidget):
         self.path = PathDisplay(self.scene, self)
         self.thumbnails = Thumbnails(self.scene, self.view)
         self.organise.room_below = self.thumbnails.room
-        self._nudges = 0
         self._notice = CanvasNotice(self)
         self._hint = EmptyHint()
         self.scene.filled.connect(self._show_hint)
         self.search = BlockSearch(self, self.organise.free_place)
         self.finding = FindBar(self)
-        self.keyboard = CanvasKeyboard(self.scene, self.connecting, self.search_for, self)
+        edits = self.connecting, self.edits, self.organise
+        self.keyboard = CanvasKeyboard(self.view, self.scene, edits, self.search_for, self._refuse, self)
         self.search.placed.connect(self._select_placed)
         self.search.refused.connect(self._refuse)
         self.search.popup.shown.connect(self._show_hint)
@@ -132,7 +134,9 @@ class Canvas(QWidget):
         self._display.clear()
         self.path.set_patch(patch)
         self.patch = self.edits.patch = self.organise.patch = self.connecting.patch = patch or Patch()
-        self.organise.spread()
+        if patch is not self._opened and not isinstance(patch, InnerPatch):
+            self._opened = patch
+            self.organise.spread()
         self._mirror = Mirror(self.patch, self.scene, self.view.cancel_drag, level)
         self.thumbnails.set_patch(self.patch)
         self._pass_on_selection()
@@ -379,9 +383,7 @@ class Canvas(QWidget):
             if (node := self.keyboard.go(*_ARROWS[key])) is not None:
                 self.go_to(node)
         elif key in _ARROWS:
-            # A held key is one movement, and one undo step.
-            self._nudges += not event.isAutoRepeat()
-            self.edits.nudge(*_ARROWS[key], gesture=("nudge", id(self), self._nudges))
+            self.keyboard.move(*_ARROWS[key], is_held=event.isAutoRepeat())
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and len(self.selected()) == 1:
             self.node_activated.emit(self.selected()[0])
         elif key == Qt.Key.Key_Escape:

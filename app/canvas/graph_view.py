@@ -156,6 +156,7 @@ class GraphView(ZoomableView):
             self._gesture = ConnectionDrag(self, self._graph, self._edits, *grasped, point)
         elif (grasped_dot := self._graph.dot_at(point, DOT + REACH / 2 / self.zoom)) is not None:
             self._graph.select_connection(grasped_dot[0])
+            self._graph.choose_dot(*grasped_dot)
             self._gesture = DotDrag(self._graph, self.dots_dropped.emit, *grasped_dot)
         elif (connection := self._graph.connection_at(point)) is not None:
             if not _adds_to_selection(event):
@@ -297,10 +298,16 @@ class GraphView(ZoomableView):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Request the selection's menu from the keyboard; for the mouse, releasing the button requests it."""
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
-            selected = self._graph.selected_nodes()
-            place = self.mapFromScene(self._graph.rect_of(selected).center()) if selected else self.rect().center()
-            self.cursor_position = place
-            self.menu_requested.emit(selected[0] if selected else None, self.viewport().mapToGlobal(place))
+            hit: Hit | None = None
+            point, frames = self.mapToScene(self.rect().center()), self._graph.frames
+            if nodes := self._graph.selected_nodes():
+                hit, point = nodes[0], self._graph.rect_of(nodes).center()
+            elif lines := self._graph.selected_connections():
+                hit, point = lines[0], self._graph.connections[lines[0]].middle
+            elif chosen := frames.selected():
+                point = frames.views[chosen[0]].strip.center()
+            self.cursor_position = self.mapFromScene(point)
+            self.menu_requested.emit(hit, self.viewport().mapToGlobal(self.cursor_position))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Cancel a drag; leave every other key to the canvas."""

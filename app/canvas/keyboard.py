@@ -1,12 +1,16 @@
-"""Going from block to block, choosing connections, and connecting ports, all by the keyboard."""
+"""Going from block to block, choosing and connecting ports and connections, moving and zooming, by the keyboard."""
 
 from collections.abc import Callable
 from functools import partial
 
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 
 from app.canvas.gestures.connection_edits import ConnectionEdits
+from app.canvas.graph_view import GraphView
 from app.canvas.items.scene import GraphScene
+from app.canvas.organise_edits import OrganiseEdits
+from app.canvas.selection_edits import SelectionEdits
 from app.edits.nodes import parameter_label
 from app.widgets.chooser import Choice, Chooser
 from engine.patch.changes import Connection, PortRef
@@ -15,18 +19,46 @@ from engine.patch.rules import is_drivable, is_target
 
 #: How much a sideways distance counts when the next block in a direction is searched.
 _SIDEWAYS = 2.0
+#: How far an arrow key pans, in pixels, and the factor of a zoom.
+_PAN, _ZOOM = 64, 1.2
 
 
 class CanvasKeyboard:
     """Acts on the selection of `scene`. `search` opens the search for a block to connect to a port."""
 
     def __init__(
-        self, scene: GraphScene, connecting: ConnectionEdits, search: Callable[[PortRef], object], parent: QWidget
+        self,
+        view: GraphView,
+        scene: GraphScene,
+        edits: tuple[ConnectionEdits, SelectionEdits, OrganiseEdits],
+        search: Callable[[PortRef], object],
+        refuse: Callable[[str], object],
+        parent: QWidget,
     ) -> None:
-        self._scene, self._connecting, self._search = scene, connecting, search
+        self._view, self._scene, self._search, self._refuse = view, scene, search, refuse
+        self._connecting, self._selection, self._organise = edits
         self.chooser = Chooser(parent)
         #: The node whose connections are chosen one after the other.
         self._node = ""
+        self._moves = 0
+
+    def move(self, x: int, y: int, *, is_held: bool) -> None:
+        """Move what is selected by a step: blocks and frames, or a dot; without any, the view.
+
+        The steps of a held key are one movement, and one undo step.
+        """
+        self._moves += not is_held
+        gesture = "nudge", id(self), self._moves
+        if self._scene.selected_nodes() or self._scene.frames.selected():
+            self._selection.nudge(x, y, gesture)
+        elif self._scene.selected_connections():
+            self._organise.nudge_dot(x, y, gesture)
+        else:
+            self._view.scroll_by(QPoint(_PAN * x, _PAN * y))
+
+    def zoom(self, steps: int) -> None:
+        """Zoom in or out about the middle of the view."""
+        self._view.set_zoom(self._view.zoom * _ZOOM**steps)
 
     @property
     def _patch(self) -> Patch:
@@ -50,14 +82,23 @@ class CanvasKeyboard:
         return found if found is not None and distance(found) < float("inf") else None
 
     def select_connection(self) -> None:
-        """Select the next connection of the selected block, so that the commands for connections apply to it."""
+        """Select the next connection of the selected block, so that the commands for connections apply to it.
+
+        Without a selection, such as after a connection was deleted, go on with those of the same block.
+        """
         chosen = self._scene.selected_connections()
-        self._node = next(iter(self._scene.selected_nodes()), self._node if chosen else "")
-        known = [c for c in self._patch.connections if self._node in (c.source.node, c.target.node)]
+        self._node = next(iter(self._scene.selected_nodes()), self._node)
+        if self._node not in self._scene.nodes:
+            ends = [end for c in chosen[:1] for end in (c.target.node, c.source.node)]
+            self._node = next(iter(ends), "")
+        known = [c for c in self._scene.connections if self._node in (c.source.node, c.target.node)]
         if known:
             at = known.index(chosen[0]) + 1 if chosen and chosen[0] in known else 0
-            self._scene.select([])
             self._scene.select_connection(known[at % len(known)])
+        elif self._node:
+            self._refuse(f"{self._patch.title(self._node)} has no connections")
+        else:
+            self._refuse("Select a block first: Ctrl and the arrow keys go to one")
 
     def connect(self) -> None:
         """Ask for a port of the selected block, and then for what to connect it to."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtWidgets import QWidget
@@ -12,7 +13,7 @@ from app.canvas.frames.frame_form import FrameForm
 from app.canvas.frames.frame_gestures import nodes_in
 from app.canvas.items.scene import GraphScene
 from app.edits import nodes as node_edits
-from app.edits.nodes import snapped
+from app.edits.nodes import STEP, snapped
 from app.edits.organise import dots, frames, presets
 from app.edits.organise.align import align, distribute
 from app.edits.organise.arrange import arrange, spread_pile
@@ -124,12 +125,32 @@ class OrganiseEdits(QObject):
         for connection in self._scene.selected_connections():
             view = self._scene.connections[connection]
             ends = view.ends[0].toTuple(), view.ends[1].toTuple()
-            middle = view.path().pointAtPercent(0.5).toTuple()
-            self._try(
-                lambda c=connection, e=ends, m=middle: dots.set_dots(  # type: ignore[misc]
-                    self.patch, c, dots.with_dot(self.patch, c, e, m), "Add dot"
-                )
-            )
+            self._try(partial(self._add_dot, connection, ends, view.middle.toTuple()))
+
+    def _add_dot(self, connection: Connection, ends: tuple[Position, Position], at: Position) -> None:
+        before = self.patch.dots(connection.target)
+        points = dots.with_dot(self.patch, connection, ends, at)
+        dots.set_dots(self.patch, connection, points, "Add dot")
+        number = next((n for n, (one, other) in enumerate(zip(points, before, strict=False)) if one != other), -1)
+        self._scene.choose_dot(connection, number)
+
+    def choose_next_dot(self) -> None:
+        """Choose the next dot of the selected connection, which the arrow keys then move."""
+        if (chosen := self._scene.chosen_dot()) is not None:
+            self._scene.choose_dot(chosen[0], chosen[1] + 1)
+
+    def remove_chosen_dot(self) -> None:
+        """Remove the chosen dot of the selected connection."""
+        if (chosen := self._scene.chosen_dot()) is not None:
+            self.remove_dot(*chosen)
+
+    def nudge_dot(self, dx: int, dy: int, gesture: object) -> None:
+        """Move the chosen dot by steps of the canvas grid; edits of one `gesture` are one undo step."""
+        if (chosen := self._scene.chosen_dot()) is not None:
+            connection, number = chosen
+            points = list(self.patch.dots(connection.target))
+            points[number] = points[number][0] + dx * STEP, points[number][1] + dy * STEP
+            dots.set_dots(self.patch, connection, points, "Move dot", gesture=gesture)
 
     def remove_dot(self, connection: Connection, number: int) -> None:
         """Remove one dot of a connection."""

@@ -16,6 +16,7 @@ from app.canvas.sentinel_form import SentinelForm
 from app.edits import groups, regions
 from app.edits import nodes as node_edits
 from app.edits.nodes import STEP, snapped
+from app.edits.organise import frames
 from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, Position
@@ -37,9 +38,9 @@ class SelectionEdits(QObject):
     def delete(self) -> None:
         """Remove the selected nodes, connections and frames."""
         nodes, connections = self._scene.selected_nodes(), self._scene.selected_connections()
-        frames = self._scene.frames.selected()
-        if nodes or connections or frames:
-            node_edits.delete(self.patch, nodes, connections, frames)
+        chosen = self._scene.frames.selected()
+        if nodes or connections or chosen:
+            node_edits.delete(self.patch, nodes, connections, chosen)
 
     def disconnect_all(self) -> None:
         """Remove the selected connections, and all connections of the selected nodes."""
@@ -73,15 +74,15 @@ class SelectionEdits(QObject):
 
     def copy(self) -> None:
         """Put the selected nodes on the clipboard, as text."""
-        nodes, frames = self._chosen()
+        nodes, chosen = self._chosen()
         if nodes:
-            QGuiApplication.clipboard().setText(node_edits.copied(self.patch, nodes, frames))
+            QGuiApplication.clipboard().setText(node_edits.copied(self.patch, nodes, chosen))
 
     def _chosen(self) -> tuple[list[str], list[str]]:
         """Return the selected nodes, and the selected frames with the nodes in them."""
-        frames = self._scene.frames.selected()
-        inside = [node for name in frames for node in nodes_in(self._scene, self._scene.frames.views[name].rect)]
-        return list(dict.fromkeys([*self._scene.selected_nodes(), *inside])), frames
+        chosen = self._scene.frames.selected()
+        inside = [node for name in chosen for node in nodes_in(self._scene, self._scene.frames.views[name].rect)]
+        return list(dict.fromkeys([*self._scene.selected_nodes(), *inside])), chosen
 
     def cut(self) -> None:
         """Put the selected nodes on the clipboard and remove them."""
@@ -96,21 +97,25 @@ class SelectionEdits(QObject):
 
     def duplicate(self) -> None:
         """Add copies of the selected nodes and of the connections between them, and select the copies."""
-        nodes, frames = self._chosen()
+        nodes, chosen = self._chosen()
         if nodes:
             scope = regions.common_scope(self.patch, regions.outermost(self.patch, nodes))
-            self._paste(node_edits.copied(self.patch, nodes, frames), None, "Duplicate", scope)
+            self._paste(node_edits.copied(self.patch, nodes, chosen), None, "Duplicate", scope)
 
     def nudge(self, dx: int, dy: int, gesture: object) -> None:
-        """Move the selected nodes, and those in selected regions, by steps of the canvas grid.
+        """Move the selected nodes and frames, and what is in selected regions and frames, by steps of the canvas grid.
 
         Edits of one `gesture` are one undo step.
         """
-        nodes = self._scene.selected_nodes()
-        if nodes:
-            nodes = list(dict.fromkeys([*nodes, *self._scene.regions.contents(nodes)]))
-            places = {node: self.patch.nodes[node].position for node in nodes}
-            moved = {node: (x + dx * STEP, y + dy * STEP) for node, (x, y) in places.items()}
+        nodes, chosen = self._chosen()
+        nodes = list(dict.fromkeys([*nodes, *self._scene.regions.contents(nodes)]))
+        places = {node: self.patch.nodes[node].position for node in nodes}
+        moved = {node: (x + dx * STEP, y + dy * STEP) for node, (x, y) in places.items()}
+        if chosen:
+            inner = [name for frame in chosen for name in frames.frames_in(self.patch, frame)]
+            way = float(dx * STEP), float(dy * STEP)
+            frames.move_frames(self.patch, dict.fromkeys([*chosen, *inner]), moved, way, gesture=gesture)
+        elif nodes:
             node_edits.move(self.patch, moved, gesture=gesture)
 
     def region_type(self, kind: str) -> type[Block] | None:

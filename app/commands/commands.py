@@ -21,7 +21,7 @@ CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     ),
     "connection": (
         *("look", None, "insert_block", "disconnect", None),
-        *("add_dot", "straighten", None, "check_values", "remove_check", "pin_test"),
+        *("add_dot", "delete_dot", "straighten", None, "check_values", "remove_check", "pin_test"),
     ),
     "frame": ("edit_frame", "frame_colour", "select_in_frame", None, "cut", "copy", "duplicate", "delete"),
     "canvas": ("add_block", "add_frame", "new_block", "paste", None, "select_all", "fit", "lay_out"),

@@ -25,7 +25,12 @@ class Needs:
         self.undoable = Need(lambda: self._undo_name() is not None, (session.changed,))
         self.redoable = Need(lambda: self._redo_name() is not None, (session.changed,))
         self.node = self._selection(lambda: bool(canvas.selected()))
+        #: Two blocks or more; below, three or more.
+        self.several = self._selection(lambda: len(canvas.selected()) > 1)
+        self.many = self._selection(lambda: len(canvas.selected()) > 2)
         self.connection = self._selection(lambda: bool(canvas.scene.selected_connections()))
+        #: A connection that leads through dots; a session changes when dots do.
+        self.dotted = Need(self._has_dots, (*self._selected, session.changed))
         #: A frame; below, a block or a frame, and anything.
         self.frame = self._selection(lambda: bool(canvas.scene.frames.selected()))
         self.copyable = self._selection(lambda: self.node.is_met() or self.frame.is_met())
@@ -64,6 +69,10 @@ class Needs:
 
     def _redo_name(self) -> str | None:
         return self._session.patch.history.redo_name if self._session.patch else None
+
+    def _has_dots(self) -> bool:
+        lines = self._canvas.scene.connections
+        return any(lines[chosen].dots for chosen in self._canvas.scene.selected_connections())
 
     def _is_checked(self) -> bool:
         checkable = self._canvas.edits.checkable

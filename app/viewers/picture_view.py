@@ -4,18 +4,35 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, QSizeF, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QImage,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QWheelEvent,
+)
 
 from app.theme import colours
+from app.widgets.view_keys import ViewKeys
 
 MAX_SCALE = 64.0
 MIN_SCALE = 1 / 64
 _REACH = 6  # of the line of a comparison, in pixels
+#: The share of the view that an arrow key moves the picture by, and the step of a comparison's line.
+_PAN, _WIPE = 1 / 8, 1 / 32
+_WIPES = {Qt.Key.Key_BracketLeft: -_WIPE, Qt.Key.Key_BracketRight: _WIPE}
 
 
-class PictureView(QWidget):
+class PictureView(ViewKeys):
     """Shows the newest picture; scales are screen pixels per picture pixel.
+
+    Arrows move it, Shift and arrows point at a pixel, + and - zoom there, 0 fits, Enter shows actual pixels, [ and ]
+    move the line of a comparison.
 
     The shown picture may be a downscaled version: positions and sizes are still those of the whole picture.
     """
@@ -29,7 +46,6 @@ class PictureView(QWidget):
         super().__init__()
         self.setMouseTracking(True)
         self.setMinimumSize(96, 72)
-        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.pixels: np.ndarray[Any, Any] | None = None  # the QImage refers to its memory
         self._image = QImage()
         self._size = (0, 0)  # of the whole picture
@@ -45,6 +61,8 @@ class PictureView(QWidget):
         self._centre = QPointF()  # in picture pixels
         self._grabbed: QPointF | None = None
         self._pointer: QPointF | None = None
+        #: The pixel that keys point at.
+        self._pointed: tuple[int, int] | None = None
 
     def sizeHint(self) -> QSize:
         """Return the size of a small 16:9 picture."""
@@ -75,7 +93,9 @@ class PictureView(QWidget):
 
     @property
     def probe(self) -> tuple[int, int] | None:
-        """The pixel under the pointer as (x, y); None when the pointer is elsewhere."""
+        """The pixel that keys point at, or that under the pointer, as (x, y); None when the pointer is elsewhere."""
+        if self._pointed is not None:
+            return self._pointed
         return None if self._pointer is None else self._pixel_at(self._pointer)
 
     @property
@@ -128,7 +148,7 @@ class PictureView(QWidget):
         # Alpha is ignored: a patch's colours are shown for any value of the fourth component.
         self._image = QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGBX8888)
         self.update()
-        if self._pointer is not None:
+        if self.probe is not None:
             self.probed.emit()
 
     def clear(self) -> None:
@@ -180,7 +200,64 @@ class PictureView(QWidget):
             painter.drawImage(target, self._other)
             painter.setClipping(False)
             painter.fillRect(QRectF(line - 1, 0, 2, self.height()), QColor(colours.current().accent))
+        if self._pointed is not None:
+            side = max(self._widget_scale(), _REACH)
+            box = QRectF(0, 0, side, side)
+            box.moveCenter(self._to_widget(self._pointed))
+            for colour, grown in ((colours.current().canvas, 1), (colours.current().accent, 0)):
+                painter.setPen(QPen(QColor(colour), 1.0))
+                painter.drawRect(box.adjusted(-grown, -grown, grown, grown))
+        self.paint_focus(painter)
         painter.end()
+
+    # Keys
+
+    def move_by_keys(self, x: int, y: int, *, shift: bool) -> None:
+        """Move the view over the picture; with Shift, point at the next pixel."""
+        if self.pixels is None:
+            return
+        if not shift:
+            self._pan(QPointF(x * self.width(), y * self.height()) * _PAN)
+            return
+        width, height = self._size
+        at = self._pointed or self._pixel_at(self._middle()) or (width // 2, height // 2)
+        self._pointed = min(max(at[0] + x, 0), width - 1), min(max(at[1] + y, 0), height - 1)
+        place = self._to_widget(self._pointed)
+        if not self.rect().contains(place.toPoint()):
+            self._pan(place - self._middle())
+        self.update()
+        self.probed.emit()
+
+    def zoom_by_keys(self, factor: float) -> None:
+        """Zoom about the pixel that keys point at, or about the middle."""
+        if self.pixels is not None:
+            self.zoom_to(self.scale * factor, self._anchor())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Move the line of a comparison, or show actual pixels."""
+        if self._other is not None and event.key() in _WIPES:
+            self.wipe = min(max(self.wipe + _WIPES[Qt.Key(event.key())], 0.0), 1.0)
+            self.update()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.pixels is not None:
+            self._switch(self._anchor())
+        else:
+            super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Point at nothing."""
+        super().focusOutEvent(event)
+        self._forget_pointed()
+
+    def _anchor(self) -> QPointF:
+        return self._middle() if self._pointed is None else self._to_widget(self._pointed)
+
+    def _forget_pointed(self) -> None:
+        if self._pointed is not None:
+            self._pointed = None
+            self.update()
+            self.probed.emit()
+
+    # Mouse
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom about the pointer."""
@@ -204,10 +281,9 @@ class PictureView(QWidget):
         is_near = self._other is not None and abs(event.position().x() - self.wipe * self.width()) < _REACH
         self.setCursor(Qt.CursorShape.SplitHCursor if is_near else Qt.CursorShape.ArrowCursor)
         if self._grabbed is not None and self.pixels is not None:
-            self._scale, self._centre, self.is_fitted = self.scale, self._shown_centre(), False
-            self._centre -= (event.position() - self._grabbed) / self._widget_scale()
+            self._pan(self._grabbed - event.position())
             self._grabbed = event.position()
-            self._changed()
+        self._pointed = None
         self._pointer = event.position()
         self.probed.emit()
 
@@ -217,10 +293,7 @@ class PictureView(QWidget):
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Switch between fitted and actual pixels."""
-        if self.is_fitted:
-            self.zoom_to(1.0, event.position())
-        else:
-            self.fit()
+        self._switch(event.position())
 
     def leaveEvent(self, event: object) -> None:
         """Note that the pointer has left."""
@@ -232,6 +305,24 @@ class PictureView(QWidget):
         super().resizeEvent(event)
         if self.is_fitted:
             self.view_changed.emit()
+
+    def _switch(self, anchor: QPointF) -> None:
+        """Show actual pixels, or the whole picture again."""
+        if self.is_fitted:
+            self.zoom_to(1.0, anchor)
+        else:
+            self.fit()
+
+    def _pan(self, way: QPointF) -> None:
+        """Move the view over the picture by a way on the screen."""
+        self._scale, self._centre, self.is_fitted = self.scale, self._shown_centre(), False
+        self._centre += way / self._widget_scale()
+        self._changed()
+
+    def _to_widget(self, pixel: tuple[int, int]) -> QPointF:
+        """Return the middle of a pixel on the screen."""
+        at = QPointF(pixel[0] + 0.5, pixel[1] + 0.5)
+        return self._middle() + (at - self._shown_centre()) * self._widget_scale()
 
     def _changed(self) -> None:
         self.update()

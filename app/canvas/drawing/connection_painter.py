@@ -49,6 +49,7 @@ class Line(Protocol):
     ends: tuple[QPointF, QPointF]
     mark: QPointF
     dots: tuple[QPointF, ...]
+    chosen_dot: int
 
     @property
     def kind(self) -> PortKind:
@@ -101,6 +102,10 @@ def paint_connections(painter: QPainter, lines: Iterable[Line], theme: Colours, 
             painter.setBrush(qcolor(theme.accent if line.isSelected() else PORT_STYLES[line.kind].colour(theme)))
             for dot in line.dots:
                 painter.drawEllipse(dot, DOT, DOT)
+            if line.isSelected():
+                painter.setPen(QPen(qcolor(theme.accent), 1.5))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawEllipse(line.dots[line.chosen_dot % len(line.dots)], DOT + 3, DOT + 3)
         if shown.size and scale >= NEAR and (line.isSelected() or has_room(shown.size, *line.ends, scale)):
             paint_label(painter, shown.size, line.middle, theme.text, theme, scale)
         if shown.sentinel is not None:

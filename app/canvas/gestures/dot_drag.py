@@ -48,6 +48,8 @@ class DotDrag(Gesture):
         if points is not None:
             before = len(self._patch.dots(self._connection.target))
             self._drop(self._connection, points, "Add dot" if len(points) > before else "Move dot")
+            if self._number is not None and self._connection in self._scene.connections:
+                self._scene.choose_dot(self._connection, self._number)
 
     def cancel(self) -> None:
         """Show the dots of the patch."""

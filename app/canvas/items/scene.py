@@ -161,6 +161,16 @@ class GraphScene(QGraphicsScene):
         """The selected connections."""
         return [connection for connection, view in self.connections.items() if view.isSelected()]
 
+    def chosen_dot(self) -> tuple[Connection, int] | None:
+        """Return the dot that keys move: the selected connection and the dot's number; None without one."""
+        chosen = [line for line in self.connections.values() if line.isSelected() and line.dots]
+        return (chosen[0].connection, chosen[0].chosen_dot % len(chosen[0].dots)) if len(chosen) == 1 else None
+
+    def choose_dot(self, connection: Connection, number: int) -> None:
+        """Let keys move another dot of a connection."""
+        self.connections[connection].chosen_dot = number
+        self.connections[connection].update()
+
     def select(self, node_ids: Iterable[str]) -> None:
         """Select these nodes and nothing else."""
         chosen = set(node_ids)

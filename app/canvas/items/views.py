@@ -206,6 +206,8 @@ class ConnectionView(View):
         #: The way around blocks, or the points that it passes through; without these it is a curve.
         self._way: Way | None = None
         self.dots: tuple[QPointF, ...] = ()
+        #: The number of the dot that keys move while the connection is selected.
+        self.chosen_dot = 0
         #: The line, and the area that the pointer hits; made when they are needed.
         self._path: QPainterPath | None = None
         self._shape: QPainterPath | None = None

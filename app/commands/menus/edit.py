@@ -74,7 +74,7 @@ def edit_menu(window: CommandWindow, needs: Needs) -> Menu:
             canvas.keyboard.select_connection,
             keys=("Shift+L",),
             help="Select the connections of the selected block, one after the other",
-            needs=selection,
+            needs=patch,
             canvas_only=True,
         ),
         Command(

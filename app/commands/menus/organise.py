@@ -105,15 +105,15 @@ def organise_menu(window: Editor, needs: Needs) -> Menu:
             "align",
             "&Align",
             [
-                Command(f"align_{way}", text, partial(organise.align, way), needs=node)
+                Command(f"align_{way}", text, partial(organise.align, way), needs=needs.several)
                 for way, text in _ALIGNMENTS.items()
             ]
             + [
                 None,
-                Command("distribute_x", "Distribute &horizontally", partial(organise.distribute, 0), needs=node),
-                Command("distribute_y", "Distribute &vertically", partial(organise.distribute, 1), needs=node),
+                Command("distribute_x", "Distribute &horizontally", partial(organise.distribute, 0), needs=needs.many),
+                Command("distribute_y", "Distribute &vertically", partial(organise.distribute, 1), needs=needs.many),
             ],
-            needs=node,
+            needs=needs.several,
         ),
         None,
         Command(
@@ -146,10 +146,22 @@ def organise_menu(window: Editor, needs: Needs) -> Menu:
             "add_dot",
             "Add d&ot",
             organise.add_dot,
-            help="Lead the selected connection through a point. Dragging a connection's middle does the same",
+            keys=("O",),
+            help="Lead the selected connection through a point, which the arrow keys move. Dragging does the same",
             needs=needs.connection,
+            canvas_only=True,
         ),
-        Command("straighten", "&Straighten", organise.straighten, help="Remove all dots", needs=needs.connection),
+        Command(
+            "next_dot",
+            "Ne&xt dot",
+            organise.choose_next_dot,
+            keys=("Shift+O",),
+            help="Choose the next dot of the selected connection, for the arrow keys",
+            needs=needs.dotted,
+            canvas_only=True,
+        ),
+        Command("delete_dot", "D&elete dot", organise.remove_chosen_dot, help="The chosen one", needs=needs.dotted),
+        Command("straighten", "&Straighten", organise.straighten, help="Remove all dots", needs=needs.dotted),
         None,
         Command(
             "bypass",

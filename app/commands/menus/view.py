@@ -21,6 +21,17 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
     items: list[Command | Menu | None] = [
         Command("fit", "&Fit patch", canvas.fit, "fit", ("Home",), needs=patch, canvas_only=True),
         Command("fit_selection", "Fit se&lection", canvas.fit_selection, keys=("F",), needs=node, canvas_only=True),
+        Command(
+            "zoom_in",
+            "Zoom &in",
+            partial(canvas.keyboard.zoom, 1),
+            keys=("Ctrl++", "Ctrl+="),
+            needs=patch,
+            canvas_only=True,
+        ),
+        Command(
+            "zoom_out", "Zoom &out", partial(canvas.keyboard.zoom, -1), keys=("Ctrl+-",), needs=patch, canvas_only=True
+        ),
         None,
         Command(
             "heat",

@@ -2,23 +2,25 @@
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy
 
 from app.canvas.canvas import Canvas
 from app.canvas.drawing.shapes import qcolor
 from app.theme import colours
 from app.theme.colours import category_tint, frame_colour, mix
+from app.widgets.view_keys import ViewKeys
 
 _MARGIN = 8.0
 
 
-class MapView(QWidget):
-    """Paints blocks, regions and frames as rectangles; a click or drag brings that part of the canvas into view."""
+class MapView(ViewKeys):
+    """Paints blocks, regions and frames as rectangles; a click, a drag or keys show that part of the canvas."""
 
     moved = Signal(QPointF)  # a point of the scene
 
     def __init__(self) -> None:
-        super().__init__(accessibleName="Map")
+        super().__init__()
+        self.setAccessibleName("Map")
         self.canvas: Canvas | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(96)
@@ -77,6 +79,23 @@ class MapView(QWidget):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(qcolor(theme.text), 1.0))
         painter.drawRect(on_map(self.canvas.view.seen()).intersected(QRectF(self.rect()).adjusted(0, 0, -1, -1)))
+        self.paint_focus(painter)
+
+    def move_by_keys(self, x: int, y: int, *, shift: bool) -> None:
+        """Move the canvas, by more with Shift."""
+        if self.canvas is not None:
+            seen, share = self.canvas.view.seen(), 0.5 if shift else 0.125
+            self.moved.emit(seen.center() + QPointF(x * seen.width(), y * seen.height()) * share)
+
+    def zoom_by_keys(self, factor: float) -> None:
+        """Zoom the canvas."""
+        if self.canvas is not None:
+            self.canvas.view.set_zoom(self.canvas.view.zoom * factor)
+
+    def fit(self) -> None:
+        """Bring the whole patch into view."""
+        if self.canvas is not None:
+            self.canvas.fit()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Go to the part under the pointer."""

@@ -74,7 +74,7 @@ def arrange(patch: Patch, nodes: Collection[str], measures: Measures) -> None:
 def spread_pile(patch: Patch, measures: Measures) -> None:
     """Lay out nodes that were made without a position, which would lie in a pile at the origin.
 
-    This is no undo step, and the patch counts as unchanged.
+    This is no undo step, and the patch counts as unchanged, so only a patch that is opened may be spread.
     """
     piles: dict[str, list[str]] = {}
     for node in patch.nodes.values() if not isinstance(patch, InnerPatch) else ():

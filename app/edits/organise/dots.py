@@ -11,11 +11,13 @@ from engine.patch.document import Patch
 from engine.patch.organise.annotations import MOST_DOTS, Dots
 
 
-def set_dots(patch: Patch, connection: Connection, points: Sequence[Position], name: str) -> None:
+def set_dots(
+    patch: Patch, connection: Connection, points: Sequence[Position], name: str, *, gesture: object = None
+) -> None:
     """Give a connection these dots; none makes it straight. Raise PatchError for too many."""
     target = connection.target
     if points:
-        patch.annotate(Dots(node=target.node, port=target.port, points=tuple(points)), name)
+        patch.annotate(Dots(node=target.node, port=target.port, points=tuple(points)), name, gesture=gesture)
     elif patch.dots(target):
         patch.remove_annotation(f"dots {target}", name)
 

@@ -55,10 +55,17 @@ def frames_in(patch: Patch, frame_id: str) -> list[str]:
     return [frame.id for frame in inner if outer.holds(frame.position, frame.size)]
 
 
-def move_frames(patch: Patch, frames: Collection[str], positions: Mapping[str, Position], way: Position) -> None:
+def move_frames(
+    patch: Patch,
+    frames: Collection[str],
+    positions: Mapping[str, Position],
+    way: Position,
+    *,
+    gesture: object = None,
+) -> None:
     """Move frames, and nodes to new positions; dots between these nodes move along."""
     name = f"Move {frame_of(patch, next(iter(frames))).title or 'frame'}"
-    with patch.edit(name):
+    with patch.edit(name, gesture=gesture):
         carry_dots(patch, positions)
         patch.move_nodes(positions)
         for frame_id in frames:

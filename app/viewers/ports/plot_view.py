@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QEvent, QMargins, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QVBoxLayout
 
 from app.theme import colours
 from app.view_models.looking.numbers import number_text
 from app.view_models.looking.series import MODES, ROLLED, Series, curves_of, spectrum_of
 from app.viewers.ports.port_view import MAIN, RATE, PortView
+from app.widgets.view_keys import ViewKeys
 from engine.patch.changes import PortRef
 from engine.protocol.sampling import Reduction, Sample, Sampling
 
@@ -18,6 +20,38 @@ from engine.protocol.sampling import Reduction, Sample, Sampling
 _INKS = ("#4f8fe8", "#d9822b", "#3f9f6b", "#b566c9", "#c9a227", "#7f8c9a")
 #: A spectrum and a scatter plot are of so many elements.
 _MOST = 1 << 16
+#: The share of the plot that an arrow key moves it by.
+_STEP = 1 / 8
+
+
+class PlotKeys(ViewKeys):
+    """Holds a plot of pyqtgraph, and moves and zooms it by keys."""
+
+    def __init__(self, plot: Any) -> None:
+        super().__init__()
+        self._box = plot.getViewBox()
+        self._fit = plot.enableAutoRange
+        plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        QVBoxLayout(self, contentsMargins=QMargins(1, 1, 1, 1)).addWidget(plot)
+
+    def move_by_keys(self, x: int, y: int, *, shift: bool) -> None:
+        """Move what is shown."""
+        (left, right), (bottom, top) = self._box.viewRange()
+        self._box.translateBy(x=x * _STEP * (right - left), y=-y * _STEP * (top - bottom))
+
+    def zoom_by_keys(self, factor: float) -> None:
+        """Zoom about the middle."""
+        self._box.scaleBy((1 / factor, 1 / factor))
+
+    def fit(self) -> None:
+        """Show all numbers, and those that come."""
+        self._fit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the frame that shows the focus."""
+        painter = QPainter(self)
+        self.paint_focus(painter)
+        painter.end()
 
 
 class PlotView(PortView):
@@ -54,8 +88,8 @@ class PlotView(PortView):
         """Delete pyqtgraph's items before their widget; in the other order, the process would crash."""
         if self.plot is not None:
             self.plot.scene().clear()
-            self._column.removeWidget(self.plot)
-            self.plot.deleteLater()
+            self._column.removeWidget(self._holder)
+            self._holder.deleteLater()
             self.plot, self._curves, self._dots = None, [], None
 
     def begin(self) -> None:
@@ -196,7 +230,8 @@ class PlotView(PortView):
         self._dots = self.plot.plot([], [], pen=None, symbol="o", symbolSize=3, symbolPen=None, symbolBrush=_INKS[0])
         self.plot.scene().sigMouseMoved.connect(self._on_moved)
         self.plot.setLogMode(y=self.logarithmic.isChecked())
-        self._column.addWidget(self.plot, 1)
+        self._holder = PlotKeys(self.plot)
+        self._column.addWidget(self._holder, 1)
         self._colour()
 
     def _colour(self) -> None:

@@ -3,23 +3,26 @@
 import numpy as np
 from PySide6.QtCore import QMargins, QPointF, Qt
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout
 
 from app.theme import colours
 from app.theme.fonts import SMALL, ui_font
 from app.view_models.looking.points import Camera, dots_of, project
 from app.viewers.ports.port_view import MAIN, RATE, PortView
+from app.widgets.view_keys import ZOOM, ViewKeys
 from engine.patch.changes import PortRef
 from engine.protocol.sampling import Sample, Sampling
 from engine.types import Array
 
 #: More points are thinned out evenly.
 _MOST = 200_000
+#: What an arrow key turns or moves, as a share of the smaller side.
+_STEP = 1 / 16
 _AXES = (("x", "#d05a58"), ("y", "#57a866"), ("z", "#5b8ff0"))
 
 
-class Cloud(QWidget):
-    """Draws points as dots whose brightness grows with their number."""
+class Cloud(ViewKeys):
+    """Draws points as dots whose brightness grows with their number; arrows orbit, or pan with Shift."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +57,21 @@ class Cloud(QWidget):
             painter.setPen(QColor(colour))
             painter.drawLine(corner, end)
             painter.drawText(end + QPointF(3, 4), name)
+        self.paint_focus(painter)
         painter.end()
+
+    def move_by_keys(self, x: int, y: int, *, shift: bool) -> None:
+        """Orbit, or pan with Shift or in two dimensions."""
+        self._turn(-x * _STEP, -y * _STEP, pans=shift)
+
+    def zoom_by_keys(self, factor: float) -> None:
+        """Zoom."""
+        self.camera = self.camera.zoomed(factor)
+        self.update()
+
+    def fit(self) -> None:
+        """Fit all points again."""
+        self.show_points(self.points, fit=True)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Start a drag."""
@@ -70,10 +87,11 @@ class Cloud(QWidget):
             event.modifiers() & Qt.KeyboardModifier.ShiftModifier or event.buttons() & Qt.MouseButton.MiddleButton
         )
         side = min(self.width(), self.height()) or 1
-        if pans or self.camera.is_flat:
-            self.camera = self.camera.panned(moved.x() / side, moved.y() / side)
-        else:
-            self.camera = self.camera.orbited(moved.x() / side, moved.y() / side)
+        self._turn(moved.x() / side, moved.y() / side, pans=pans)
+
+    def _turn(self, across: float, down: float, *, pans: bool) -> None:
+        moved = self.camera.panned if pans or self.camera.is_flat else self.camera.orbited
+        self.camera = moved(across, down)
         self.update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -82,12 +100,11 @@ class Cloud(QWidget):
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Fit all points again."""
-        self.show_points(self.points, fit=True)
+        self.fit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom."""
-        self.camera = self.camera.zoomed(1.2 ** (event.angleDelta().y() / 120))
-        self.update()
+        self.zoom_by_keys(ZOOM ** (event.angleDelta().y() / 120))
         event.accept()
 
 

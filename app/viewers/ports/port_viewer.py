@@ -1,8 +1,9 @@
 """The viewer of a port: chooses the fitting view, and freezes, saves and describes what it shows."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
-from PySide6.QtCore import QMargins, Signal
+from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -71,8 +72,9 @@ class PortViewer(QWidget):
         self._is_recording = False
         self._views: dict[ViewKind, PortView] = {}
         self.ports, self.kinds = QComboBox(), QComboBox()
-        self.ports.setToolTip("Port")
-        self.kinds.setToolTip("How to show it")
+        for box, tip in ((self.ports, "Port"), (self.kinds, "How to show it")):
+            box.setToolTip(tip)
+            box.setAccessibleName(tip)
         self.freeze = _button("freeze", "Freeze: keep showing this while the patch plays", checkable=True)
         self.pin = _button("pin", "Pin: keep showing this port in a viewer of its own")
         self.save = _button("snapshot", "Save what the port holds: picture or numbers …")
@@ -270,6 +272,11 @@ class PortViewer(QWidget):
             view.wanted.connect(self.wanted)
             view.probed.connect(self.probe_label.setText)
             self.stack.addWidget(view)
+            # Otherwise Tab would reach its controls only after all others of the window.
+            parts = [part for part in view.findChildren(QWidget) if part.window() is self.window()]  # no lists of boxes
+            for before, after in pairwise([self.record, *filter(_is_reached, parts)]):
+                QWidget.setTabOrder(before, after)
+                after.setAccessibleName(after.accessibleName() or after.toolTip())
         self._views[kind].begin()
         self.stack.setCurrentWidget(self._views[kind])
         self.wanted.emit()
@@ -320,6 +327,11 @@ class PortViewer(QWidget):
         row.addWidget(self.facts_label)
         row.addWidget(self.frame_label)
         return footer
+
+
+def _is_reached(part: QWidget) -> bool:
+    """Return whether Tab leads to a part, which may be hidden now."""
+    return bool(part.focusPolicy() & Qt.FocusPolicy.TabFocus) and part.focusProxy() is None
 
 
 def _button(drawn: str, tip: str, *, checkable: bool = False) -> QToolButton:
