@@ -1,0 +1,225 @@
+"""Reads films at any time and speed, a little ahead of what is shown."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.video.film_source import FilmInfo, FilmSource, reason_of
+from engine.diagnostics import PatchError
+
+if TYPE_CHECKING:
+    import av
+
+Array = np.ndarray[Any, Any]
+
+#: Frames that are decoded ahead of the one that is shown.
+AHEAD = 4
+#: The memory for frames of a film that plays backwards, since a decoder only runs forwards.
+_BACKWARD_BYTES = 256 << 20
+_NEVER = 1 << 62
+
+
+@dataclass(slots=True)
+class _Shot:
+    """A decoded frame, and the ticks from which and before which it is shown."""
+
+    start: int
+    end: int
+    packed: Array
+
+
+class FilmReader:
+    """Decodes a film on its own thread; `frame_at` may be called from one other thread.
+
+    The thread keeps the frame of the asked time and those that come next, in the direction of `speed`, and around the
+    end if `loop`. Everything that it decodes follows from the time that was asked for last, so there is no mode to
+    leave after a seek.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._source = FilmSource(name)
+        self.info: FilmInfo = self._source.info
+        self._lock = threading.Condition()
+        self._shots: list[_Shot] = []
+        self._asked, self._speed, self._loop = 0, 1.0, False
+        self._shown: _Shot | None = None
+        self._problem: PatchError | None = None
+        self._closing = False
+        # The end of the film in ticks, once it was reached, and otherwise as the film says.
+        tick_s = self._source.tick_s
+        self._end = round(self.info.length_s / tick_s) or _NEVER
+        # Times in a file are rounded to its ticks.
+        self._tolerance_s = min(tick_s / 2, 0.0005) + 1e-6
+        # The frame that was decoded last, whose end is the start of the next one.
+        self._pending: tuple[int, av.VideoFrame] | None = None
+        # The time of that frame, whether it was the last one, and the start of the last jump.
+        self._position, self._ended, self._jumped = 0, False, 0
+        self._thread = threading.Thread(target=self._run, name="warploom-film", daemon=True)
+        self._thread.start()
+
+    @property
+    def length_s(self) -> float:
+        """The film's length in seconds, 0 while it is not known."""
+        return 0.0 if self._end == _NEVER else self._end * self._source.tick_s
+
+    def frame_at(
+        self, time_s: float, wait: bool = False, *, speed: float = 1.0, loop: bool = False
+    ) -> tuple[Array, float] | None:
+        """Return the bytes of the frame that is shown at a time, read-only, and the time of this frame in seconds.
+
+        Unless `wait`, it is the nearest frame before it that is decoded, or the last one shown; None if there is none.
+        Before its start, a film shows its first frame, and after its end the last one. Raise PatchError if the film
+        can't be read any further.
+        """
+        tick = int((time_s + self._tolerance_s) // self._source.tick_s) if time_s > 0 else 0
+        with self._lock:
+            self._asked, self._speed, self._loop = tick, speed, loop
+            self._lock.notify_all()
+            while (shot := self._shot_at(tick)) is None and wait and not self._closing and self._problem is None:
+                self._lock.wait()
+            if shot is None and self._problem is not None:
+                raise self._problem
+            if shot is None and speed >= 0:
+                before = [known for known in self._shots if known.start <= tick]
+                shot = max(before, key=lambda known: known.start, default=None)
+            if shot is not None and (self._shown is None or wait or self._is_better(shot, tick)):
+                self._shown = shot
+            shown = self._shown
+        return None if shown is None else (shown.packed, shown.start * self._source.tick_s)
+
+    def close(self) -> None:
+        """End the thread, and close the film."""
+        with self._lock:
+            self._closing = True
+            self._lock.notify_all()
+        self._thread.join()
+        self._source.close()
+
+    def _is_better(self, shot: _Shot, tick: int) -> bool:
+        """True if a frame is nearer to the asked time than the one shown: it is that frame, or a later one."""
+        shown = self._shown
+        return shown is None or shot.start <= tick < shot.end or shown.start > tick or shot.start > shown.start
+
+    def _shot_at(self, tick: int) -> _Shot | None:
+        return next((shot for shot in self._shots if shot.start <= tick < shot.end), None)
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                while not self._closing and (self._problem is not None or self._missing() is None):
+                    self._lock.wait()
+                wanted = None if self._closing else self._missing()
+            if wanted is None:
+                return
+            try:
+                self._decode_towards(wanted)
+            except Exception as problem:  # noqa: BLE001 - whatever the library raises ends the film, not the patch
+                with self._lock:
+                    self._problem = PatchError(f"film {self._source.name} must be readable, got: {reason_of(problem)}")
+                    self._lock.notify_all()
+
+    def _missing(self) -> int | None:
+        """Return a time whose frame must be decoded: that of the asked one, or of one that follows; None if all are."""
+        tick, ahead = min(self._asked, self._end - 1), self._ahead
+        for _ in range(ahead):
+            shot = self._shot_at(tick)
+            if shot is None:
+                return tick
+            if self._speed < 0:
+                tick = shot.start - 1 if shot.start > 0 else self._end - 1
+                is_around = shot.start <= 0
+            else:
+                is_around = shot.end >= self._end
+                tick = 0 if is_around else shot.end
+            if is_around and (not self._loop or self._end == _NEVER):
+                return None
+        return None
+
+    @property
+    def _ahead(self) -> int:
+        """The number of frames to have, with the shown one."""
+        if self._speed == 0:
+            return 1
+        skipped = round(min(abs(self._speed), 8))
+        return 1 + (AHEAD * max(1, skipped) if self._speed > 0 else self._capacity // 2)
+
+    @property
+    def _capacity(self) -> int:
+        """The number of frames to keep."""
+        if self._speed >= 0:
+            return self._ahead + 1
+        return int(np.clip(_BACKWARD_BYTES // self.info.layout.size_bytes, 8, 240))
+
+    def _decode_towards(self, wanted: int) -> None:
+        """Decode a frame, after a jump if that leads to the wanted time sooner."""
+        source = self._source
+        key = source.key_before(wanted)
+        is_far = wanted - self._position > 2 / source.tick_s if key is None else key > max(self._position, self._jumped)
+        if self._ended or wanted < self._position or is_far:
+            self._jumped = wanted if key is None else key
+            self._jump(wanted)
+        else:
+            self._take(source.read(), wanted)
+
+    def _jump(self, wanted: int) -> None:
+        """Go to a frame at or before the wanted time, and keep it as the pending one."""
+        start, back = wanted, 0
+        while True:
+            self._source.seek(start)
+            first = self._source.read()
+            if first is not None and first[0] <= wanted:
+                break
+            if start <= 0:  # some formats can't go back to their start
+                self._source.open()
+                first = self._source.read()
+                break
+            back = max(2 * back, round(1 / self._source.tick_s))
+            start = max(0, wanted - back)
+        self._pending, self._ended = None, False
+        self._take(first, wanted)
+
+    def _take(self, decoded: tuple[int, av.VideoFrame] | None, wanted: int) -> None:
+        """Keep the pending frame if it is of use, now that its end is known."""
+        pending, self._pending = self._pending, decoded
+        if decoded is None:
+            self._ended = True
+        else:
+            self._position = decoded[0]
+        if pending is None:
+            return
+        start, frame = pending
+        end = _NEVER if decoded is None else decoded[0]
+        if start >= self._end or (decoded is None and self._end == _NEVER):
+            length = round(1 / (self.info.rate or 25) / self._source.tick_s)
+            self._end = max(start + 1, start + length)
+        if end <= start:  # a frame without a moment of its own
+            return
+        if self._speed >= 0 and end <= wanted:
+            return  # it was only decoded on the way
+        packed = self.info.layout.pack(frame)
+        packed.flags.writeable = False
+        with self._lock:
+            if all(shot.start != start for shot in self._shots):
+                self._shots.append(_Shot(start, end, packed))
+            self._drop()
+            self._lock.notify_all()
+
+    def _drop(self) -> None:
+        """Forget the frames that are needed last."""
+
+        asked = min(self._asked, self._end - 1)
+
+        def distance(shot: _Shot) -> int:
+            if shot.start <= asked < shot.end:
+                return 0
+            away = shot.start - asked if self._speed >= 0 else asked - shot.start
+            if away >= 0:
+                return away
+            return away + self._end if self._loop and self._end != _NEVER else _NEVER
+
+        self._shots.sort(key=distance)
+        del self._shots[self._capacity :]

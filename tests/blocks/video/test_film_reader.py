@@ -1,0 +1,175 @@
+"""A film's reader gives the right frame at the right time, as PyAV decodes the film from its start to its end."""
+
+import builtins
+import random
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blocks.video.film_reader import FilmReader
+from blocks.video.film_source import load_av
+from blocks.video.frame_layout import FrameLayout, layout_of
+from engine.diagnostics import PatchError
+from tests.blocks.video.films import decoded, encode, pictures
+from tests.fuzzing import many
+
+_UNEVEN = np.cumsum(np.random.default_rng(0).integers(1, 90, 30)).tolist()
+_LOSSLESS = {"codec": "ffv1", "pixel_format": "bgr0"}
+FILMS: dict[str, dict[str, Any]] = {
+    "h264.mp4": {},
+    "rate.mkv": {"rate": Fraction(30000, 1001)},
+    "prores.mov": {"codec": "prores_ks", "pixel_format": "yuv422p10le"},
+    "ffv1.mkv": _LOSSLESS,
+    "ffv1.avi": _LOSSLESS,
+    "alpha.webm": {"codec": "libvpx-vp9", "pixel_format": "yuva420p"},
+    "uneven.mp4": {"times": _UNEVEN, "time_base": Fraction(1, 1000)},
+    "uneven.mkv": {"times": _UNEVEN, "time_base": Fraction(1, 1000)},
+    "stream.ts": {},
+    "turned.mp4": {"rotation": 90},
+    "few_keys.mkv": {"gop_size": 300},
+}
+
+
+@contextmanager
+def reading(path: Path | str) -> Iterator[FilmReader]:
+    reader = FilmReader(str(path))
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+@pytest.mark.parametrize("name", FILMS)
+def test_the_right_frame_at_the_right_time(name: str, tmp_path: Path) -> None:
+    """At any time, after seeks and at any speed, the frame is the last one that starts by then, byte for byte."""
+    channels = 4 if name == "alpha.webm" else 3
+    path = encode(tmp_path / name, pictures(30, channels=channels), **FILMS[name])
+    expected = decoded(path)
+    starts = np.array([start for start, _ in expected])
+    tick = expected[0][1].time_base
+    assert tick is not None
+    tolerance = min(float(tick) / 2, 0.0005)  # a file's times are rounded to its ticks
+    random_times = random.Random(name)
+    end = float(starts[-1]) + 0.1
+    forward = np.arange(0, end, 1 / 60).tolist()
+    asked = [(random_times.uniform(0, end), random_times.choice((-1, 0, 0.5, 1, 3))) for _ in range(many(25))]
+    asked += [(each, 1) for each in forward] + [(each, 3) for each in forward[::3]] + [(e, -1) for e in forward[::-1]]
+    with reading(path) as reader:
+        layout = reader.info.layout
+        packed = [layout.pack(frame) for _, frame in expected]
+        for time_s, speed in asked:
+            shown = reader.frame_at(time_s, True, speed=speed, loop=random_times.random() < 0.5)
+            assert shown is not None
+            number = max(0, int(np.searchsorted(starts, time_s + tolerance, "right")) - 1)
+            assert shown[1] == pytest.approx(starts[number], abs=1e-6), (time_s, speed)
+            np.testing.assert_array_equal(shown[0], packed[number])
+        assert reader.length_s == pytest.approx(end - 0.1 + 1 / 30, abs=0.1)
+
+
+def test_frames_come_without_waiting(tmp_path: Path) -> None:
+    """While a film plays without waiting, each frame appears soon, and none is older than the one before."""
+    path = encode(tmp_path / "film.mp4", pictures(20))
+    with reading(path) as reader:
+        last = -1.0
+        for number in range(20):
+            for _ in range(2000):
+                shown = reader.frame_at(number / 30)
+                if shown is not None and shown[1] == pytest.approx(number / 30, abs=1e-4):
+                    break
+                time.sleep(0.001)
+            assert shown is not None and shown[1] > last
+            last = shown[1]
+        assert reader.frame_at(100, True) == reader.frame_at(19 / 30, True)
+
+
+def test_a_film_is_upright(tmp_path: Path) -> None:
+    """A film that names a rotation has the picture, width and height of the upright film."""
+    frames = pictures(2, 16, 8)
+    path = encode(tmp_path / "turned.mp4", frames, "libx264rgb", "rgb24", rotation=90, options={"crf": "0"})
+    with reading(path) as reader:
+        shown = reader.frame_at(0, True)
+        assert shown is not None
+        picture = reader.info.layout.to_linear(shown[0])
+    assert (reader.info.layout.width, reader.info.layout.height) == (8, 16)
+    np.testing.assert_allclose(_encoded(picture), np.rot90(frames[0]), atol=0.01)  # 90 degrees counter-clockwise
+
+
+_SOURCE = np.indices((12, 16)).transpose(1, 2, 0).astype(np.uint8) * 13
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize(
+    "pixel_format", ["yuv444p", "yuva444p10le", "yuv444p12le", "yuv422p", "gray", "gbrp", "gbrap16le"]
+)
+def test_colours_are_those_of_the_matrix_and_range(pixel_format: str, full: bool) -> None:
+    """A frame's linear light is what FFmpeg's own conversion to RGB gives, for each matrix and range."""
+    av = load_av()
+    rgb = np.dstack([_SOURCE, 200 - _SOURCE[..., :1] // 2]) if pixel_format != "gray" else _SOURCE[..., :1].repeat(3, 2)
+    for matrix, number in (("ITU709", 1), ("ITU601", 5), ("BT2020", 9)):
+        source = av.VideoFrame.from_ndarray(np.ascontiguousarray(rgb), format="rgb24")
+        frame = source.reformat(format=pixel_format, dst_colorspace=matrix, dst_color_range="JPEG" if full else "MPEG")
+        if pixel_format[0] == "y":
+            frame.colorspace, frame.color_range = number, 2 if full else 1
+        layout = layout_of(frame, 0)
+        light = layout.to_linear(layout.pack(frame))
+        flat = 40.0 if pixel_format == "yuv422p" else 3.0  # half of the colours lie between
+        np.testing.assert_allclose(_encoded(light), rgb, atol=flat)
+
+
+@pytest.mark.parametrize("pixel_format", ["rgb24", "bgra", "nv12", "p010le", "rgb48le", "ya8", "yuyv422", "rgb565le"])
+def test_every_pixel_format_is_read(pixel_format: str) -> None:
+    """Formats that mix their components within a plane give the same picture as those that don't."""
+    av = load_av()
+    rgb = np.full((6, 10, 3), (200, 90, 60), np.uint8) if pixel_format != "ya8" else np.full((6, 10, 3), 90, np.uint8)
+    frame = av.VideoFrame.from_ndarray(rgb, format="rgb24").reformat(format=pixel_format, dst_colorspace="ITU601")
+    layout = layout_of(frame, 0)
+    np.testing.assert_allclose(_encoded(layout.to_linear(layout.pack(frame))), rgb, atol=9)
+
+
+def test_bright_films_have_the_light_of_their_curves() -> None:
+    """The code of 203 cd/m² in PQ and in HLG is 1, and wide primaries become those of Rec. 709."""
+    for transfer, code in ((16, 0.58069), (18, 0.75)):
+        layout = FrameLayout(1, 1, 0, "gbrp10le", 10, True, transfer=transfer, primaries=9, is_full_range=True)
+        white = np.full(3, round(code * 1023), np.uint16).view(np.uint8)
+        np.testing.assert_allclose(layout.to_linear(white)[0, 0], (1, 1, 1, 1), rtol=0.02)
+    red = FrameLayout(1, 1, 0, "gbrp", 8, True, transfer=8, primaries=9, is_full_range=True)
+    light = red.to_linear(np.array([0, 0, 255], np.uint8))[0, 0]
+    np.testing.assert_allclose(light[:3], (1.6605, -0.1246, -0.0182), atol=2e-4)  # ITU-R BT.2087
+
+
+def test_what_is_no_film_is_named(tmp_path: Path) -> None:
+    """A missing file, a damaged one, and one without pictures are named, each with the reason."""
+    damaged = tmp_path / "damaged.mp4"
+    damaged.write_bytes(b"nothing of a film" * 100)
+    for name, text in ((tmp_path / "none.mp4", "must exist"), (damaged, "must be a readable film, got: Invalid data")):
+        with pytest.raises(PatchError, match=f"film .*{re.escape(name.name)} {text}|film must exist"):
+            FilmReader(str(name))
+    with pytest.raises(PatchError, match="no picture in it"):
+        FilmReader(str(Path(__file__).parents[3] / "resources/media/dawn.wav"))
+
+
+def test_the_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without PyAV, the message has the command that installs it."""
+    original = builtins.__import__
+
+    def absent(name: str, *rest: Any) -> Any:
+        if name == "av":
+            raise ImportError("No module named 'av'")
+        return original(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    with pytest.raises(PatchError, match=re.escape("pip install 'warploom[media]'")):
+        FilmReader("film.mp4")
+
+
+def _encoded(light: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return sRGB from 0 to 255 for the colours of linear light, by IEC 61966-2-1."""
+    colours = np.clip(light[..., :3].astype(np.float64), 0, 1)
+    return 255 * np.where(colours <= 0.0031308, 12.92 * colours, 1.055 * colours ** (1 / 2.4) - 0.055)
