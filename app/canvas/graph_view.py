@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
@@ -362,17 +362,24 @@ class GraphView(ZoomableView):
         painter.fillRect(rect, qcolor(theme.canvas))
         if self.zoom < _DOTS_FROM:
             return
-        xs, ys = (
-            range(int(first) // _DOT_DISTANCE * _DOT_DISTANCE, int(last) + 1, _DOT_DISTANCE)
+        (left, right), (top, bottom) = (
+            (int(first) // _DOT_DISTANCE, int(last) // _DOT_DISTANCE)
             for first, last in ((rect.left(), rect.right()), (rect.top(), rect.bottom()))
         )
         painter.setPen(on_screen(QPen(qcolor(theme.canvas_grid), 2.0), painter))
-        painter.drawPoints(QPolygonF([QPointF(x, y) for x in xs for y in ys]))
+        dots = _dots(right - left + 1, bottom - top + 1)
+        painter.drawPoints(dots.translated(left * _DOT_DISTANCE, top * _DOT_DISTANCE))
 
     def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         """Paint the gesture."""
         if self._gesture is not None:
             self._gesture.paint(painter)
+
+
+@lru_cache(maxsize=16)
+def _dots(columns: int, rows: int) -> QPolygonF:
+    """Return the background's dots from the origin on."""
+    return QPolygonF([QPointF(x * _DOT_DISTANCE, y * _DOT_DISTANCE) for x in range(columns) for y in range(rows)])
 
 
 def _files(event: QDropEvent) -> list[Path]:

@@ -1,5 +1,6 @@
 """The activity of connections: whether data flows, stands still, or is left out."""
 
+from collections.abc import Mapping
 from enum import Enum
 
 from engine.patch.changes import Connection
@@ -15,18 +16,24 @@ class Activity(Enum):
     ERROR = "comes from a block with an error"
 
 
-def activity_of(connection: Connection, report: FrameReport, *, is_launched: bool) -> Activity:
-    """Return the activity of a connection; `is_launched` is whether the graph was launched since the last report."""
-    source, target = (report.nodes.get(end.node) for end in (connection.source, connection.target))
-    if source is not None and source.state is NodeState.ERROR:
-        return Activity.ERROR
-    if _sleeps(source, report) or _sleeps(target, report):
-        return Activity.ASLEEP
-    return Activity.RUNS if is_launched else Activity.STILL
+def stopped_nodes(report: FrameReport) -> dict[str, Activity]:
+    """Return the nodes that give or take no new data, each with the activity of the connections from it."""
+    found = {}
+    for node_id, node in report.nodes.items():
+        if node.state is NodeState.ERROR:
+            found[node_id] = Activity.ERROR
+        elif _sleeps(node, report):
+            found[node_id] = Activity.ASLEEP
+    return found
 
 
-def _sleeps(node: NodeReport | None, report: FrameReport) -> bool:
-    if node is None or node.is_skipped:
-        return node is not None
+def activity_of(connection: Connection, stopped: Mapping[str, Activity], otherwise: Activity) -> Activity:
+    """Return the activity of a connection; `otherwise` is that between nodes of which none is stopped."""
+    source, target = stopped.get(connection.source.node), stopped.get(connection.target.node)
+    return source or (Activity.ASLEEP if target is Activity.ASLEEP else otherwise)
+
+
+def _sleeps(node: NodeReport, report: FrameReport) -> bool:
     # While another graph is prepared, new blocks are idle for a moment.
-    return node.state is NodeState.INCOMPLETE or (node.state is NodeState.IDLE and not report.preparing)
+    is_left_out = node.state is NodeState.INCOMPLETE or (node.state is NodeState.IDLE and not report.preparing)
+    return node.is_skipped or is_left_out

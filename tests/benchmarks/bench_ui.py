@@ -170,13 +170,14 @@ def tell(meter: StallMeter, count: int) -> None:
     for name, figures in (
         ("held by others", meter.held_ms),
         ("runnable, but no core was free", meter.no_core_ms),
-        ("own work", meter.own_ms),
+        ("own work of one turn", meter.own_ms),
+        ("own work without input", meter.deaf_ms),
         ("one garbage collection", meter.collections_ms),
     ):
         worst, high, most = map(figures.quantile, (1, 0.999, 0.99))
         print(f"{name:32} {worst:8.2f} {high:8.2f} {most:8.2f} {figures.over(16):6}")
     for own_ms, at_s, doing in meter.longest:
-        print(f"own work {own_ms:6.2f} ms at {at_s:6.1f} s, while: {doing}")
+        print(f"without input {own_ms:6.2f} ms at {at_s:6.1f} s, while: {doing}")
     for stall in meter.worst(count):
         print(
             f"held {stall.held_ms:6.2f} ms at {stall.at_s:6.1f} s, while: {stall.doing}; "

@@ -80,15 +80,18 @@ class StallMeter(QObject):
     (`no_core_ms`). The rest (`held_ms`) is the interpreter's lock, other locks and the disk. Turns that were woken
     before the beat slept less than is subtracted, so a figure may be up to `BEAT_MS` too low. The other threads' stacks
     are taken right after a stall, when they have just released the interpreter's lock.
+
+    In a turn, the loop may go round several times, for timers, for what they posted and for painting. Before each round
+    it handles input, so the own work of a round (`deaf_ms`) is how long the window responded to nobody.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         #: What the simulated person does now; the code that simulates the person sets it.
         self.doing = ""
-        self.held_ms, self.no_core_ms, self.own_ms, self.collections_ms = (Figures() for _ in range(4))
+        self.held_ms, self.no_core_ms, self.own_ms, self.deaf_ms, self.collections_ms = (Figures() for _ in range(5))
         self.stalls: list[Stall] = []
-        #: The turns with the most own work: its time in ms, when it ended in s, and what was done.
+        #: The rounds with the most own work: its time in ms, when it ended in s, and what was done.
         self.longest: list[tuple[float, float, str]] = []
         self._thread = threading.get_ident()
         self._queue_wait_ns = _QueueWait()
@@ -102,11 +105,13 @@ class StallMeter(QObject):
 
     def start(self) -> None:
         """Start to measure; earlier measurements are dropped."""
-        for figures in (self.held_ms, self.no_core_ms, self.own_ms, self.collections_ms, self.stalls, self.longest):
-            figures.clear()
+        figures = self.held_ms, self.no_core_ms, self.own_ms, self.deaf_ms, self.collections_ms
+        for each in (*figures, self.stalls, self.longest):
+            each.clear()
         self._is_on = True
         gc.callbacks.append(self._on_collection)
         QAbstractEventDispatcher.instance().aboutToBlock.connect(self._end_turn)
+        QAbstractEventDispatcher.instance().awake.connect(self._end_round)
         self._start_ns = time.perf_counter_ns()
         self._mark()
         self._beat.start()
@@ -117,6 +122,7 @@ class StallMeter(QObject):
         self._beat.stop()
         gc.callbacks.remove(self._on_collection)
         QAbstractEventDispatcher.instance().aboutToBlock.disconnect(self._end_turn)
+        QAbstractEventDispatcher.instance().awake.disconnect(self._end_round)
 
     def worst(self, count: int) -> list[Stall]:
         """Return the longest stalls, longest first."""
@@ -124,11 +130,21 @@ class StallMeter(QObject):
 
     def _mark(self) -> None:
         self._turn_ns, self._cpu_ns = time.perf_counter_ns(), time.thread_time_ns()
+        self._round_ns = self._cpu_ns
         self._queued_ns, self._gc_ns = self._queue_wait_ns(), self._collected_ns
+
+    def _end_round(self) -> None:
+        now_ns = time.thread_time_ns()
+        deaf_ms, self._round_ns = (now_ns - self._round_ns) / 1e6, now_ns
+        self.deaf_ms.add(deaf_ms)
+        if len(self.longest) < LONGEST or deaf_ms > self.longest[-1][0]:
+            made = deaf_ms, (time.perf_counter_ns() - self._start_ns) / 1e9, self.doing
+            self.longest = heapq.nlargest(LONGEST, [*self.longest, made])
 
     def _end_turn(self) -> None:
         if not self._is_on:
             return
+        self._end_round()
         now_ns, own_ns = time.perf_counter_ns(), time.thread_time_ns() - self._cpu_ns
         waited_ms = max(0.0, (now_ns - self._turn_ns - own_ns) / 1e6 - BEAT_MS)
         no_core_ms = min(waited_ms, (self._queue_wait_ns() - self._queued_ns) / 1e6)
@@ -136,8 +152,6 @@ class StallMeter(QObject):
         self.held_ms.add(held_ms)
         self.no_core_ms.add(no_core_ms)
         self.own_ms.add(own_ms)
-        turn = own_ms, (now_ns - self._start_ns) / 1e9, self.doing
-        self.longest = heapq.nlargest(LONGEST, [*self.longest, turn])
         if held_ms > TELL_MS:
             self._tell(now_ns, held_ms, no_core_ms, own_ms)
         self._mark()

@@ -28,7 +28,7 @@ _OPACITY = {Activity.RUNS: 0.85, Activity.STILL: 0.55, Activity.ASLEEP: 0.45, Ac
 _SMOOTH_FROM = 0.1
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class ConnectionAppearance:
     """A connection's momentary appearance."""
 
@@ -65,9 +65,6 @@ class Line(Protocol):
 
     def path(self) -> QPainterPath:
         """Return its path."""
-
-    def add_to(self, path: QPainterPath) -> None:
-        """Add its path to another."""
 
     def isSelected(self) -> bool:
         """Return whether it is selected."""
@@ -131,7 +128,7 @@ def _stroke_lines(
         return
     joined = QPainterPath()
     for line in lines:
-        line.add_to(joined)
+        joined.addPath(line.path())
     # One path hides nothing of itself, and Qt paints an opaque one in half the time.
     painter.setOpacity(1.0)
     stroke(painter, joined, mix(colour, theme.canvas, 1.0 - opacity), width, scale, style)

@@ -54,7 +54,7 @@ VALUE_RADIUS = 10.0
 _VALUE_TINT = 0.4
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class NodeAppearance:
     """A node's momentary appearance, which changes more often than its model."""
 
@@ -73,7 +73,7 @@ class NodeAppearance:
     held: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class NodePainter:
     """Paints a node at the origin; `scale` is the zoom, 1 at 100 %."""
 

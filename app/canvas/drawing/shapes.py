@@ -28,18 +28,12 @@ def curve_points(source: QPointF, target: QPointF) -> tuple[float, float, float,
     return sx, sx + reach, tx - reach, tx
 
 
-def add_curve(path: QPainterPath, source: QPointF, target: QPointF) -> None:
-    """Add a connection's curve to a path."""
-    _, first, last, x = curve_points(source, target)
-    y = target.y()
-    path.moveTo(source)
-    path.cubicTo(first, source.y(), last, y, x, y)
-
-
 def connection_path(source: QPointF, target: QPointF) -> QPainterPath:
     """Return a connection's curve."""
-    path = QPainterPath()
-    add_curve(path, source, target)
+    _, first, last, x = curve_points(source, target)
+    y = target.y()
+    path = QPainterPath(source)
+    path.cubicTo(first, source.y(), last, y, x, y)
     return path
 
 

@@ -34,6 +34,7 @@ class Layer(QGraphicsItem):
         self.exposed: Sequence[QRectF] = ()
         #: Called before painting.
         self.prepare: Callable[[], None] = lambda: None
+        self.selected: set[View] = set()
         self._requests = 0
 
     def repaint(self, *areas: QRectF) -> None:
@@ -74,7 +75,7 @@ class View:
         self.layer = layer
         #: The area in the scene that is repainted with it.
         self.area = QRectF()
-        self._is_selected, self._is_visible = False, True
+        self._is_visible = True
 
     def cover(self, area: QRectF) -> None:
         """Take another area, and repaint both."""
@@ -94,12 +95,12 @@ class View:
 
     def isSelected(self) -> bool:
         """Return whether it is selected."""
-        return self._is_selected
+        return self in self.layer.selected
 
     def setSelected(self, selected: bool) -> None:
         """Select or deselect it."""
-        if selected is not self._is_selected:
-            self._is_selected = selected
+        if selected is not self.isSelected():
+            (self.layer.selected.add if selected else self.layer.selected.remove)(self)
             self.update()
             self.layer.selection_changed()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import islice
 
 import numpy as np
 from PySide6.QtCore import QObject, QRectF, QSizeF, QTimer
@@ -18,9 +19,8 @@ from app.canvas.items.region_boxes import RegionBoxes
 from app.canvas.items.views import SIDE, ConnectionView, NodeView
 from app.theme.fonts import BODY
 
-#: So many connections are led at once, before they are painted; more of them in turns of the event loop.
-_AT_ONCE = 200
-_TURN_S = 0.004
+#: How long connections are led before they are painted, and then in each turn of the event loop.
+_TURN_S = 0.003
 #: The most blocks that a connection is led around.
 _MOST_OBSTACLES = 40
 #: A piece that runs vertically, or horizontally; and its place across, in lanes.
@@ -38,7 +38,7 @@ class Router(QObject):
         self._lanes: dict[_Lane, dict[ConnectionView, tuple[float, float, object]]] = defaultdict(dict)
         self._used: dict[ConnectionView, list[_Lane]] = {}
         self._timer = QTimer(self, interval=0)
-        self._timer.timeout.connect(self._lead_some)
+        self._timer.timeout.connect(self.settle)
 
     def loosen(self, lines: Iterable[ConnectionView]) -> None:
         """Lead connections anew, since one of their ends or a block in their way has moved."""
@@ -60,20 +60,16 @@ class Router(QObject):
         self._used.clear()
 
     def settle(self) -> None:
-        """Lead the connections now, unless they are many."""
-        if len(self._loose) <= _AT_ONCE:
-            self._lead(self._loose)
-
-    def _lead_some(self) -> None:
+        """Lead the connections now; if they are many, the rest in later turns of the event loop."""
         start_s = time.perf_counter()
         while self._loose and time.perf_counter() - start_s < _TURN_S:
-            self._lead(list(self._loose)[:10])
+            self._lead(list(islice(self._loose, 2)))
         if not self._loose:
             self._timer.stop()
 
     def _lead(self, lines: Iterable[ConnectionView]) -> None:
         layouts = self._regions.layouts() if self._loose else {}
-        for line in list(lines):
+        for line in lines:
             self.forget(line)
             obstacles = self._obstacles(line, layouts)
             way = way_around(*line.ends, obstacles)

@@ -144,6 +144,7 @@ class GraphScene(QGraphicsScene):
                 self.removeItem(item)
         for layer in self._layers:
             layer.places.clear()
+            layer.selected.clear()
         self.update()
         self.filled.emit(False)
 
@@ -155,11 +156,13 @@ class GraphScene(QGraphicsScene):
 
     def selected_nodes(self) -> list[str]:
         """Ids of the selected nodes, in the order of the patch."""
-        return [node_id for node_id, view in self.nodes.items() if view.isSelected()]
+        selected = self._node_layer.selected
+        return [node_id for node_id, view in self.nodes.items() if view in selected] if selected else []
 
     def selected_connections(self) -> list[Connection]:
         """The selected connections."""
-        return [connection for connection, view in self.connections.items() if view.isSelected()]
+        selected = self._connection_layer.selected
+        return [connection for connection, view in self.connections.items() if view in selected] if selected else []
 
     def chosen_dot(self) -> tuple[Connection, int] | None:
         """Return the dot that keys move: the selected connection and the dot's number; None without one."""
@@ -173,12 +176,13 @@ class GraphScene(QGraphicsScene):
 
     def select(self, node_ids: Iterable[str]) -> None:
         """Select these nodes and nothing else."""
-        chosen = set(node_ids)
+        chosen = {self.nodes[node_id] for node_id in node_ids if node_id in self.nodes}
         self.hold_selection()
-        for node_id, node in self.nodes.items():
-            node.setSelected(node_id in chosen)
-        for connection in self.connections.values():
-            connection.setSelected(False)
+        for layer in self._layers:
+            for view in layer.selected - chosen:
+                view.setSelected(False)
+        for node in chosen:
+            node.setSelected(True)
         self.frames.select(())
         self.release_selection()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF
@@ -15,7 +14,7 @@ from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, 
 from app.canvas.drawing.overview_painter import paint_overview
 from app.canvas.drawing.routes import Way, way_path
 from app.canvas.drawing.sentinel_mark import AWAY, mark_area
-from app.canvas.drawing.shapes import add_curve, connection_path, curve_area, dotted_path
+from app.canvas.drawing.shapes import connection_path, curve_area, dotted_path
 from app.canvas.drawing.size_label import label_area
 from app.canvas.items.layer import Layer, View
 from app.theme import colours
@@ -28,6 +27,10 @@ from engine.protocol.messages import BufferReport, NodeReport
 SIDE = 14.0
 #: The distance from a port's centre at which the pointer still hits it.
 PORT_REACH = 9.0
+
+
+#: The fields of a connection's appearance that decide which area it covers.
+_LYING = {"sentinel", "size"}
 
 
 class PortView:
@@ -168,8 +171,7 @@ class NodeView(View):
 
     def show_appearance(self, **changes: Any) -> None:
         """Change fields of the appearance, and repaint if anything changed."""
-        if any(getattr(self.appearance, name) != value for name, value in changes.items()):
-            self.appearance = replace(self.appearance, **changes)
+        if _take(self.appearance, changes):
             self.update()
 
     def show_measured(self, badge: str, degree: int | None, *, seen: bool) -> None:
@@ -178,7 +180,7 @@ class NodeView(View):
         When zoomed out too far, the time is not `seen`; it is painted at the next zoom.
         """
         is_other = degree != self.appearance.degree
-        self.appearance = replace(self.appearance, badge=badge, degree=degree)
+        self.appearance.badge, self.appearance.degree = badge, degree
         if seen or is_other:
             self.update()
 
@@ -187,7 +189,8 @@ class NodeView(View):
         connected = {key for key, port in self.ports.items() if port.connections}
         shown, theme, values = self.appearance, colours.current(), self._value_texts()
         painter.translate(self._position)
-        NodePainter(painter, self.model, self.layout, shown, theme, scale, self._is_selected, connected, values).paint()
+        selected = self.isSelected()
+        NodePainter(painter, self.model, self.layout, shown, theme, scale, selected, connected, values).paint()
         painter.translate(-self._position)
 
 
@@ -268,9 +271,11 @@ class ConnectionView(View):
 
     def show_appearance(self, **changes: Any) -> None:
         """Change fields of the appearance, and repaint if anything changed."""
-        if any(getattr(self.appearance, name) != value for name, value in changes.items()):
-            self.appearance = replace(self.appearance, **changes)
-            self._lie()
+        if changed := _take(self.appearance, changes):
+            if changed & _LYING:
+                self._lie()
+            else:
+                self.update()
 
     def _lie(self) -> None:
         source, target = self.ends
@@ -304,13 +309,6 @@ class ConnectionView(View):
                 self._path = dotted_path(source, self.dots, target) if self.dots else connection_path(source, target)
         return self._path
 
-    def add_to(self, path: QPainterPath) -> None:
-        """Add the line to a path."""
-        if self._path is None and self._way is None and not self.dots:
-            add_curve(path, *self.ends)  # makes no path for each of thousands of small lines
-        else:
-            path.addPath(self.path())
-
     def shape(self) -> QPainterPath:
         """Return the area that the pointer hits."""
         if self._shape is None:
@@ -340,3 +338,11 @@ class ConnectionLayer(Layer):
     def paint_views(self, painter: QPainter, views: list[ConnectionView], scale: float) -> None:
         """Paint lines, sizes and marks."""
         paint_connections(painter, views, colours.current(), scale)
+
+
+def _take(appearance: object, changes: Mapping[str, Any]) -> set[str]:
+    """Set fields of an appearance, and return those that had other values."""
+    changed = {name for name, value in changes.items() if getattr(appearance, name) != value}
+    for name in changed:
+        setattr(appearance, name, changes[name])
+    return changed

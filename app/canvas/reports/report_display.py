@@ -7,7 +7,7 @@ from app.canvas.graph_view import GraphView
 from app.canvas.items.scene import GraphScene
 from app.canvas.reports.heat_legend import HeatLegend
 from app.qt.throttle import Throttle
-from app.view_models.activity import Activity, activity_of
+from app.view_models.activity import Activity, activity_of, stopped_nodes
 from app.view_models.profile.heat import degree_of, legend_text
 from app.view_models.tooltips import size_text, time_text
 from engine.diagnostics import Source
@@ -98,10 +98,10 @@ class ReportDisplay(QObject):
             before = self._seen.launches if self._seen is not None else 0
             self._is_launched = report.running and (report.launches != before or not before)
             self._seen = report
+        stopped = stopped_nodes(report) if self._shows_activity else {}
+        flowing = Activity.STILL if self._shows_activity and not self._is_launched else Activity.RUNS
         for connection, line in self._scene.connections.items():
-            activity = Activity.RUNS
-            if self._shows_activity:
-                activity = activity_of(connection, report, is_launched=self._is_launched)
+            activity = activity_of(connection, stopped, flowing) if stopped else flowing
             if activity is not line.appearance.activity:
                 line.show_appearance(activity=activity)
             buffer, count = report.buffers.get(line.source), report.counts.get(line.source)

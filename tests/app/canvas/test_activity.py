@@ -3,7 +3,7 @@
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.view_models.activity import Activity, activity_of
+from app.view_models.activity import Activity, activity_of, stopped_nodes
 from app.window.main_window import MainWindow
 from engine.patch.changes import Connection, PortRef
 from engine.protocol.messages import NodeReport, NodeState
@@ -30,7 +30,8 @@ def test_the_state_of_its_blocks_decides(
     source: NodeReport, target: NodeReport, is_launched: bool, found: Activity
 ) -> None:
     report = make_report(nodes={"a": source, "b": target})
-    assert activity_of(WIRE, report, is_launched=is_launched) is found
+    flowing = Activity.RUNS if is_launched else Activity.STILL
+    assert activity_of(WIRE, stopped_nodes(report), flowing) is found
 
 
 @pytest.mark.feature("activity")
