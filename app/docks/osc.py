@@ -115,7 +115,7 @@ class OscDock(QWidget, Dock):
         self.host.addItems(list(_HOSTS))
         self.host.activated.connect(self._set_port)
         self.to = QLineEdit(accessibleName="Destination of values", placeholderText="127.0.0.1:9001")
-        self.to.setToolTip("IP address and port that checked values are sent to")
+        self.to.setToolTip("Host and port that checked values are sent to, such as 127.0.0.1:9001 or mixer.local:9001")
         self.to.editingFinished.connect(self._set_destination)
         self.status = QLabel(objectName="faint", wordWrap=True)
         self.keep = QPushButton("Keep", toolTip="Set the parameters to the values that messages have given them")

@@ -4,19 +4,20 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.documents.bridge import Bridge
 from app.documents.session import Session
+from app.edits.organise.osc import held_by_osc
 from app.widgets.banner import NO_NOTICE, Notice
 from engine.diagnostics import Diagnostic, Mend, Severity, Source, WarploomError, error
 from engine.patch.changes import Change, nodes_of
 from engine.patch.document import Patch
 from engine.protocol.culprit import Culprit, CulpritSearch
-from engine.protocol.messages import FrameReport, Mute, RunMuted, UpdateRecord
+from engine.protocol.messages import FrameReport, HoldOsc, Mute, RunMuted, UpdateRecord
 from engine.protocol.pipe import LOST_LINE
 from engine.runtime.frame.launch_watch import LIMIT_S
 
@@ -59,6 +60,8 @@ class Restarts(QObject):
         self._times: deque[float] = deque(maxlen=_MOST)
         self._edited: tuple[str, ...] = ()
         self._edited_s = 0.0
+        #: The newest values of the engine's reports, for the next engine of the same patch.
+        self._values: Mapping[str, float] = {}
         self._search: CulpritSearch | None = None
         self._threads: list[threading.Thread] = []
         self._is_outdated = False  # the patch was edited since the search began
@@ -67,7 +70,7 @@ class Restarts(QObject):
         #: The nodes to leave out of the engine that is started when the search ends; None if one runs already.
         self._waiting: dict[str, Diagnostic] | None = None
         session.replaced.connect(self._follow)
-        session.engine_changed.connect(lambda _: self._clear())
+        session.engine_changed.connect(lambda _: self._on_engine())
         session.engine_failed.connect(
             lambda text: self._offer(f"The engine can't start; the patch is intact. Reason: {text}")
         )
@@ -95,7 +98,7 @@ class Restarts(QObject):
     def _follow(self, patch: Patch | None) -> None:
         self._end_search()
         self._times.clear()
-        self._edited = ()
+        self._edited, self._values = (), {}
         self._is_resuming = False
         if patch is not None:
             patch.subscribe(self._note)
@@ -109,7 +112,17 @@ class Restarts(QObject):
         if update.source != "engine":  # a saved file
             self._times.clear()
 
+    def _on_engine(self) -> None:
+        """Give another engine the values that OSC messages have set in the one before."""
+        self._clear()
+        patch = self._session.patch
+        held = held_by_osc(patch, self._values) if patch is not None else {}
+        if held:
+            self._session.post(HoldOsc(tuple(held.items())))
+
     def _note_report(self, report: FrameReport) -> None:
+        if not report.failed:
+            self._values = report.values
         if self._is_resuming and not report.failed:
             self._is_resuming = False
             self._clear()

@@ -11,7 +11,7 @@ class OscIn(
     """Outputs the latest number received in an OSC message over UDP.
 
     The host 127.0.0.1 accepts messages from this machine only, 0.0.0.0 from the whole network. Several blocks can share
-    a port.
+    a port. A message's address may be a pattern of OSC, such as `/fader/*`.
     """
 
     value: Value[float] = value_port(doc="The argument of the latest message; default before the first one.")
@@ -38,4 +38,5 @@ class OscIn(
     def update(self, now: Moment) -> None:
         """Read the table of inputs."""
         self.value = self.controls.get(self.name, self.default)
-        self.received = round(self.controls.get(self.count_name, 0.0))
+        # The name is there before the first message, so that a message's pattern can match it.
+        self.received = round(self.controls.setdefault(self.count_name, 0.0))

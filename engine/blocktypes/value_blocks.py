@@ -30,7 +30,7 @@ class Moment:
 
 
 _TYPES: dict[Any, str] = {float: "float", int: "int", bool: "bool"}
-_NONE: Mapping[str, float] = {}
+_NONE: dict[str, float] = {}
 
 
 class ValueBlock(Block, abstract=True):
@@ -46,7 +46,7 @@ class ValueBlock(Block, abstract=True):
     #: The devices it reads in `controls`: "key", "mouse". The editor only listens to those that some block reads.
     hears: ClassVar[tuple[str, ...]] = ()
     #: The newest values of keys, mouse, OSC and MIDI by name; a source that has sent nothing is missing.
-    controls: Mapping[str, float] = _NONE
+    controls: dict[str, float] = _NONE
     _before_s: float | None = None
 
     def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:

@@ -201,6 +201,12 @@ class ReleaseOsc(msgspec.Struct, frozen=True, tag=True):
     parameters: tuple[PortRef, ...] | None = None
 
 
+class HoldOsc(msgspec.Struct, frozen=True, tag=True):
+    """Give parameters values that OSC messages to an earlier engine have set."""
+
+    values: tuple[tuple[PortRef, float], ...]
+
+
 Message = (
     Change
     | Edited
@@ -224,6 +230,7 @@ Message = (
     | SetInput
     | SetOsc
     | ReleaseOsc
+    | HoldOsc
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.arguments import checked
 from engine.values.listening import Inputs, Listener, Unavailable
+from engine.values.osc_patterns import is_pattern, matching
 
 _log = logging.getLogger(__name__)
 #: The largest UDP datagram.
@@ -111,8 +112,15 @@ class OscListener(Listener):
 
     def _store(self, address: str, arguments: list[Any], count: int) -> None:
         self.inputs.keep(self.source, address, arguments)
-        for source in ("", self.source):
-            for index, value in enumerate(arguments):
-                if isinstance(value, (bool, int, float)):
-                    self.inputs.set(osc_name(address, index, source), value)
-            self.inputs.add(osc_name(address, "count", source), count)
+        for each in self._meant(address) if is_pattern(address) else (address,):
+            for source in ("", self.source):
+                for index, value in enumerate(arguments):
+                    if isinstance(value, (bool, int, float)):
+                        self.inputs.set(osc_name(each, index, source), value)
+                self.inputs.add(osc_name(each, "count", source), count)
+
+    def _meant(self, pattern: str) -> list[str]:
+        """Return the addresses that a pattern matches, of those that blocks wait for or that messages came to."""
+        end = osc_name("", "count", self.source).removeprefix("osc:")
+        names = [name for name in list(self.inputs.table) if name.startswith("osc:/") and name.endswith(end)]
+        return matching(pattern, (name[len("osc:") : -len(end)] for name in names))

@@ -7,7 +7,7 @@ the newest message of an address counts in a frame.
 import logging
 import math
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -18,10 +18,12 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import Diagnostic, PatchError, warning
 from engine.patch.changes import Connection, PortRef
-from engine.patch.organise.osc_addresses import OscSend, OscTable, is_live
+from engine.patch.organise.osc_addresses import OscSend, OscTable, is_live, live_parameters
 from engine.patch.trust import refuse_destination
 from engine.types import Array
+from engine.values.host_names import HostNames
 from engine.values.listening import MOST_NAMES, Inputs
+from engine.values.osc_patterns import is_pattern, matching
 from engine.values.wiring import Drive, Parameters, Put
 
 _log = logging.getLogger(__name__)
@@ -29,6 +31,8 @@ _log = logging.getLogger(__name__)
 MOST_LOGGED = 100
 #: The most numbers of an array that one message has.
 MOST_ELEMENTS = 64
+#: The most patterns that are compared with all addresses in a frame: anybody may send thousands.
+_MOST_PATTERNS = 32
 _LONGS = 2**31
 TypeOf = Callable[[str], type[Block] | None]
 
@@ -51,6 +55,10 @@ class OscControl:
         self.held: dict[PortRef, Drive | _Text] = {}
         self._ways: dict[str, tuple[PortRef, ...]] = {}
         self._logged: set[str] = set()
+        #: What patterns match, until blocks come or go; and the number of new ones in this frame.
+        self._patterns: dict[str, tuple[PortRef, ...]] = {}
+        self._new_patterns = 0
+        self._hosts = HostNames()
         self._sent: dict[OscSend, bytes] = {}
         self._socket: socket.socket | None = None
 
@@ -61,6 +69,7 @@ class OscControl:
         self.table = self.wanted = table
         self._inputs.listen_whole(table.source)
         self._ways.clear()
+        self._patterns.clear()
         refused = filter(None, (refuse_destination(each.host) for each in table.outs))
         self._refused, self._unsent = None if trusted else next(refused, None), {}
         if self._refused is not None:
@@ -84,6 +93,7 @@ class OscControl:
     def receive(self) -> None:
         """Set parameters by the newest message of each address."""
         messages = self._inputs.messages
+        self._new_patterns = 0
         for address in list(messages) if messages else ():
             arguments = messages.pop(address)
             for target in self._targets(address):
@@ -100,6 +110,18 @@ class OscControl:
             else:
                 with suppress(PatchError):
                     after.put(before.value)
+
+    def note_blocks(self) -> None:
+        """Note that blocks were added, removed or replaced."""
+        self._patterns.clear()
+
+    def hold(self, values: Mapping[PortRef, float]) -> None:
+        """Give parameters the values that messages to an earlier engine gave them."""
+        for target, value in values.items():
+            held = self._drive(target)
+            if not isinstance(held, str):
+                with suppress(PatchError):
+                    held.put(value)
 
     def release(self, targets: tuple[PortRef, ...] | None = None) -> None:
         """Give parameters the patch's values again; None means all of them."""
@@ -142,14 +164,44 @@ class OscControl:
             self._socket = None
 
     def _targets(self, address: str) -> tuple[PortRef, ...]:
+        if is_pattern(address):
+            return self._matched(address)
         known = self._ways.get(address)
         if known is None:
-            name, _, parameter = address.removeprefix("/").rpartition("/")
-            node = self.table.names.get(name, name)
-            known = self.table.groups.get(f"{node}/{parameter}", (PortRef(node, parameter),))
+            known = self._target(address)
             if len(self._ways) < MOST_NAMES:
                 self._ways[address] = known
         return known
+
+    def _target(self, address: str) -> tuple[PortRef, ...]:
+        name, _, parameter = address.removeprefix("/").rpartition("/")
+        node = self.table.names.get(name, name)
+        return self.table.groups.get(f"{node}/{parameter}", (PortRef(node, parameter),))
+
+    def _matched(self, pattern: str) -> tuple[PortRef, ...]:
+        """Return the live parameters that a pattern matches, each once."""
+        if (known := self._patterns.get(pattern)) is not None:
+            return known
+        self._new_patterns += 1
+        if self._new_patterns > _MOST_PATTERNS:
+            self._complain(pattern, f"message must be one of at most {_MOST_PATTERNS} with new patterns a frame")
+            return ()
+        blocks, _, parameters = pattern.removeprefix("/").rpartition("/")
+        groups = [key.rpartition("/")[0] for key in self.table.groups]
+        names = matching(blocks, dict.fromkeys([*self._parameters.values, *self.table.names, *groups]))
+        found = dict[PortRef, None]()
+        for name in names:
+            node = self.table.names.get(name, name)
+            block_type = self._type_of(node)
+            live = [spec.name for spec in live_parameters(block_type)]
+            live += [key.rpartition("/")[2] for key in self.table.groups if key.rpartition("/")[0] == node]
+            for parameter in matching(parameters, live):
+                found |= dict.fromkeys(self._target(f"/{node}/{parameter}"))
+        if not found:
+            self._complain(pattern, "pattern must match a parameter of the patch that runs, got none")
+        if len(self._patterns) < MOST_NAMES:
+            self._patterns[pattern] = tuple(found)
+        return tuple(found)
 
     def _set(self, target: PortRef, address: str, arguments: list[Any]) -> None:
         held = self.held.get(target) or self._drive(target)
@@ -197,8 +249,11 @@ class OscControl:
         if sender is None or self._sent.get(out) == data:
             return
         try:
+            host = self._hosts.find(out.host)
+            if host is None:
+                return  # a later frame tries again
             with suppress(ConnectionRefusedError):  # nobody listens on this machine, which an earlier datagram found
-                sender.sendto(data, (out.host, out.number))
+                sender.sendto(data, (host, out.number))
         except BlockingIOError:
             return  # the next frame tries again
         except OSError as problem:  # so it does here

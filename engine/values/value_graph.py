@@ -77,11 +77,13 @@ class ValueGraph:
 
     def place(self, block: ValueBlock) -> None:
         """Add or replace the block of a node."""
+        self.osc.note_blocks()
         self._blocks[block.node] = block
         self._is_wired = False
 
     def remove(self, node: str) -> bool:
         """Remove a value block. Return False for any other node."""
+        self.osc.note_blocks()
         if node not in self._blocks:
             return False
         del self._blocks[node]
@@ -90,6 +92,7 @@ class ValueGraph:
 
     def rewire(self, node: str | None = None) -> None:
         """Note that a device block was added, removed or replaced; None means any of them."""
+        self.osc.note_blocks()
         if node is None or self._driven[node] or any(target.node == node for target in self.osc.held):
             self._is_wired = self._is_wired and not (self._connections or self._curves or self.osc.held)
 

@@ -63,11 +63,12 @@ def test_a_removed_block_takes_its_output_along() -> None:
     ("note", "text"),
     [
         (Osc(port=70_000), "OSC port must be from 1 to 65535, or 0 to listen to none, got 70000"),
-        (Osc(host="example.com"), "OSC host must be an IP address such as 127.0.0.1 or 0.0.0.0, got 'example.com'"),
-        (Osc(to="localhost"), "OSC must be sent to an IP address and port such as 127.0.0.1:9001, got 'localhost'"),
+        (Osc(host="300.1.2.3"), "OSC host must be a host such as 127.0.0.1 or 0.0.0.0, got '300.1.2.3'"),
+        (Osc(to="a b.local:9001"), "OSC must be sent to a host and port such as 127.0.0.1:9001 or mixer.local:9001"),
+        (Osc(to="localhost"), "OSC must be sent to a host and port such as 127.0.0.1:9001 or mixer.local:9001, got"),
         (OscOut(node="a", port="b", address="/a b"), "OSC address must be such as /mixer/fader"),
         (OscOut(node="a", port="b", address="/a/*"), "OSC address must be such as /mixer/fader"),
-        (OscOut(node="a", port="b", to="1.2.3.4:0"), "OSC must be sent to an IP address and port"),
+        (OscOut(node="a", port="b", to="1.2.3.4:0"), "OSC must be sent to a host and port"),
     ],
 )
 def test_wrong_settings_are_refused(note: Osc | OscOut, text: str) -> None:

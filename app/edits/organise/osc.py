@@ -18,7 +18,7 @@ def set_osc(patch: Patch, port: int, host: str) -> None:
 
 
 def set_destination(patch: Patch, to: str) -> None:
-    """Send values to another address. Raise PatchError unless it has the form IP:PORT."""
+    """Send values to another address. Raise PatchError unless it has the form HOST:PORT."""
     destination(to)
     _put(patch, replace(osc_settings(patch), to=to), f"Send OSC to {to}")
 
@@ -43,7 +43,9 @@ def held_by_osc(patch: Patch, values: Mapping[str, float]) -> dict[PortRef, floa
     for key, value in values.items():
         port = PortRef(*key.split(".", 1))
         block_type = patch.block_type(port.node) if port.node in patch.nodes else None
-        if block_type is not None and port.port in block_type.parameters and patch.source_of(port) is None:
+        if block_type is None or port.port not in block_type.parameters or patch.source_of(port) is not None:
+            continue
+        if not patch.curve(port.node, port.port):
             found[port] = value
     return found
 

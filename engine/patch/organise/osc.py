@@ -14,6 +14,8 @@ MOST_OUTS = 256
 THIS_MACHINE = "127.0.0.1"
 #: An address, without the characters that OSC uses for patterns.
 _ADDRESS = re.compile(r"(/[!-~]+?)+(?<!/)")
+#: A host's name.
+_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _PATTERNS = frozenset("#*,?[]{}")
 _LONGEST = 200
 
@@ -21,8 +23,8 @@ _LONGEST = 200
 class Osc(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=True):
     """Where messages come from and go to; a patch has one at most.
 
-    `port` is the UDP port to listen at, on the local address `host`; 0 listens to nothing. `to` is the IP:PORT that
-    values are sent to.
+    `port` is the UDP port to listen at, on the local address or name `host`; 0 listens to nothing. `to` is the
+    HOST:PORT that values are sent to.
     """
 
     kind: ClassVar[str] = "OSC settings"
@@ -62,8 +64,8 @@ def checked_osc(note: Osc) -> Osc:
     """Return the settings. Raise PatchError that names a wrong field."""
     if type(note.port) is not int or not 0 <= note.port <= 65_535:
         raise PatchError(f"OSC port must be from 1 to 65535, or 0 to listen to none, got {shown(note.port)}")
-    if not isinstance(note.host, str) or not _is_ip(note.host):
-        raise PatchError(f"OSC host must be an IP address such as {THIS_MACHINE} or 0.0.0.0, got {shown(note.host)}")
+    if not isinstance(note.host, str) or not _is_host(note.host):
+        raise PatchError(f"OSC host must be a host such as {THIS_MACHINE} or 0.0.0.0, got {shown(note.host)}")
     destination(note.to)
     return note
 
@@ -91,16 +93,17 @@ def check_address(address: object) -> None:
 
 
 def destination(text: object) -> tuple[str, int]:
-    """Return the IP address and the port of a text such as "127.0.0.1:9001". Raise PatchError for any other text."""
+    """Return the host and the port of a text such as "127.0.0.1:9001". Raise PatchError for any other text."""
     host, _, port = text.rpartition(":") if isinstance(text, str) else ("", "", "")
-    if not _is_ip(host) or not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65_535:
-        raise PatchError(f"OSC must be sent to an IP address and port such as 127.0.0.1:9001, got {shown(text)}")
+    if not _is_host(host) or not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65_535:
+        example = "127.0.0.1:9001 or mixer.local:9001"
+        raise PatchError(f"OSC must be sent to a host and port such as {example}, got {shown(text)}")
     return host, int(port)
 
 
-def _is_ip(host: str) -> bool:
+def _is_host(host: str) -> bool:
     try:
         IPv4Address(host)
     except ValueError:
-        return False
+        return bool(_NAME.fullmatch(host)) and not host.replace(".", "").isdigit()
     return True

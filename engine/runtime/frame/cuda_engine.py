@@ -403,6 +403,8 @@ class CudaEngine:
                     self._set_osc(table)
                 case messages.ReleaseOsc(parameters):
                     self.context.value_graph.osc.release(parameters)
+                case messages.HoldOsc(values):
+                    self.context.value_graph.osc.hold(dict(values))
                 case messages.Edited(edit, is_undo):
                     self.updates.apply(edit, "undo" if is_undo else "edit")
                 case changes.BlockTypesChanged():

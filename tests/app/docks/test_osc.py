@@ -13,7 +13,7 @@ from engine.patch.changes import PortRef
 from engine.patch.files import dump_patch
 from engine.patch.organise.osc import OscOut
 from engine.patch.organise.osc_addresses import osc_settings
-from engine.protocol.messages import ReleaseOsc
+from engine.protocol.messages import HoldOsc, ReleaseOsc
 from tests.app.app_support import make_report
 
 
@@ -75,3 +75,15 @@ def test_values_of_messages_are_shown_kept_and_given_back(opened: Any, qtbot: Qt
     engine.reports.append(make_report(values={}))
     qtbot.waitUntil(lambda: not row.is_driven)
     qtbot.mouseClick(dock.give_back, Qt.MouseButton.LeftButton)
+
+
+def test_values_of_messages_survive_another_engine(opened: Any, qtbot: QtBot) -> None:
+    """The next engine of the patch gets what messages had set; that of another patch does not."""
+    opened.session.engine.reports.append(make_report(values={"every.gain": 7.5}))
+    inspector = opened.reveal(Inspector)
+    opened.canvas.select(["every"])
+    qtbot.waitUntil(lambda: inspector.rows["gain"].is_driven)
+    opened.actions_by_id["restart_engine"].trigger()
+    assert HoldOsc(((PortRef("every", "gain"), 7.5),)) in opened.session.engine.posted
+    opened.files.new()
+    assert not any(isinstance(each, HoldOsc) for each in opened.session.engine.posted)
