@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from PySide6.QtGui import QScreen
+
 from app.canvas.reports.overlays import Overlays
 from app.docks.code.code import Code
 from app.docks.dock import Editor
@@ -27,6 +29,7 @@ class CommandWindow(Editor, Protocol):
         """The dock that shows code."""
 
     def close(self) -> bool: ...
+    def screen(self) -> QScreen: ...
     def show_shortcuts(self) -> None: ...
     def show_guide(self) -> None: ...
     def show_palette(self) -> None: ...

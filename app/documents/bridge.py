@@ -95,7 +95,7 @@ class Bridge(QObject):
         self._update_timer()
 
     def observe(self, viewers: dict[str, Viewing]) -> None:
-        """Request the pictures of exactly these viewers, by node id. The bridge sets their rate."""
+        """Request the pictures of exactly these viewers, by node id. The bridge sets the rates of those without one."""
         others = viewers.keys() != self._observed.keys()
         self._observed, self._has_posted_viewers = viewers, False
         if others:
@@ -103,6 +103,7 @@ class Bridge(QObject):
             if self.moment is not None:
                 self._show_recorded(viewers, {})
             self._post_observed()
+        self._update_timer()
 
     def observe_ports(self, owner: str, samplings: dict[str, Sampling]) -> None:
         """Request exactly these samples for an owner, by names of its own; they are requested in the next poll."""
@@ -147,7 +148,7 @@ class Bridge(QObject):
         self._ask_profiles()
 
     def set_active(self, active: bool) -> None:
-        """Pause or resume: while the window is minimised, no pictures or profiles are read back."""
+        """Pause or resume: while the window is minimised, only displays that a viewer fills get pictures."""
         if active != self._active:
             self._active = active
             self._post_observed()
@@ -214,8 +215,13 @@ class Bridge(QObject):
     def _post_observed(self) -> None:
         self._has_posted_viewers = True
         if self._engine is not None:
-            viewers = self._observed if self._active else {}
-            self._engine.post(Observe({node: replace(viewing, rate=self._pace) for node, viewing in viewers.items()}))
+            viewers = self._observed if self._active else self._on_screens()
+            paced = {node: replace(viewing, rate=viewing.rate or self._pace) for node, viewing in viewers.items()}
+            self._engine.post(Observe(paced))
+
+    def _on_screens(self) -> dict[str, Viewing]:
+        """Return the viewers that fill a display, which has a rate of its own."""
+        return {node: viewing for node, viewing in self._observed.items() if viewing.rate is not None}
 
     def _post_samplings(self) -> None:
         self._has_posted_ports = True
@@ -244,7 +250,8 @@ class Bridge(QObject):
         self._has_posted_viewers = False
 
     def _update_timer(self) -> None:
-        if self._engine is not None and self._active:
+        is_needed = self._engine is not None and (self._active or bool(self._on_screens()))
+        if is_needed and not self._timer.isActive():
             self._timer.start()
-        else:
+        elif not is_needed:
             self._timer.stop()

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QScreen
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar
 
 from app.docks.dock import Editor
@@ -12,11 +14,12 @@ from app.docks.pins.pins import Pins, offer_pin
 from app.view_models.looking.fitting import ports_of
 from app.view_models.profile.tape import Moment
 from app.view_models.tooltips import message_text
+from app.viewers.screens import Screens
 from app.viewers.viewer import ViewerPanel
 from engine.blocktypes.block import shows_pictures
 from engine.patch.changes import BlockTypesChanged, Change, Connected, Disconnected, NodeAdded, NodeRemoved, NodeRenamed
 from engine.patch.document import Patch
-from engine.protocol.messages import FrameReport, NodeState, Preview
+from engine.protocol.messages import FrameReport, NodeState, Preview, Viewing
 
 _NO_VIEWER = "Add a Viewer block and connect an image"
 _NO_IMAGE = "Connect an image to this viewer"
@@ -44,6 +47,9 @@ class ViewerDocks(QObject):
         self.empty = self._make_dock("viewer", "Viewer", ViewerPanel(_NO_VIEWER))
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.empty)
         self.docks: dict[str, QDockWidget] = {}
+        #: The viewers that fill a display.
+        self.screens = Screens(window)
+        self.screens.viewing_changed.connect(self._report_visible)
 
     def follow(self, editor: Editor) -> None:
         """Follow the patch's viewers and their pictures, and request the pictures of visible viewers."""
@@ -77,6 +83,7 @@ class ViewerDocks(QObject):
         """Pass a picture to its viewer, if that still exists."""
         if preview.node in self.docks:
             self.viewer(preview.node).show_preview(preview)
+            self.screens.show_preview(preview)
 
     def look_back(self, moment: Moment | None) -> None:
         """Prepare for the recorded pictures of a moment, which arrive next, or return to the present."""
@@ -111,6 +118,19 @@ class ViewerDocks(QObject):
             self.docks[node].show()
             self.docks[node].raise_()
 
+    def fill_screen(self, node: str | None = None, display: QScreen | None = None) -> None:
+        """Fill a display with a viewer, or end that. Without a node it is the one in front; see `Screens.usual`."""
+        chosen = node or self.front
+        if node is None and self.screens.views:
+            self.screens.close_all()
+        elif chosen is not None:
+            self.screens.show(chosen, self.docks[chosen].windowTitle(), display or self.screens.usual())
+
+    @property
+    def front(self) -> str | None:
+        """The viewer in view, or else the first one; None without any."""
+        return next((node for node in self.docks if node in self._seen), next(iter(self.docks), None))
+
     def _pin(self, node: str) -> None:
         if self._editor is not None:
             self._editor.reveal(Pins).ask(ports_of(self._patch, [node], []))
@@ -123,6 +143,7 @@ class ViewerDocks(QObject):
         viewer.look_back(self._moment)
         viewer.viewing_changed.connect(partial(self._on_viewing, node))
         offer_pin(viewer, partial(self._pin, node))
+        viewer.addAction("Fill a display").triggered.connect(lambda _checked=False: self.fill_screen(node))
         dock = self._make_dock(f"viewer:{node}", "", viewer)
         # Qt treats a tab behind another one as not visible, which is right here.
         dock.visibilityChanged.connect(partial(self._set_seen, node))
@@ -136,6 +157,7 @@ class ViewerDocks(QObject):
 
     def _remove(self, node: str) -> None:
         dock = self.docks.pop(node)
+        self.screens.close(node)
         if not self.docks:
             # The empty dock replaces it.
             self._window.tabifyDockWidget(dock, self.empty)
@@ -193,7 +215,10 @@ class ViewerDocks(QObject):
 
     def _report_visible(self) -> None:
         shown = {node: self.viewer(node) for node in self.docks if node in self._seen}
-        self.visible_changed.emit({node: viewer.viewing for node, viewer in shown.items() if not viewer.is_frozen})
+        wanted = {node: viewer.viewing for node, viewer in shown.items() if not viewer.is_frozen}
+        for node, viewing in self.screens.viewing.items():
+            wanted[node] = _larger(viewing, wanted.get(node, viewing))
+        self.visible_changed.emit(wanted)
 
     def _on_change(self, change: Change) -> None:
         match change:
@@ -219,3 +244,11 @@ class ViewerDocks(QObject):
                     self._add(node.id)
                 elif block_type is not None and not shows and node.id in self.docks:
                     self._remove(node.id)
+
+
+def _larger(screen: Viewing, dock: Viewing) -> Viewing:
+    """Return the pictures that are large enough for a display and a dock, at the display's rate."""
+    if screen.size is None or dock.size is None:
+        return replace(screen, size=None, probe=dock.probe)
+    width, height = (max(pair) for pair in zip(screen.size, dock.size, strict=True))
+    return replace(screen, size=(width, height), probe=dock.probe)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainT
 
 from app.qt.throttle import Throttle
 from app.viewers.picture_view import PictureView
+from app.viewers.screens import ScreenView
 from engine.blocktypes.value_blocks import ValueBlock
 from engine.patch.changes import BlockTypesChanged, Change, NodeAdded, NodeRemoved
 from engine.patch.document import Patch
@@ -36,8 +37,8 @@ _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 class InputEvents(QObject):
     """Watches the application's events while a block of the patch listens to keys or the mouse. It consumes none.
 
-    The mouse counts over `canvas` and over the pictures of viewers. A key or button counts from press to release, even
-    if the focus changes meanwhile.
+    The mouse counts over `canvas` and over the pictures of viewers, also on other displays. A key or button counts from
+    press to release, even if the focus changes meanwhile.
     """
 
     def __init__(self, post: Callable[[SetInput], None], canvas: QWidget, parent: QObject) -> None:
@@ -163,7 +164,7 @@ class InputEvents(QObject):
         return True
 
     def _is_surface(self, watched: QObject) -> bool:
-        return watched is self._canvas or isinstance(watched, PictureView)
+        return watched is self._canvas or isinstance(watched, PictureView | ScreenView)
 
     def _post_place(self) -> None:
         self._post(SetInput("mouse.x", self._place.x()))

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu
 
 from app.commands.actions import Command, Menu
@@ -131,6 +132,15 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
         ),
         Command("previous_part", "P&revious part", partial(window.go_to_part, -1), keys=("Shift+F6",), needs=patch),
         Menu("layouts", "&Layout of the docks", fill=partial(_list_layouts, window), needs=patch),
+        Command(
+            "full_screen",
+            "F&ull screen of the viewer",
+            window.viewers.fill_screen,
+            keys=("F11",),
+            help="Fill another display, or this one, with the viewer in front, or end that",
+            needs=patch,
+        ),
+        Menu("displays", "Full screen &on", fill=partial(_list_displays, window), if_empty="No viewers in this patch"),
         Menu("viewers", "&Viewers", fill=partial(_list_viewers, window), if_empty="No viewers in this patch"),
     ]
     return Menu("view", "&View", items)
@@ -164,3 +174,15 @@ def _list_layouts(window: CommandWindow, menu: QMenu) -> None:
 def _list_viewers(window: CommandWindow, menu: QMenu) -> None:
     """List the viewers of the patch, with actions that show and hide them."""
     menu.addActions([dock.toggleViewAction() for dock in window.viewers.docks.values()])
+
+
+def _list_displays(window: CommandWindow, menu: QMenu) -> None:
+    """List the displays, for each viewer, with actions that fill them."""
+    viewers = window.viewers
+    for node, dock in viewers.docks.items():
+        under = menu.addMenu(dock.windowTitle()) if len(viewers.docks) > 1 else menu
+        for display in QGuiApplication.screens():
+            size = display.geometry().size() * display.devicePixelRatio()
+            here = ", with this window" if display is window.screen() else ""
+            text = f"{display.name()}: {size.width()} × {size.height()}{here}"
+            add_entry(under, text, partial(viewers.fill_screen, node, display))
