@@ -63,6 +63,7 @@ class UpdateRows(ListModel[Row]):
     )
     WHY, LEVEL, WAITED = 2, 1, 6
     NUMBERS = (4, 5, 6)
+    LIMIT = 1000
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)

@@ -18,9 +18,6 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QToolB
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 Index = QModelIndex | QPersistentModelIndex
-#: The most rows of a list, which is more than arrive at once, and the number of old rows dropped at once, since the
-#: view is laid out again each time.
-LIMIT, DROPPED_AT_ONCE = 5000, 500
 R = TypeVar("R")
 
 
@@ -32,6 +29,9 @@ class ListModel(QAbstractTableModel, Generic[R]):
     TOOLTIPS: ClassVar[tuple[str, ...]] = ()
     #: Columns of numbers, which are right-aligned.
     NUMBERS: ClassVar[tuple[int, ...]] = ()
+    #: The most rows, which is more than arrive at once. Of more, a tenth is dropped at once, since the view is laid out
+    #: again each time.
+    LIMIT: ClassVar[int] = 5000
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -57,9 +57,9 @@ class ListModel(QAbstractTableModel, Generic[R]):
 
     def add(self, rows: Sequence[R]) -> None:
         """Add the newest rows, and drop the oldest ones of too many."""
-        over = len(self.rows) + len(rows) - LIMIT
+        over = len(self.rows) + len(rows) - self.LIMIT
         if over > 0 and self.rows:
-            gone = min(len(self.rows), max(over, DROPPED_AT_ONCE))
+            gone = min(len(self.rows), max(over, self.LIMIT // 10))
             self.beginRemoveRows(QModelIndex(), 0, gone - 1)
             del self.rows[:gone]
             self.endRemoveRows()

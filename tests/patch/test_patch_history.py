@@ -399,6 +399,26 @@ def test_history_forgets_the_oldest_steps_and_with_them_the_saved_moment() -> No
     assert history.is_saved
 
 
+def test_history_keeps_so_many_bytes_and_always_the_last_edit() -> None:
+    """Arrays and texts count, in parameters that were set and in nodes that were added or removed."""
+    patch = Patch()
+    patch.history = history = History(most_bytes=10_000)
+    array = patch.add("io.array", data=np.zeros(100, np.float32))
+    for number in range(30):
+        patch.set(array, data=np.full(100, number, np.float32))
+    assert len(history.names) == 12, "each has 400 bytes before and 400 after"
+    patch.set(array, data=np.zeros(5000, np.float32))
+    assert len(history.names) == 1
+    patch.undo()
+    assert patch.value(array, "data")[0] == 29
+    patch.redo()
+    history.record(Edit("text", [ParameterChanged("a", "code", "x" * 9_000, "")]))
+    assert history.names == ["text"]
+    patch.remove(array)
+    assert len(history.names) == 1, "the array goes with its node"
+    assert not history.is_saved
+
+
 @given(st.lists(st.sampled_from(["edit", "edit", "edit", "undo", "redo", "save"]), max_size=40), st.integers(1, 4))
 def test_history_is_saved_in_the_saved_state_alone(steps: list[str], limit: int) -> None:
     """A history counts as saved exactly in the saved state, whatever was undone or redone since."""

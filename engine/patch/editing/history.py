@@ -1,8 +1,9 @@
 """The undo history, with one entry for each action of a person."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.patch.changes import Change, merge, what_is_set
+from engine.patch.changes import Change, NodeAdded, NodeRemoved, ParameterChanged, merge, what_is_set
 
 
 @dataclass
@@ -15,6 +16,8 @@ class Edit:
     name: str
     changes: list[Change] = field(default_factory=list)
     gesture: object = None
+    #: The size of the arrays and texts in it.
+    size_bytes: int = 0
 
 
 #: Stands for the saved state when undo can no longer reach it.
@@ -22,12 +25,16 @@ OUT_OF_REACH = Edit("")
 
 
 class History:
-    """The edits that can be undone and redone; the patch applies them."""
+    """The edits that can be undone and redone; the patch applies them.
 
-    def __init__(self, limit: int = 1000) -> None:
+    It keeps at most `limit` edits whose arrays and texts have `most_bytes` together, and always the last edit: of more,
+    the oldest are dropped.
+    """
+
+    def __init__(self, limit: int = 1000, most_bytes: int = 1 << 28) -> None:
         self._done: list[Edit] = []
         self._undone: list[Edit] = []
-        self._limit = limit
+        self._limit, self._most_bytes = limit, most_bytes
         self._saved: Edit | None = None
 
     @property
@@ -74,10 +81,14 @@ class History:
         last = self._done[-1] if self._done else None
         if last is not None and edit.gesture is not None and last.gesture == edit.gesture:
             last.changes = _merged(last.changes, edit.changes)
-            return
-        self._done.append(edit)
-        if len(self._done) > self._limit:
+            edit = last
+        else:
+            self._done.append(edit)
+        edit.size_bytes = sum(map(_size_bytes, edit.changes))
+        total_bytes = sum(each.size_bytes for each in self._done)
+        while len(self._done) > self._limit or (total_bytes > self._most_bytes and len(self._done) > 1):
             oldest = self._done.pop(0)
+            total_bytes -= oldest.size_bytes
             # Undoing everything now leads to the state after `oldest`, and no longer to the state before it.
             if self._saved is None:
                 self._saved = OUT_OF_REACH
@@ -100,6 +111,22 @@ class History:
         edit.gesture = None  # a new drag after an undo is a new step
         target.append(edit)
         return edit
+
+
+def _size_bytes(change: Change) -> int:
+    """Return the size of the arrays and texts in a change."""
+    match change:
+        case ParameterChanged(_, _, value, previous):
+            return _value_bytes(value) + _value_bytes(previous)
+        case NodeAdded(node) | NodeRemoved(node):
+            return sum(map(_value_bytes, node.parameters.values()))
+    return 0
+
+
+def _value_bytes(value: object) -> int:
+    if isinstance(value, Mapping):
+        return sum(map(_value_bytes, value.values()))
+    return len(value) if isinstance(value, str) else getattr(value, "nbytes", 0)
 
 
 def _merged(changes: list[Change], more: list[Change]) -> list[Change]:

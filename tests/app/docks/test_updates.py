@@ -8,7 +8,6 @@ from pytestqt.qtbot import QtBot
 
 from app.docks.updates import LEVELS, Updates
 from app.theme import colours
-from app.widgets.list_table import LIMIT
 from engine.patch.document import Patch
 from engine.protocol.messages import UpdateLevel, UpdateRecord
 from tests.app.app_support import make_report
@@ -137,10 +136,10 @@ def test_the_list_does_not_grow_without_end(qtbot: QtBot, updates: Updates, show
     rows = updates.rows
     for level, button in updates.levels.items():
         button.setChecked(level in shown)
-    total = LIMIT + 700
+    total = rows.LIMIT + 150
     for number in range(total):
         rows.add_record(record(COLD if number % 2 else WARM, str(number)))
-        assert len(rows.rows) <= LIMIT
+        assert len(rows.rows) <= rows.LIMIT
     assert rows.counts.total() == total
     kept = [int(row.record.cause) for row in rows.rows]
     assert kept == list(range(total - len(kept), total))

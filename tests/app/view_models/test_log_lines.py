@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt
 
 from app.docks.log import _LogRows
 from app.view_models.lists.log_lines import Line
-from app.widgets import list_table
 from app.widgets.list_table import RowFilter
 from engine.logs import Logged
 
@@ -45,6 +44,12 @@ def test_a_filter_finds_text_level_and_logger() -> None:
         assert [record.text for record in records if Line(record).fits(level, text)] == found
 
 
+class FewRows(_LogRows):
+    """A log of at most six rows."""
+
+    LIMIT = 6
+
+
 @given(
     st.lists(
         st.one_of(
@@ -57,31 +62,26 @@ def test_a_filter_finds_text_level_and_logger() -> None:
 )
 def test_what_is_shown_is_what_the_filter_fits(steps: list[object]) -> None:
     """After any sequence of records and filters, the list shows the matching records in order, up to its limit."""
-    rows = _LogRows(None)  # type: ignore[arg-type]  # it needs no parent
+    rows = FewRows(None)  # type: ignore[arg-type]  # it needs no parent
     shown = RowFilter(rows)
-    limits = list_table.LIMIT, list_table.DROPPED_AT_ONCE
-    list_table.LIMIT, list_table.DROPPED_AT_ONCE = 6, 2
     every: list[Logged] = []
     wanted = logging.NOTSET, ""
-    try:
-        for step in steps:
-            match step:
-                case "clear":
-                    rows.set_rows(())
-                    every = []
-                case tuple((int() as level, str() as text)):
-                    wanted = level, text
-                    shown.choose(lambda line, level=level, text=text: line.fits(level, text))  # type: ignore[misc]
-                case list():
-                    new = [told(text, level) for text, level in step]
-                    every += new
-                    rows.add_records(new)
-            lines = rows.rows
-            assert len(lines) <= 6
-            spread = [line.record for line in lines for _ in range(line.count)]
-            assert spread == every[len(every) - len(spread) :]
-            found = [shown.index(row, 0).data(Qt.ItemDataRole.UserRole) for row in range(shown.rowCount())]
-            assert found == [line for line in lines if line.fits(*wanted)]
-            assert all(a.record != b.record for a, b in pairwise(lines))
-    finally:
-        list_table.LIMIT, list_table.DROPPED_AT_ONCE = limits
+    for step in steps:
+        match step:
+            case "clear":
+                rows.set_rows(())
+                every = []
+            case tuple((int() as level, str() as text)):
+                wanted = level, text
+                shown.choose(lambda line, level=level, text=text: line.fits(level, text))  # type: ignore[misc]
+            case list():
+                new = [told(text, level) for text, level in step]
+                every += new
+                rows.add_records(new)
+        lines = rows.rows
+        assert len(lines) <= 6
+        spread = [line.record for line in lines for _ in range(line.count)]
+        assert spread == every[len(every) - len(spread) :]
+        found = [shown.index(row, 0).data(Qt.ItemDataRole.UserRole) for row in range(shown.rowCount())]
+        assert found == [line for line in lines if line.fits(*wanted)]
+        assert all(a.record != b.record for a, b in pairwise(lines))
