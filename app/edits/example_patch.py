@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
+from msgspec.structs import replace
+
 from app.edits.compatible import best_end
+from app.edits.organise.frames import top_of
 from engine.blocktypes.block import Block
 from engine.catalogue.catalogue import Catalogue
 from engine.descriptions.ports import PortSpec
@@ -12,6 +15,7 @@ from engine.diagnostics import Diagnostic, PatchError
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
+from engine.patch.organise.annotations import Frame
 from engine.patch.regions import OTHERWISE, scope_text
 from engine.patch.rules import is_drivable
 
@@ -36,6 +40,20 @@ _MOST = 120
 _ACROSS, _DOWN = 220.0, 140.0
 #: Values of blocks that have no ports without them.
 _VALUES: dict[str, dict[str, Any]] = {"kernel.file": {"file": str(KERNELS_FOLDER / "saxpy.cu")}}
+#: What a person does before a block runs; lines of Python are indented.
+_LINES = {
+    "io.external": """Its array comes from Python, in the process of the engine. Start the editor by
+"warploom edit --in-process", open this example, and type into the Python console:
+
+    picture = np.random.rand(256, 256).astype(np.float32)
+    patch.set("external", array=picture)
+
+From then on, the next frame shows what is written to the array:
+
+    picture[64:192, 64:192] = 0.5
+
+A script does the same with engine.Engine and engine.Patch."""
+}
 #: What a block that outputs numbers drives.
 _DRIVEN = "image.noise"
 
@@ -49,6 +67,8 @@ def example_patch(block_type: type[Block], catalogue: Catalogue, check: Check) -
         return _driving(block_type, catalogue)
     if len(block_type.regions) > 1:
         return _branching(block_type, catalogue)
+    if block_type.id in _LINES:
+        return _by_hand(block_type, catalogue)
     alone = Patch(catalogue)
     node = alone.add(block_type.id, position=(_ACROSS, 0), **_VALUES.get(block_type.id, {})).id
     block_type = alone.block_type(node) or block_type  # with the ports of its values
@@ -125,6 +145,21 @@ def _show_outputs(patch: Patch, node: str, block_type: type[Block], check: Check
                 pass
             for name in added:
                 patch.remove(name)
+
+
+def _by_hand(block_type: type[Block], catalogue: Catalogue) -> tuple[Patch, str]:
+    """Return a patch in which a frame says what makes the block run."""
+    patch, text = Patch(catalogue), _LINES[block_type.id]
+    ramp_type = catalogue.require("image.color_ramp")
+    node = patch.add(block_type.id, position=(0, 0))
+    ramp = patch.add("image.color_ramp", position=(_ACROSS, 0))
+    viewer = patch.add("io.viewer", position=(2 * _ACROSS, 0))
+    patch.connect(node[block_type.outputs()[0].name], ramp[ramp_type.inputs()[0].name])
+    patch.connect(ramp[ramp_type.outputs()[0].name], viewer["image"])
+    frame = Frame(id="frame_1", title=f"How {block_type.title} gets its array", comment=text)
+    top = top_of(frame)
+    patch.annotate(replace(frame, position=(-48.0, -top), size=(3 * _ACROSS, top + _DOWN)))
+    return patch, node.id
 
 
 def _driving(block_type: type[Block], catalogue: Catalogue) -> tuple[Patch, str]:

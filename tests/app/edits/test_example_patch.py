@@ -1,14 +1,24 @@
 """Patches made around a block type."""
 
+import re
+import textwrap
+
+import numpy as np
+import pytest
+
 from app.documents.gallery import example_with
 from app.edits.example_patch import example_patch
+from engine import Engine
 from engine.catalogue.catalogue import default_catalogue
 from engine.diagnostics import Severity
+from engine.patch.changes import PortRef
+from engine.patch.files import dump_patch, parse_patch
+from engine.patch.organise.annotations import Frame
 from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import many
 
-#: What can't run without a choice of the person.
-_OPEN = {"io.external"}
+#: What runs once a person has done what the example says.
+_BY_HAND = {"io.external"}
 _SOME = ("image.gradient", "linalg.lu", "reduce.sum", "value.ramp", "kernel.file", "kernel.chain", "control.if_else")
 
 
@@ -20,8 +30,26 @@ def test_a_made_example_runs_and_shows_the_block() -> None:
         patch, node = example_patch(catalogue.require(name), catalogue, check_patch)
         assert patch.nodes[node].type == name
         assert (
-            name in _OPEN
+            name in _BY_HAND
             or example_with(name) is not None
             or not any(found.severity is Severity.ERROR for found in check_patch(patch))
         ), name
         assert len({found.position for found in patch.nodes.values()}) == len(patch.nodes), name
+
+
+@pytest.mark.feature("block_help")
+def test_an_example_that_needs_python_runs_by_the_lines_that_it_shows() -> None:
+    """The frame around External has the lines for the console; with these, the viewer gets the array's numbers."""
+    catalogue = default_catalogue()
+    made, node = example_patch(catalogue.require("io.external"), catalogue, check_patch)
+    patch = parse_patch(dump_patch(made))
+    (frame,) = patch.annotations_of(Frame)
+    first, second = re.findall(r"(?:^    .*\n)+", frame.comment, re.MULTILINE)
+    names = {"np": np, "patch": patch}
+    exec(textwrap.dedent(first), names)
+    with Engine(patch, "host") as engine:
+        assert not engine.step().diagnostics
+        np.testing.assert_array_equal(engine.read(PortRef(node, "out")), names["picture"])
+        exec(textwrap.dedent(second), names)
+        engine.step()
+        assert engine.read(PortRef(node, "out"))[100, 100] == 0.5

@@ -28,6 +28,8 @@ from tests.fuzzing import FACTOR, seeds
 
 #: Actions in an ordinary run.
 ACTIONS = 60
+#: A patch with more nodes is emptied, since checking a large one takes long.
+MOST_NODES = 120
 #: The number of actions after which the engine's numbers are compared with a fresh engine's.
 CHECKED_EVERY = 30
 #: Blocks whose numbers don't depend on time, by what a person types to find them.
@@ -93,6 +95,9 @@ class Person:
     def act(self) -> None:
         """Do one thing."""
         (way,) = self.chance.choices(list(self._ways), list(self._ways.values()))
+        if len(self.patch.nodes) > MOST_NODES:  # copies of functions double quickly
+            self.window.canvas.select_all()
+            way = self._command("delete")
         self.done.append(way.__name__)
         try:
             way()
