@@ -360,9 +360,10 @@ class Canvas(QWidget):
 
     def add_frame(self) -> None:
         """Put a frame around the selected blocks, or at the pointer, and ask for its title."""
-        frame_id = self.organise.add_frame(self.view.cursor_point())
+        gesture = object()  # the frame and its title are one undo step
+        frame_id = self.organise.add_frame(self.view.cursor_point(), gesture)
         self.scene.frames.select([frame_id])
-        self.organise.edit_frame(frame_id)
+        self.organise.edit_frame(frame_id, gesture)
 
     def _select_placed(self, node_id: str) -> None:
         self.select([node_id])

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
+from math import dist
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtWidgets import QWidget
@@ -83,12 +85,14 @@ class OrganiseEdits(QObject):
 
     # Frames
 
-    def add_frame(self, point: QPointF) -> str:
-        """Put a frame around the selected blocks, or at a point, and return it."""
-        rect = frames.around(_rect(self._scene.rect_of([node])) for node in self._scene.selected_nodes())
+    def add_frame(self, point: QPointF, gesture: object = None) -> str:
+        """Put a frame around the selected blocks with their thumbnails, or at a point, and return it."""
+        nodes = self._scene.selected_nodes()
+        shown = (self._scene.rect_of([node]).adjusted(0, 0, 0, self.room_below(node)) for node in nodes)
+        rect = frames.around(map(_rect, shown))
         if rect is None:
             rect = Rect(*snapped(point.x() - _FRAME[0] / 2, point.y() - _FRAME[1] / 2), *_FRAME)
-        return frames.add_frame(self.patch, rect, self._scene.frames.level)
+        return frames.add_frame(self.patch, rect, self._scene.frames.level, gesture=gesture)
 
     def move_frames(self, moved: list[str], positions: dict[str, Position], way: Position) -> None:
         """Move frames with the nodes in them."""
@@ -98,10 +102,10 @@ class OrganiseEdits(QObject):
         """Give a frame another rectangle."""
         self._try(lambda: frames.resize_frame(self.patch, frame_id, Rect(*rect)))
 
-    def edit_frame(self, frame_id: str = "") -> None:
+    def edit_frame(self, frame_id: str = "", gesture: object = None) -> None:
         """Ask for title, comment and colour of a frame, or of the selected one."""
         for chosen in [frame_id] if frame_id else self._scene.frames.selected()[:1]:
-            FrameForm(self.patch, chosen, self._widget).open()
+            FrameForm(self.patch, chosen, self._widget, gesture).open()
 
     def colour_frames(self, colour: str) -> None:
         """Give the selected frames a colour."""
@@ -121,11 +125,14 @@ class OrganiseEdits(QObject):
         self._try(lambda: dots.set_dots(self.patch, connection, points, name))
 
     def add_dot(self) -> None:
-        """Add a dot in the middle of each selected connection."""
+        """Add a dot in the middle of each selected connection, or of its longest part between two dots."""
         for connection in self._scene.selected_connections():
             view = self._scene.connections[connection]
             ends = view.ends[0].toTuple(), view.ends[1].toTuple()
-            self._try(partial(self._add_dot, connection, ends, view.middle.toTuple()))
+            way = [ends[0], *self.patch.dots(connection.target), ends[1]]
+            (x, y), (u, v) = max(pairwise(way), key=lambda leg: dist(*leg))
+            at = ((x + u) / 2, (y + v) / 2) if view.dots else view.middle.toTuple()
+            self._try(partial(self._add_dot, connection, ends, at))
 
     def _add_dot(self, connection: Connection, ends: tuple[Position, Position], at: Position) -> None:
         before = self.patch.dots(connection.target)

@@ -7,6 +7,7 @@ from app.edits.compatible import best_end, ends, spanning
 from app.edits.rects import Rect, free_shift
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.value_blocks import ValueBlock
 from engine.diagnostics import PatchError
 from engine.figures import plural
 from engine.patch.changes import Connection, Mode, PortRef, Position
@@ -109,21 +110,37 @@ def carry_dots(patch: Patch, positions: Mapping[str, Position]) -> None:
             patch.annotate(moved(dots, moved_by))
 
 
-def join(patch: Patch, source: PortRef, target: PortRef) -> None:
+def join(patch: Patch, source: PortRef, target: PortRef, *, is_given: bool = False) -> None:
     """Connect an output to an input or a parameter, and give a new driver the parameter's range (`spanning`).
 
-    A driver is new if it drives nothing else, and nobody has set its range.
+    A driver is new if it drives nothing else, and nobody has set its range; `is_given` is that the range, though set,
+    is that of the parameter that it drove before.
     """
-    spec, block_type = patch.find_end(target), patch.block_type(source.node)
     is_new = all(line.source.node != source.node for line in patch.connections_of(source.node))
     patch.connect(source, target)
-    if not (is_new and isinstance(spec, ParameterSpec) and block_type is not None):
-        return
-    best = best_end(block_type, spec)
-    if best is not None and best.name == source.port:
-        values = spanning(block_type, spec, patch.value(target.node, target.port))
-        if not values.keys() & patch.nodes[source.node].parameters.keys():
-            patch.set(source.node, **values)
+    values = usual_values(patch, source.node) if is_new else {}
+    if values and (is_given or not values.keys() & patch.nodes[source.node].parameters.keys()):
+        patch.set(source.node, **values)
+
+
+def usual_values(patch: Patch, node: str) -> dict[str, Any]:
+    """Return the values that a driver has by the range of the first parameter that it drives, instead of defaults."""
+    block_type = patch.block_type(node)
+    for line in patch.connections_of(node) if block_type is not None and block_type.is_value else ():
+        spec = patch.find_end(line.target) if line.source.node == node else None
+        if isinstance(spec, ParameterSpec) and block_type is not None:
+            best = best_end(block_type, spec)
+            is_best = best is not None and best.name == line.source.port
+            return spanning(block_type, spec, patch.value(line.target.node, line.target.port)) if is_best else {}
+    return {}
+
+
+def _has_usual_range(patch: Patch, node: str) -> bool:
+    """Return whether a driver has the range of the parameter that it drives, wherever its handle is."""
+    block_type = patch.block_type(node)
+    handle = block_type.handle if block_type is not None and issubclass(block_type, ValueBlock) else ""
+    usual = usual_values(patch, node)
+    return bool(usual) and all(patch.value(node, name) == usual[name] for name in usual if name != handle)
 
 
 def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
@@ -134,9 +151,11 @@ def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | 
     source, target = ends(patch, start, end)
     patch.check_connection(source, target)
     with patch.edit(f"Connect {source} -> {target}"):
+        is_given = False
         if picked_up is not None and picked_up != Connection(source, target):
+            is_given = picked_up.source == source and _has_usual_range(patch, source.node)
             patch.disconnect(picked_up)
-        join(patch, source, target)
+        join(patch, source, target, is_given=is_given)
 
 
 def place(
@@ -230,10 +249,25 @@ def set_parameter(patch: Patch, node_ids: Collection[str], name: str, value: obj
 
 
 def reset_parameter(patch: Patch, node_ids: Collection[str], name: str) -> None:
-    """Return a parameter of nodes of one type to its default."""
+    """Return a parameter of nodes of one type to its default, or to what the parameter that it drives asks for."""
     with patch.edit(f"Reset {parameter_of(patch, node_ids, name)}"):
         for node in node_ids:
-            patch.reset(node, name)
+            usual = usual_values(patch, node)
+            if name in usual:
+                patch.set(node, **{name: usual[name]})
+            else:
+                patch.reset(node, name)
+
+
+def is_set(patch: Patch, node: str, name: str) -> bool:
+    """Return whether a reset would change a parameter."""
+    if name not in patch.nodes[node].parameters:
+        return False
+    try:
+        usual = usual_values(patch, node)
+    except PatchError:  # a mistake in the block's code, which a reset reports
+        return True
+    return name not in usual or patch.value(node, name) != usual[name]
 
 
 def parameter_label(name: str) -> str:

@@ -283,7 +283,7 @@ class Inspector(EmptyState, Dock):
         typed = {node: edit.value for edit in self._waiting if edit.name == name for node in edit.nodes}
         row.editor.show_values([typed.get(node, self._patch.value(node, name)) for node in self.nodes])
         places = (place for node in self.nodes for place in self._patch.leaves(node, name))
-        row.show_is_set(any(parameter in self._patch.nodes[node].parameters for node, parameter in places))
+        row.show_is_set(any(node_edits.is_set(self._patch, node, parameter) for node, parameter in places))
 
     # Editing
 
@@ -382,8 +382,11 @@ class Inspector(EmptyState, Dock):
                 self._stale_values.add(parameter)
                 if self._patch.decides_interface(node, parameter):
                     self._has_other_rows = True
-            case Connected(connection) | Disconnected(connection) if connection.target.node in self._known:
-                self._stale_drives.add(connection.target.port)
+            case Connected(connection) | Disconnected(connection):
+                if connection.target.node in self._known:
+                    self._stale_drives.add(connection.target.port)
+                if connection.source.node in self._known:  # a reset gives what the driven parameter asks for
+                    self._stale_values |= self.rows.keys()
             case NodeRenamed(node, title):
                 self._is_renamed = True
                 if node in self._known and self.header is not None:

@@ -1,7 +1,7 @@
 """The form for the title, the comment and the colour of a frame."""
 
 from PySide6.QtCore import QMargins, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QPixmap
+from PySide6.QtGui import QColor, QIcon, QKeySequence, QPixmap, QShortcut
 from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
@@ -25,12 +25,15 @@ _SWATCH = 20
 
 
 class FrameForm(QDialog):
-    """Edits a frame in one undo step. A refused edit is explained here, and the form stays open."""
+    """Edits a frame in one undo step, which is that of the frame's addition if both have the same `gesture`.
 
-    def __init__(self, patch: Patch, frame_id: str, parent: QWidget) -> None:
+    A refused edit is explained here, and the form stays open.
+    """
+
+    def __init__(self, patch: Patch, frame_id: str, parent: QWidget, gesture: object = None) -> None:
         super().__init__(parent, windowTitle="Frame")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._patch, self._frame = patch, frame_id
+        self._patch, self._frame, self._gesture = patch, frame_id, gesture
         frame = frame_of(patch, frame_id)
         self.title = QLineEdit(frame.title, placeholderText="Title", accessibleName="Title")
         self.comment = QPlainTextEdit(frame.comment, placeholderText="Comment", accessibleName="Comment")
@@ -50,6 +53,7 @@ class FrameForm(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
         for button_kind in (QDialogButtonBox.StandardButton.Ok, QDialogButtonBox.StandardButton.Cancel):
             buttons.button(button_kind).setIcon(QIcon())
+        QShortcut(QKeySequence("Ctrl+Return"), self, self.accept)  # Enter begins a line of the comment
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self, contentsMargins=QMargins(16, 12, 16, 12), spacing=8)
@@ -67,8 +71,8 @@ class FrameForm(QDialog):
         colour = COLOURS[max(self.colours.checkedId(), 0)]
         try:
             if f"frame {self._frame}" in self._patch.annotations:  # another edit may have removed it
-                text = self.comment.toPlainText()
-                change_frames(self._patch, [self._frame], title=self.title.text(), comment=text, colour=colour)
+                fields = {"title": self.title.text(), "comment": self.comment.toPlainText(), "colour": colour}
+                change_frames(self._patch, [self._frame], gesture=self._gesture, **fields)
         except PatchError as problem:
             self.refusal.setText(str(problem))
             self.refusal.show()

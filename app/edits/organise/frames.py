@@ -13,8 +13,8 @@ from engine.patch.organise.annotations import LEAST_SIDE, Frame
 
 #: The space of a frame around its blocks: at the sides and below, and above for its title.
 FRAME_MARGIN, FRAME_TOP = 24.0, 48.0
-#: The height of a line of a comment.
-_LINE = 16.0
+#: The height of a line of a comment, and the space below the last one, where times of blocks stand.
+_LINE, _UNDER = 16.0, 8.0
 
 
 def frame_of(patch: Patch, frame_id: str) -> Frame:
@@ -40,11 +40,11 @@ def around(rects: Iterable[Rect]) -> Rect | None:
     return Rect(x, y, found.right + FRAME_MARGIN - x, found.bottom + FRAME_MARGIN - y)
 
 
-def add_frame(patch: Patch, rect: Rect, group: str) -> str:
+def add_frame(patch: Patch, rect: Rect, group: str, *, gesture: object = None) -> str:
     """Add a frame to a group, or outside all, and return its id."""
     known = {frame.id for frame in patch.annotations_of(Frame)}
     frame_id = next(name for number in count(1) if (name := f"frame_{number}") not in known)
-    patch.annotate(Frame(id=frame_id, title="Frame", position=rect[:2], size=rect[2:], group=group))
+    patch.annotate(Frame(id=frame_id, title="Frame", position=rect[:2], size=rect[2:], group=group), gesture=gesture)
     return frame_id
 
 
@@ -80,12 +80,13 @@ def resize_frame(patch: Patch, frame_id: str, rect: Rect) -> None:
     patch.annotate(replace(frame, position=(rect.x, rect.y), size=size), f"Resize {frame.title or 'frame'}")
 
 
-def change_frames(patch: Patch, frames: Collection[str], **fields: str) -> None:
+def change_frames(patch: Patch, frames: Collection[str], *, gesture: object = None, **fields: str) -> None:
     """Change the title, the comment or the colour of frames. Raise PatchError for a wrong one.
 
     A frame grows upwards by the lines of a new comment, which would otherwise be behind its blocks.
     """
-    with patch.edit(f"Change {' and '.join(fields)} of frame"):
+    changed = [name for name in fields if any(getattr(frame_of(patch, each), name) != fields[name] for each in frames)]
+    with patch.edit(f"Change {' and '.join(changed)} of frame", gesture=gesture):
         for frame_id in frames:
             before = frame_of(patch, frame_id)
             after = replace(before, **fields)
@@ -98,4 +99,4 @@ def change_frames(patch: Patch, frames: Collection[str], **fields: str) -> None:
 def top_of(frame: Frame) -> float:
     """Return the space of a frame above its blocks, for its title and comment."""
     lines = frame.comment.strip("\n").count("\n") + 1 if frame.comment.strip() else 0
-    return FRAME_TOP + _LINE * lines
+    return FRAME_TOP + (_LINE * lines + _UNDER if lines else 0.0)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from app.edits.nodes import connect, copied, delete, paste, reset_parameter, set_parameter, snapped
+from app.edits.nodes import connect, copied, delete, is_set, paste, reset_parameter, set_parameter, snapped
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
@@ -58,6 +58,34 @@ def test_a_connected_lfo_takes_a_range_that_suits_the_parameter(
     for _ in range(3):
         patch.undo()
     assert patch.nodes["lfo"] == before
+
+
+def test_a_reset_knows_the_range_that_a_connection_gave() -> None:
+    """It counts as not set, a reset returns to it, and it follows the connection until the person has set another."""
+    patch = Patch()
+    for node, kind in {"glow": "image.glow", "points": "particles.render_points", "slider": "value.slider"}.items():
+        patch.add(kind, node_id=node)
+    value, view, glow = PortRef("slider", "value"), PortRef("points", "field_of_view"), PortRef("glow", "amount")
+
+    def shown() -> list[object]:
+        return [patch.value("slider", name) for name in ("low", "high")]
+
+    assert not is_set(patch, "slider", "high")
+    connect(patch, value, view)
+    assert shown() == [5.0, 120.0]
+    assert not any(is_set(patch, "slider", name) for name in ("low", "high", "setting"))
+    set_parameter(patch, ["slider"], "high", 80.0)
+    assert is_set(patch, "slider", "high")
+    reset_parameter(patch, ["slider"], "high")
+    assert shown() == [5.0, 120.0] and not is_set(patch, "slider", "high")
+    set_parameter(patch, ["slider"], "setting", 0.9)
+    connect(patch, value, glow, Connection(value, view))
+    assert shown() == [0.0, 1.0]
+    set_parameter(patch, ["slider"], "high", 0.7)
+    connect(patch, value, view, Connection(value, glow))
+    assert shown() == [0.0, 0.7] and is_set(patch, "slider", "high")
+    reset_parameter(patch, ["slider"], "high")
+    assert shown() == [0.0, 120.0]
 
 
 def test_pasted_nodes_have_new_ids_and_the_connections_between_them(patch: Patch) -> None:

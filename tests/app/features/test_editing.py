@@ -56,6 +56,7 @@ def test_a_frame_has_a_title_and_a_comment(person: Person) -> None:
     person.type("", Qt.Key.Key_Return)
     (frame,) = person.patch.annotations_of(Frame)
     assert (frame.title, frame.comment) == ("Soft", "A soft background")
+    assert person.patch.history.names == ["Add frame"]
     before = person.patch.nodes["blur"].position
     at = QPointF(frame.position[0] + 60, frame.position[1] + 12)
     person.hand.drag(at, at + QPointF(0, 80))
