@@ -113,6 +113,21 @@ def _frames(default: int) -> Callable[[_Command], _Command]:
     return click.option("--frames", type=click.IntRange(min=1), default=default, metavar="N", help="Number of frames.")
 
 
+class _FrameRange(click.ParamType[range | int]):
+    """A number of frames from frame 0 on, or A-B: the frames A to B."""
+
+    name = "frames"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> range | int:
+        found = re.fullmatch(r"(\d{1,9})-(\d{1,9})", str(value))
+        if found is None:
+            return click.IntRange(min=1).convert(value, param, ctx)
+        first, last = map(int, found.groups())
+        if first > last:
+            self.fail(f"frames must be A-B with A at most B, got {value!r}", param, ctx)
+        return range(first, last + 1)
+
+
 def _print_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
     if is_asked and not ctx.resilient_parsing:
         from engine.version import version
@@ -166,7 +181,20 @@ def edit(**options: Any) -> int:
 
 @cli.command()
 @_patch
-@_frames(60)
+@click.option(
+    "--frames",
+    type=_FrameRange(),
+    metavar="N|A-B",
+    help="Number of frames from 0 on, or the frames A to B of the same run: those before A are run without results.",
+    show_default="those between in and out of the patch's timeline, or 60",
+)
+@click.option(
+    "--state",
+    "state_file",
+    type=_PATH,
+    metavar="FILE",
+    help="Go on from the state in FILE, if it is there, instead of from frame 0; write the state after the last frame.",
+)
 @_device
 @_engine
 @click.option("--set", "settings", multiple=True, metavar="NODE.PARAM=VALUE", help="Set a parameter; may be repeated.")
@@ -187,12 +215,17 @@ def edit(**options: Any) -> int:
     "--time-step",
     "step_s",
     type=float,
-    default=1 / 60,
     metavar="SECONDS",
     help="Time step of each frame, in the patch's time.",
-    show_default="1/60",
+    show_default="that of the patch's timeline, or 1/60",
 )
-@click.option("--rate", type=float, metavar="FPS", help="Highest frame rate; without it, as fast as possible.")
+@click.option(
+    "--rate",
+    type=float,
+    metavar="FPS",
+    help="Frames per second of the film, with frames A-B or a patch with a timeline. Of other runs, the highest frame "
+    "rate; without it, as fast as possible.",
+)
 @click.option(
     "--realtime",
     "real_time",

@@ -1,5 +1,7 @@
 """`warploom run`, `check`, `trace` and `plan`: patches without a window."""
 
+import hashlib
+import json
 import math
 import tempfile
 import threading
@@ -22,13 +24,14 @@ from engine.compiler.inspection import frame_plan, memory_svg, plan_dot, plan_sv
 from engine.compiler.plan import Plan
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, printable
 from engine.figures import plural
-from engine.patch.files import write_atomically
+from engine.patch.files import dump_node, write_atomically
 from engine.patch.organise.osc_addresses import osc_settings
 from engine.patch.trust import asks_for_trust
 from engine.profiling.exports import profile_csv, profile_json
 from engine.profiling.trace import chrome_trace
 from engine.protocol.client import Client
 from engine.protocol.culprit import CulpritSearch
+from engine.protocol.engine_state import load_state, save_state
 from engine.protocol.flight_record import record_csv, record_json
 from engine.protocol.messages import FrameReport, Frozen, SetFrameBudget, SetKernelTimeLimit
 from engine.protocol.pacing import Pacer, Pacing
@@ -37,6 +40,7 @@ from engine.runtime.check.pins import PinChecks
 from engine.runtime.engine import open_engine
 from engine.runtime.frame.clock import Clock
 
+_STEP_S = 1 / 60
 #: The output of `--profile-out`, by suffix.
 _PROFILE_FORMS = {".csv": profile_csv, ".json": profile_json}
 
@@ -44,14 +48,15 @@ _PROFILE_FORMS = {".csv": profile_csv, ".json": profile_json}
 def run_headless(
     *,
     patch: Path,
-    frames: int,
+    frames: range | int | None,
+    state_file: Path | None,
     device: str,
     engine: str | None,
     settings: Sequence[str],
     profile: str,
     profile_out: Path | None,
     out: Path | None,
-    step_s: float,
+    step_s: float | None,
     rate: float | None,
     real_time: bool,
     as_json: bool,
@@ -68,9 +73,10 @@ def run_headless(
     """Run a patch for some frames into `result`, and print it unless `as_json`. Return the exit status.
 
     Without a `rate`, frames run without pauses; each is `step_s` after the previous one. With `real_time`, the patch's
-    time follows real time, for patches that a person plays: 60 frames per second by default.
+    time follows real time, for patches that a person plays: 60 frames per second by default. Of a film, a part of the
+    frames or a patch with a timeline, `rate` is the number of frames in a second of the patch's time.
     """
-    pacer = _make_pacer(step_s, rate, real_time)
+    pacer = _make_pacer(step_s or _STEP_S if step_s != 0 else 0, rate, real_time)
     level = _profiling_level(profile)
     if math.isnan(budget_ms):
         raise click.BadParameter("--budget must be a number of milliseconds, got nan")
@@ -84,6 +90,12 @@ def run_headless(
         raise click.BadParameter("--profile-out needs a level that measures, got none; leave out --profile")
     opened = open_patch(patch, trust=trust)
     _apply_settings(opened, settings)
+    if opened.timeline is not None or isinstance(frames, range):
+        pacer = _make_film(opened, step_s, rate, pacer, real_time)
+        step_s = None
+    if not isinstance(frames, range):
+        film = opened.timeline if frames is None else None
+        frames = range(frames or 60) if film is None else range(film.first, film.end + 1)
     if osc is not None:
         _listen(opened, osc)
     pins = PinChecks(opened) if checks else PinChecks(opened, ())
@@ -91,7 +103,7 @@ def run_headless(
         _check_values(opened)
     if out is not None:
         _make_folder(out)  # before the frames run, since they may take long
-    options: dict[str, Any] = {"time_step_s": step_s, "fuse": fuse, "plain_edges": plain_edges}
+    options: dict[str, Any] = {"time_step_s": step_s or _STEP_S, "fuse": fuse, "plain_edges": plain_edges}
     with (
         _naming_the_culprit(opened, device, engine, result, options),
         open_engine(opened, device, engine, profiling=level, **options) as client,
@@ -100,7 +112,11 @@ def run_headless(
         client.post(SetKernelTimeLimit(kernel_time_limit))
         try:
             options_of_run: dict[str, Any] = {"profiles": bool(level), "show_progress": not as_json}
-            last = _run(client, max(frames, pins.frames), pacer, real_time, out, result, pins, **options_of_run)
+            begin = begin_from(client, state_file, frames.start) if state_file is not None else 0
+            frames = range(frames.start, max(frames.stop, pins.frames))
+            last = _run(client, frames, begin, pacer, real_time, out, result, pins, **options_of_run)
+            if state_file is not None and not has_errors(last.diagnostics):
+                save_state(state_file, client.read_state(), patch_digest(opened))
         except DeviceError:
             report = client.take_report()
             if report is not None and report.failed:  # this report names the node that failed
@@ -149,7 +165,8 @@ def _naming_the_culprit(
 
 def _run(
     client: Client,
-    frames: int,
+    frames: range,
+    begin: int,
     pacer: Pacer,
     real_time: bool,
     out: Path | None,
@@ -159,7 +176,7 @@ def _run(
     profiles: bool,
     show_progress: bool,
 ) -> FrameReport:
-    """Run the frames, save the outputs, and return the last report.
+    """Run the frames from `begin` on, save the outputs, and return the last report. Only `frames` are results.
 
     End early when a block doesn't compile, or a sentinel freezes a frame; the frozen frame's outputs are saved.
     """
@@ -167,17 +184,19 @@ def _run(
     result.device = info.name
     never = threading.Lock()
     never.acquire()
-    with progress(f"{path.name if path else 'patch'} on {info.title}", frames, show=show_progress) as advance:
-        for number in range(frames):
-            if number == 1:
+    title = f"{path.name if path else 'patch'} on {info.title}"
+    with progress(title, frames.stop - begin, show=show_progress) as advance:
+        for number in range(begin, frames.stop):
+            if number == max(begin + 1, frames.start):
                 pacer.restart()  # the first frame compiles, so the grid starts after it
             report = client.step(real_time=real_time)
-            result.add(report)
+            if number >= frames.start or has_errors(report.diagnostics):
+                result.add(report)
             pins.follow(client, number, report.frame_time_ns)
             if has_errors(report.diagnostics):
                 result.pins = pins.results("the patch has errors")
                 return report
-            if number == 0 and out is None:  # before the other frames run, since they may take long
+            if number == begin and out is None:  # before the other frames run, since they may take long
                 _require_trust([*filter(asks_for_trust, report.diagnostics), *client.refused_outputs()])
             advance()
             frozen = next((event for event in client.take_events() if isinstance(event, Frozen)), None)
@@ -185,7 +204,7 @@ def _run(
                 result.frozen_frame = frozen.frame
                 break
             pacer.advance()
-            if number + 1 < frames:
+            if frames.start <= number < frames.stop - 1:
                 pacer.wait(never)
         result.profile = client.profile() if profiles else None
         result.outputs = client.save_outputs(out)
@@ -268,6 +287,40 @@ def _make_pacer(step_s: float, rate: float | None, real_time: bool) -> Pacer:
         return Pacer(Pacing.fixed(60) if real_time else Pacing.free())
     except WarploomError as problem:
         raise click.BadParameter(str(problem)) from problem
+
+
+def _make_film(patch: Patch, step_s: float | None, rate: float | None, pacer: Pacer, real_time: bool) -> Pacer:
+    """Give a patch the rate of a film, if one is asked for, and return when its frames begin."""
+    if step_s is not None and rate is not None:
+        raise click.BadParameter("--rate or --time-step must be given for a film, got both")
+    chosen = 1 / step_s if step_s else rate
+    if chosen is not None:
+        try:
+            patch.set_timeline(rate=chosen)
+        except PatchError as problem:
+            raise click.BadParameter(str(problem)) from problem
+    usual = patch.timeline.rate if patch.timeline is not None else 1 / _STEP_S
+    return pacer if real_time and rate is not None else _make_pacer(_STEP_S, usual if real_time else None, real_time)
+
+
+def begin_from(client: Client, path: Path, first: int) -> int:
+    """Go on from the state in a file, and return its frame; 0 if there is no file, or its frame is after `first`."""
+    if not path.exists():
+        return 0
+    state = load_state(path, patch_digest(client.patch))
+    if state.frame > first:
+        click.echo(f"the state in {path} is that before frame {state.frame}: all frames are run", err=True)
+        return 0
+    client.put_state(state)
+    return state.frame
+
+
+def patch_digest(patch: Patch) -> str:
+    """Return a key of what an engine runs of a patch, and of its rate."""
+    nodes = [{**dump_node(node), "title": "", "position": ""} for _, node in sorted(patch.nodes.items())]
+    connections = sorted(map(str, patch.connections))
+    rate = patch.timeline.rate if patch.timeline is not None else None
+    return hashlib.sha256(json.dumps([nodes, connections, rate]).encode()).hexdigest()
 
 
 def _profiling_level(text: str) -> ProfilingLevel:

@@ -22,6 +22,7 @@ class Expression(ValueBlock, id="value.expression", tags=("formula", "math", "ca
     d: float = param(0.0, min=-1e9, max=1e9, doc="Input d of the formula.")
 
     arithmetic: Arithmetic | None = None
+    derived = ("arithmetic",)
 
     def check(self) -> None:
         """Compile the formula once."""

@@ -47,6 +47,8 @@ class ValueBlock(Block, abstract=True):
     hears: ClassVar[tuple[str, ...]] = ()
     #: The newest values of keys, mouse, OSC and MIDI by name; a source that has sent nothing is missing.
     controls: dict[str, float] = _NONE
+    #: The attributes that `update` makes of the parameters; all others are state, which must be plain data to be saved.
+    derived: ClassVar[tuple[str, ...]] = ()
     _before_s: float | None = None
 
     def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:
@@ -83,6 +85,11 @@ class ValueBlock(Block, abstract=True):
         """Return the seconds since the previous update, 0 in the first one; call it once in each update."""
         before, self._before_s = self._before_s, now.time_s
         return 0.0 if before is None else now.time_s - before
+
+    @property
+    def has_elapsed(self) -> bool:
+        """True if the block has used `elapsed_s`."""
+        return self._before_s is not None
 
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, Any]:

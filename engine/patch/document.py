@@ -352,7 +352,7 @@ class Patch(EditablePatch):
         """Make the patch a film, or change it: `rate`, `length`, `first`, `last`, `loop`, `every_frame`."""
         made = animation_edits.changed_timeline(self.timeline or Timeline(), fields)
         self.annotate(made, "Set timeline", gesture=gesture)
-        return made
+        return self.timeline or made
 
     def move(self, node: NodeRef | str, position: Position, *, gesture: object = None) -> None:
         """Move a node to another position on the canvas."""

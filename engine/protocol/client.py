@@ -12,6 +12,7 @@ from engine.arguments import check_of, checked
 from engine.compiler.inspection.data import FramePlan
 from engine.device.device import DeviceInfo
 from engine.diagnostics import Diagnostic, PatchError, WarploomError
+from engine.patch.animation.timeline import Timeline
 from engine.patch.changes import BlockTypesChanged, Change, PortRef, net_changes
 from engine.patch.document import Patch
 from engine.patch.organise.bypass import RunningChanges
@@ -19,6 +20,7 @@ from engine.patch.organise.osc_addresses import OscTable, may_change_table, osc_
 from engine.profiling.profile import Profile
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
+from engine.protocol.engine_state import EngineState
 from engine.protocol.flight_record import FlightRecord
 from engine.protocol.messages import (
     EditCost,
@@ -29,6 +31,7 @@ from engine.protocol.messages import (
     Saved,
     SetLeftOut,
     SetOsc,
+    SetTimeline,
     SetTrust,
     check_message,
 )
@@ -99,10 +102,11 @@ class Client:
             transport.post(SetLeftOut(self._running.left_out))
         #: The newest OSC table that was sent, and whether there may be a newer one.
         self._osc, self._has_other_osc = OscTable(), True
-        self._send_osc()
+        self._timeline: Timeline | None = None
+        self._send_settings()
         ends = (
             patch.subscribe(self._follow, self._send_edit, without_groups=True),
-            patch.subscribe(self._look_for_osc, self._send_osc),
+            patch.subscribe(self._look_for_osc, self._send_settings),
         )
         self._unsubscribe: Iterable[Callable[[], None]] = ends
 
@@ -239,6 +243,15 @@ class Client:
         """
         return self._ask(questions.SaveTo(folder))
 
+    def read_state(self) -> EngineState:
+        """Return what the frames so far leave for the next one. Raise PatchError if a block's state can't be saved."""
+        return self._ask(questions.ReadState())
+
+    @checked()
+    def put_state(self, state: EngineState) -> None:
+        """Go on from a state of the same patch, in this engine or another; raise PatchError if it is of another."""
+        self._ask(questions.PutState(state))
+
     def refused_outputs(self) -> list[Diagnostic]:
         """Return why `save_outputs()` would not write some files if it was called now."""
         return self._ask(questions.FindRefused())
@@ -306,8 +319,14 @@ class Client:
     def _look_for_osc(self, change: Change) -> None:
         self._has_other_osc = self._has_other_osc or may_change_table(change)
 
-    def _send_osc(self) -> None:
-        """Post what is received and sent by OSC, if it has changed: addresses follow from names and groups."""
+    def _send_settings(self) -> None:
+        """Post the timeline, and what is received and sent by OSC, if they have changed.
+
+        Addresses of OSC follow from names and groups.
+        """
+        if self._timeline is not self.patch.timeline:
+            self._timeline = self.patch.timeline
+            self._transport.post(SetTimeline(self._timeline))
         if self._has_other_osc:
             self._has_other_osc, before, self._osc = False, self._osc, osc_table(self.patch)
             if self._osc != before:

@@ -13,6 +13,7 @@ import numpy as np
 from engine.arguments import check_of, shown
 from engine.device.device import checked_time_limit
 from engine.diagnostics import Diagnostic, Sighting, WarploomError
+from engine.patch.animation.timeline import Timeline
 from engine.patch.changes import Change, PortRef
 from engine.patch.organise.osc_addresses import OscTable
 from engine.profiling.levels import ProfilingLevel
@@ -207,6 +208,21 @@ class HoldOsc(msgspec.Struct, frozen=True, tag=True):
     values: tuple[tuple[PortRef, float], ...]
 
 
+class SetTimeline(msgspec.Struct, frozen=True, tag=True):
+    """Play by the patch's timeline; None for a patch without one, which plays on and on."""
+
+    timeline: Timeline | None
+
+
+class Seek(msgspec.Struct, frozen=True, tag=True):
+    """Go to a frame. If the patch has state, an `exact` engine runs the frames before it, from a state that it kept or
+    from frame 0; any other keeps its state as it is, except that frame 0 always begins again.
+    """
+
+    frame: Annotated[int, msgspec.Meta(ge=0)]
+    exact: bool = False
+
+
 Message = (
     Change
     | Edited
@@ -231,6 +247,8 @@ Message = (
     | SetOsc
     | ReleaseOsc
     | HoldOsc
+    | SetTimeline
+    | Seek
 )
 
 
@@ -379,6 +397,12 @@ class FrameReport(msgspec.Struct, frozen=True, tag=True):
     failed: bool = False
     #: When each of `diagnostics` was found, in the same order.
     sightings: tuple[Sighting, ...] = ()
+    #: Whether the next frame, which is shown while the engine is paused, is the one that a run from frame 0 would have.
+    exact: bool = True
+    #: The frame that is gone to by running those before it; None while no frame is gone to.
+    replay_to: int | None = None
+    #: How many late frames of a film were left out.
+    left_out: int = 0
 
 
 class Probed(msgspec.Struct, frozen=True):

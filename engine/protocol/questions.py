@@ -14,6 +14,7 @@ from engine.patch.changes import Change, PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
 from engine.profiling.trace import TraceSlice
+from engine.protocol.engine_state import EngineState
 from engine.protocol.flight_record import FlightRecord
 from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Saved, SetProfiling
 from engine.protocol.pacing import Pacing
@@ -131,6 +132,16 @@ class SaveTo(Question[list[Saved]], frozen=True, tag=True):
     folder: Path | None = None
 
 
+class ReadState(Question[EngineState], frozen=True, tag=True):
+    """Return what the frames so far leave for the next one. Refused if a block's state can't be saved."""
+
+
+class PutState(Question[None], frozen=True, tag=True):
+    """Go on from a state of the same patch. Refused if it is of another one."""
+
+    state: EngineState
+
+
 class FindRefused(Question[list[Diagnostic]], frozen=True, tag=True):
     """Return why save blocks may not write their files now."""
 
@@ -163,6 +174,8 @@ AnyQuestion = (
     | Stop
     | Read
     | SaveTo
+    | ReadState
+    | PutState
     | FindRefused
     | WatchFiles
     | CostOf

@@ -203,6 +203,12 @@ class LocalEngine:
                 return self._read(port)
             case questions.SaveTo(folder):
                 return self._save(folder)
+            case questions.ReadState():
+                with self.lock:
+                    return engine.take_state()
+            case questions.PutState(state):
+                with self.lock:
+                    return engine.put_state(state)
             case questions.FindRefused():
                 return self._find_refused()
             case questions.WatchFiles(folders):
@@ -228,7 +234,8 @@ class LocalEngine:
 
     def _start(self, pacing: Pacing, *, deterministic: bool) -> None:
         if self._loop is None or not self._loop.is_alive:
-            self.engine.pacing = pacing
+            self.engine.film.asked = pacing
+            self.engine.pacing = self.engine.film.pacing
             _log.debug("frames begin, paced by %s", pacing)
             self._loop = EngineLoop(self.engine, self.lock, real_time=not deterministic)
 

@@ -14,8 +14,11 @@ from engine.types.bits import same
 from engine.user_code.limits import TookTooLong
 from engine.user_code.runner import Call, CodeRunner
 from engine.values.listening import Listener
+from engine.values.plain_data import dump_plain, load_plain
 from engine.values.wiring import Drive
 
+#: The attributes of a block that are no state.
+_GIVEN = ("node", "values", "controls")
 _CONVERT: dict[str, Any] = {"float": float, "int": int, "bool": bool}
 
 
@@ -128,6 +131,34 @@ class ValueStep:
             return changed
         self.problem = problem
         return True
+
+    @property
+    def has_state(self) -> bool:
+        """True if the outputs of a frame may depend on earlier ones."""
+        return type(self.block).start is not ValueBlock.start or self.block.has_elapsed
+
+    def dump(self) -> str:
+        """Return the block's state and outputs as text. Raise PatchError if they are not plain data."""
+        self._finish()
+        found = {}
+        for name, value in self.block.__dict__.items():
+            if name not in _GIVEN and name not in self.block.derived:
+                try:
+                    found[name] = dump_plain(value)
+                except TypeError as problem:
+                    raise PatchError(
+                        f"state of {self.block.node} must be plain data to be saved, got a {problem} in {name}"
+                    ) from None
+        return dump_plain(found)
+
+    def load(self, text: str) -> None:
+        """Go on from a state."""
+        self._finish()
+        for name, value in load_plain(text).items():
+            self.block.__dict__[name] = load_plain(value)
+        for output in self.outputs:
+            output.value = self.block.__dict__[output.name]
+        self._has_run = self._is_rewired = True
 
     def close(self) -> None:
         """Abandon a running update."""

@@ -220,6 +220,21 @@ class ValueGraph:
         return values
 
     @property
+    def has_state(self) -> bool:
+        """True if values of a frame depend on frames before it."""
+        return any(step.has_state for step in self._steps)
+
+    def dump_state(self) -> dict[str, str]:
+        """Return the state of value blocks by node. Raise PatchError for a block whose state is no plain data."""
+        return {step.block.node: step.dump() for step in self._steps if step.has_state}
+
+    def load_state(self, states: Mapping[str, str]) -> None:
+        """Go on from a state."""
+        for step in self._steps:
+            if step.block.node in states:
+                step.load(states[step.block.node])
+
+    @property
     def is_empty(self) -> bool:
         """True if the patch has no value blocks and nothing needs an update."""
         is_busy = self._blocks or self._courses or self._has_new_settings or self._is_untold or self.osc.is_active

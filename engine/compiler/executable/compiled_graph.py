@@ -151,6 +151,11 @@ class CompiledGraph:
         has_state = any(buffer.lifetime in changing for buffer in self.plan.buffers.allocations.values())
         return not has_state and not self.uses_frame
 
+    @cached_property
+    def has_state(self) -> bool:
+        """True when launches depend on earlier ones."""
+        return any(buffer.lifetime is Lifetime.STATE for buffer in self.plan.buffers.allocations.values())
+
     def set_parameters(self, values: Mapping[tuple[str, str], object]) -> int:
         """Write live parameters, by (node, name), and update each touched kernel node once; return how many.
 
@@ -211,6 +216,25 @@ class CompiledGraph:
             for owner in sorted(written, key=str)
             if buffers[owner].lifetime is Lifetime.STATE
         ]
+
+    @property
+    def state(self) -> dict[PortRef, tuple[Memory, int]]:
+        """The memory and bytes of what outlives frames, by owner."""
+        memory = self.memory
+        return {
+            owner: (memory[owner], buffer.size_bytes)
+            for owner, buffer in sorted(self.plan.buffers.allocations.items(), key=lambda item: str(item[0]))
+            if buffer.lifetime is Lifetime.STATE
+        }
+
+    @property
+    def is_launched(self) -> bool:
+        """True if the next launch is not a first frame."""
+        return self._launched
+
+    def go_on(self, phase: int, *, is_launched: bool) -> None:
+        """Count as having launched a variant last, before `state` is written."""
+        self.phase, self._launched = phase % len(self.variants), is_launched
 
     def begin_again(self) -> None:
         """Count as not launched yet: the next launch is a first frame, even if it is shown several times."""

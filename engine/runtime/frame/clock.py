@@ -1,4 +1,4 @@
-"""The engine's clock: the time in a patch, in real time or in fixed steps."""
+"""The engine's clock: the time in a patch, in real time, in fixed steps, or by the frames of a film."""
 
 import math
 
@@ -9,6 +9,8 @@ from engine.diagnostics import WarploomError
 #: falls behind the wall clock: one huge step would make most simulations explode.
 LONGEST_STEP_S = 0.1
 _LONGEST_STEP_NS = round(LONGEST_STEP_S * 1e9)
+#: A film that is late by more than this goes on where it was: frames are left out only for shorter stalls.
+LATEST_NS = 1_000_000_000
 
 
 class Clock:
@@ -18,6 +20,9 @@ class Clock:
     later than the one before by the time that has passed on the wall clock, at most `LONGEST_STEP_S`. Frame 0 and the
     first frame after a pause have no previous frame and take one `time_step_s` in real time too: pausing stops time,
     and a single step by hand has that size.
+
+    In a **film** (`set_film`), frame n is at n / rate seconds however it is reached, and each frame lasts its full
+    step, also one that is shown again. In real time, late frames are left out, unless every one is to be shown.
 
     Fixed and real frames may follow each other. `Moment` holds float64 seconds, and real time is counted in whole
     nanoseconds, so rounding errors don't accumulate. Kernels get float32: a step keeps its precision, but a time is
@@ -38,11 +43,44 @@ class Clock:
         self._began_ns: int | None = None  # when the last frame began, if the next one is measured from there
         # The origin of fixed steps.
         self._origin_frame, self._origin_ns = 0, 0
+        #: The frames a second of a film; None for a patch that is no film.
+        self.rate: float | None = None
+        self._leaves_out = False
+        self._usual_step_s = time_step_s
+        #: How many late frames were left out.
+        self.left_out = 0
+        self._played_from = (0, 0)  # a frame of a film, and when it began
+
+    def set_film(self, rate: float | None, *, leaves_out: bool = False) -> None:
+        """Follow the frames of a film of so many a second; None ends that. It `leaves_out` late ones in real time."""
+        if rate is None and self.rate is not None:
+            self._origin_frame, self._origin_ns = self.moment.frame, round(self.moment.time_s * 1e9)
+        self.rate, self._leaves_out = rate, leaves_out
+        self.time_step_s = self._usual_step_s if rate is None else 1 / rate
+        self.hold()
+        self._take_step(True)
+
+    def seek(self, frame: int) -> None:
+        """Go to a frame, whose time is that of fixed steps from frame 0."""
+        self.hold()
+        self.moment.frame = frame
+        self._origin_frame, self._origin_ns = 0, 0
+        self._take_step(True)
+        self.is_set = True
 
     def begin(self, now_ns: int, *, advance: bool, real: bool) -> None:
         """Set the moment of a frame that begins at `now_ns`; without `advance`, the patch's time does not change."""
         moment, time_step_s = self.moment, self.time_step_s
         self.is_set = False
+        if self.rate is not None:
+            before = moment.frame
+            if not (real and advance and self._leaves_out):
+                self._began_ns = None
+            else:
+                self._leave_out(now_ns)
+            self._take_step(True)
+            moment.time_step_s = max(min((moment.frame - before + 1) * time_step_s, LONGEST_STEP_S), time_step_s)
+            return
         if real or self._began_ns is not None:
             began_ns, self._began_ns = self._began_ns, now_ns if advance and real else None
             if self._began_ns is not None and began_ns is not None:
@@ -54,6 +92,18 @@ class Clock:
                 moment.time_s, moment.time_step_s = self._origin_ns / 1e9, step_ns / 1e9
                 return
         self._take_step(advance)
+
+    def _leave_out(self, now_ns: int) -> None:
+        """Go on to the frame that is due if more than one is late."""
+        moment, began_ns, (frame, since_ns) = self.moment, self._began_ns, self._played_from
+        self._began_ns = now_ns
+        if began_ns is None or now_ns - began_ns > LATEST_NS:
+            self._played_from = moment.frame, now_ns
+            return
+        due = frame + int((now_ns - since_ns) / (self.time_step_s * 1e9))
+        if due > moment.frame:
+            self.left_out += due - moment.frame
+            moment.frame = due
 
     def end(self) -> None:
         """Go on to the next frame, after one that began with `advance`."""
@@ -80,5 +130,8 @@ class Clock:
 
     def _take_step(self, advance: bool) -> None:
         moment = self.moment
+        if self.rate is not None:
+            moment.time_s, moment.time_step_s = moment.frame / self.rate, self.time_step_s
+            return
         moment.time_s = self._origin_ns / 1e9 + (moment.frame - self._origin_frame) * self.time_step_s
         moment.time_step_s = self.time_step_s if advance else 0.0

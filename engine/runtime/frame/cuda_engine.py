@@ -27,16 +27,19 @@ from engine.patch.organise.osc_addresses import OscSend, OscTable
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.side_work import SideKind
 from engine.protocol import messages
+from engine.protocol.engine_state import EngineState
 from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRecord
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
 from engine.protocol.sampling import ObservePorts, Sample, Sampling
 from engine.runtime.frame.clock import Clock
+from engine.runtime.frame.film import Film
 from engine.runtime.frame.frame_plan import FramePlan, plan_frame
 from engine.runtime.frame.launcher import Launcher
 from engine.runtime.frame.reporter import Reporter
 from engine.runtime.measure.profiler import FrameProfiler
 from engine.runtime.measure.recorder import FlightRecorder
+from engine.runtime.memory.frame_state import has_state, put_state, take_state
 from engine.runtime.model.context import CudaContext
 from engine.runtime.preview.outputs import Saver
 from engine.runtime.preview.previews import Previews
@@ -105,6 +108,14 @@ class CudaEngine:
         self._heard_ns = self._ended_ns = self._waited_ns = self._pictures_ns = 0
         self._thread = 0  # the thread that activated the device last
         self._saver = Saver(services, self.outbox)
+        self.film = Film(
+            self.clock,
+            has_state=lambda: has_state(self.updates.running.compiled, self.context.value_graph),
+            take=self._take_state,
+            put=self._put_state,
+            begin_again=self._begin_again,
+        )
+        self._resumes = False  # the engine plays on once the frame is reached that is gone to
         self._is_frozen = False  # a sentinel has paused the engine, and the clock still shows that frame
         self._reporter = Reporter(self.context, self.updates, self.profiler)
         self.recorder = FlightRecorder(self.updates, self.profiler, is_asynchronous=device.info.is_asynchronous)
@@ -113,7 +124,13 @@ class CudaEngine:
     @property
     def has_work(self) -> bool:
         """True when there is a reason for a frame: the engine plays, something changed, or something is under way."""
-        if self.running or self.inbox or self.launcher.flying or self.context.value_graph.inputs.messages:
+        if (
+            self.running
+            or self.inbox
+            or self.launcher.flying
+            or self.film.shows_next
+            or self.context.value_graph.inputs.messages
+        ):
             return True
         return self.updates.pending or self.previews.has_work or bool(self.updates.diagnostics.fading)
 
@@ -143,9 +160,17 @@ class CudaEngine:
         elif launcher.flying:
             began_ns = self._ended_ns
         try:
+            if self.film.turns:
+                self._go_to(self.film.timeline.first if self.film.timeline is not None else 0, exact=self.film.exact)
             if self.inbox:
                 self.read_inbox()
                 self._heard_ns = start_ns
+                if self.context.parameters.is_written:
+                    self.film.note_edit()
+            if self.film.is_active:
+                self._begin_film_frame()
+                if self.film.replay_to is not None or (by_hand and self.film.timeline is not None):
+                    real_time = False  # no frame is left out
             advance = self.running or by_hand
             if self._is_frozen and advance:
                 self._is_frozen = False
@@ -157,6 +182,7 @@ class CudaEngine:
             if not updates.is_settled:
                 level = max(level, self._update(advance, by_hand))
                 if level > _HOT:
+                    self.film.note_edit()
                     records = updates.take_records()
                     if self.context.value_graph.osc.table.outs:
                         self._sample_osc()
@@ -193,11 +219,13 @@ class CudaEngine:
                     self.frames_left -= 1
                     self.running = self.frames_left > 0
                 clock.end()
+                if self.film.is_active and not by_hand:
+                    self._end_film_frame()
             is_late = by_hand and self.profiler.level  # the report has the times of this very launch
             if not plan.reports:
                 reporter.put_off(plan, began_ns, frame, time_s, launcher.launches)
             elif not is_late:
-                reporter.prepare(level, now=by_hand)
+                reporter.prepare(level, now=by_hand or not self.running)
             is_seen = self._saver.asked or self.previews.is_watched
             looks = self.profiler.level or has_status or is_seen or updates.diagnostics.fading
             if plan.waits:
@@ -206,7 +234,7 @@ class CudaEngine:
             if looks:
                 self._look(compiled, is_launched, frame, has_status and plan.waits, advance, by_hand)
                 if is_late:
-                    reporter.prepare(level, now=by_hand)
+                    reporter.prepare(level, now=by_hand or not self.running)
                 if plan.reports:
                     reporter.renew()
         except DeviceError as problem:
@@ -226,6 +254,101 @@ class CudaEngine:
         if reporter.watches_profile and (profile := reporter.take_profile()) is not None:
             self.outbox.put_profile(profile)
         return report
+
+    def _begin_film_frame(self) -> None:
+        """Keep the state before a frame if frames may be run again from there, and report where the film is."""
+        film, reporter = self.film, self._reporter
+        if film.shows_next:
+            film.shows_next = self.launcher.is_current = False
+        if self.running:
+            film.begin()
+        reporter.exact, reporter.replay_to, reporter.left_out = film.is_exact, film.replay_to, self.clock.left_out
+
+    def _end_film_frame(self) -> None:
+        """Pause at the end of the film, or of the frames that are run to reach one."""
+        film, was_running = self.film, self.running
+        if film.replay_to is not None and not was_running:
+            self.running, self.frames_left = self._end_replay(), None
+        else:
+            self.running = film.end(runs=was_running)
+        film.shows_next = not self.running
+
+    def _go_to(self, frame: int, *, exact: bool) -> None:
+        """Go to a frame, at once or by running the frames before it."""
+        self.settle()
+        self.launcher.restore()
+        film = self.film
+        resumes = self._end_replay()
+        frames = film.go_to(frame, exact=exact)
+        self.running, self.frames_left = resumes, None
+        if frames:
+            self.running, self.frames_left, self._resumes, self.pacing = True, frames, resumes, film.pacing
+        self.launcher.is_current = self._is_frozen = False
+
+    def _build(self) -> None:
+        """Follow all edits, without a frame."""
+        self._activate()
+        self.read_inbox()
+        self._update(True, True)
+
+    def _end_replay(self) -> bool:
+        """Run no more frames to reach one, if there is one, and return whether the engine is to play."""
+        film = self.film
+        if film.replay_to is None:
+            return self.running
+        film.replay_to = None
+        self.pacing = film.pacing
+        return self._resumes
+
+    def _set_running(self, running: bool, frames: int | None) -> None:
+        film = self.film
+        self._end_replay()
+        self.running, self.frames_left = running and frames != 0, frames
+        timeline = film.timeline
+        if timeline is None:
+            return
+        film.shows_next = not self.running
+        if not self.running:
+            return
+        if frames is None and self.clock.moment.frame >= timeline.end:
+            film.turns = timeline.loop is False or self.clock.moment.frame > timeline.end
+
+    def _begin_again(self) -> None:
+        """Clear all state, and go to frame 0."""
+        _log.info("all state begins again at frame 0")
+        self.settle()
+        self.launcher.restore()
+        self.context.services.states.clear()
+        if self.updates.compiled is not None:
+            self.updates.compiled.begin_again()
+        self.context.value_graph.begin_again()
+        self.clock.reset()
+        self.launcher.is_current = self._is_frozen = False
+
+    def _take_state(self) -> EngineState:
+        self.settle()
+        self.launcher.restore()
+        running, frame = self.updates.running.compiled, self.clock.moment.frame
+        return take_state(self.device, running, self.context.value_graph, frame)
+
+    def _put_state(self, state: EngineState) -> None:
+        self.settle()
+        self.launcher.restore()
+        put_state(self.device, self.updates.running.compiled, self.context.value_graph, state)
+
+    def take_state(self) -> EngineState:
+        """Return what the frames so far leave for the next one."""
+        if self.updates.compiled is None:
+            self._build()
+        self._activate()
+        return self._take_state()
+
+    def put_state(self, state: EngineState) -> None:
+        """Go on from a state; the graph is built first."""
+        self._build()
+        self._put_state(state)
+        self.clock.seek(state.frame)
+        self.launcher.is_current = False
 
     def _activate(self) -> None:
         """Make the device current for a frame by hand; the engine's own thread has already done this.
@@ -346,6 +469,7 @@ class CudaEngine:
         """Handle the messages that arrived since the last frame."""
         while (message := self.context.parameters.read(self.inbox)) is not None:
             self.updates.is_settled = False
+            self.film.note(message)
             match message:
                 case changes.Connected() | changes.NodeAdded():  # thousands of them when a patch is opened
                     self.updates.apply([message])
@@ -358,9 +482,19 @@ class CudaEngine:
                 case ObservePorts(samplings):
                     self.previews.samples.observe(samplings)
                 case messages.SetRunning(running, frames):
-                    self.running, self.frames_left = running and frames != 0, frames
+                    self._set_running(running, frames)
                 case messages.SetPacing(pacing):
-                    self.pacing = pacing
+                    self.film.asked = pacing
+                    self.pacing = self.film.pacing
+                case messages.SetTimeline(timeline):
+                    self.settle()
+                    self.launcher.restore()
+                    self.film.follow(timeline)
+                    self.launcher.peeks = timeline is not None
+                    self.pacing = self.film.pacing
+                    self._reporter.exact, self._reporter.replay_to, self._reporter.left_out = True, None, 0
+                case messages.Seek(frame, exact):
+                    self._go_to(frame, exact=exact)
                 case messages.SetProfiling(level):
                     self.settle()  # the copy of the graph for the present level is dropped
                     self.profiler.set_level(level)
@@ -386,15 +520,7 @@ class CudaEngine:
                     self.updates.set_trusted(trusted)
                     self._set_osc(self.context.value_graph.osc.wanted)
                 case messages.Reset():
-                    _log.info("all state begins again at frame 0")
-                    self.settle()
-                    self.launcher.restore()
-                    self.context.services.states.clear()
-                    if self.updates.compiled is not None:
-                        self.updates.compiled.begin_again()
-                    self.context.value_graph.begin_again()
-                    self.clock.reset()
-                    self.launcher.is_current = self._is_frozen = False
+                    self.film.restart()
                 case messages.SaveOutputs():
                     self._saver.asked.append(message)
                 case messages.SetInput(name, value):
@@ -496,6 +622,8 @@ class CudaEngine:
     def _freeze(self, frame: int, reasons: tuple[Diagnostic, ...]) -> None:
         """Pause after this frame and keep its data; edits are shown at the same frame."""
         self.running, self.frames_left, self._is_frozen = False, None, True
+        self._end_replay()
+        self.film.turns = False
         self.clock.back()
         _log.info(
             "frame %d is frozen: %s", frame, "; ".join(f"{item.node}.{item.port}: {item.message}" for item in reasons)

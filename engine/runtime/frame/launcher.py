@@ -55,6 +55,9 @@ class Launcher:
         self.launches = 0
         #: State that the last launch wrote although it redrew a frame: memory, and its contents before.
         self.redrawn: list[tuple[Memory, np.ndarray[Any, Any]]] = []
+        #: A frame that is redrawn is the one to come, also for delays, which else show their last one again.
+        self.peeks = False
+        self._peeked: tuple[CompiledGraph, int, bool] | None = None
         #: Called instead of a launch of the graph, to run its operations otherwise.
         self.launch_instead: Callable[[CompiledGraph], None] | None = None
         #: True when the last launch used the current graph and state.
@@ -66,7 +69,7 @@ class Launcher:
 
     def launch(self, compiled: CompiledGraph, advance: bool, by_hand: bool) -> None:
         """Launch the graph. Without `advance` it redraws a frame, which must not change state."""
-        if self.redrawn:
+        if self.redrawn or self._peeked is not None:
             self.restore()
         read, stream = None, self.stream
         if self.flying:
@@ -79,6 +82,9 @@ class Launcher:
             read = uniforms.current
         if not advance:
             self.finish()
+            if self.peeks:
+                self._peeked = compiled, compiled.phase, compiled.is_launched
+                compiled.advance()
             for memory, size in compiled.written_state:
                 contents = np.empty(size, np.uint8)
                 self._device.read(memory, contents)
@@ -105,8 +111,12 @@ class Launcher:
 
     def restore(self) -> None:
         """Restore the state from before a redrawn frame. Until then, memory holds that frame's results, for readers."""
-        if self.redrawn:
+        if self.redrawn or self._peeked is not None:
             self.is_current = False
+        if self._peeked is not None:
+            compiled, phase, is_launched = self._peeked
+            compiled.go_on(phase, is_launched=is_launched)
+            self._peeked = None
         for memory, contents in self.redrawn:
             self._device.write(memory, contents)
         self.redrawn.clear()

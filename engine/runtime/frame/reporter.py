@@ -43,6 +43,9 @@ class Reporter:
         self._hot_logged_ns = 0
         self._counts: dict[str, int] = {}
         self._counted: Mapping[PortRef, int] | None = None  # the status words in `_counts`
+        #: Where a film is, see `FrameReport`.
+        self.exact, self.left_out = True, 0
+        self.replay_to: int | None = None
         #: The newest report.
         self.last = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
         #: When the newest report was prepared.
@@ -136,6 +139,9 @@ class Reporter:
             in_flight,
             False,
             store.sightings,
+            self.exact,
+            self.replay_to,
+            self.left_out,
         )
         return self.last
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.exit_status import DEVICE_FAILED, USAGE_WRONG
 from engine import Patch
-from engine.patch.files import save_patch
+from engine.patch.files import load_patch, save_patch
 from tests.app.cli.cli_support import Warploom
 
 
@@ -92,3 +92,54 @@ def test_a_kernel_has_no_time_limit_unless_one_is_given(warploom: Warploom, tmp_
     result = warploom("run", path, "--device", "host", "--frames", 1, "--kernel-time-limit", 0.2)
     assert result.status == DEVICE_FAILED
     assert "was stopped by the time limit of 0.2 s" in result.err
+
+
+def test_frames_of_a_part_are_those_of_a_run_from_the_start(warploom: Warploom, patch_file: Path) -> None:
+    """`--frames A-B` has the time of frame B; the rate is then that of the film."""
+    assert run(warploom, patch_file, "--frames", "5-30") == pytest.approx((0.5, 1 / 60))
+    assert run(warploom, patch_file, "--frames", "5-12", "--rate", 24) == pytest.approx((0.5, 1 / 24))
+    result = warploom("run", patch_file, "--device", "host", "--json", "--frames", "5-12")
+    assert result.json["frames"] == 8
+
+
+def test_a_patch_with_a_timeline_runs_from_in_to_out(warploom: Warploom, tmp_path: Path, patch_file: Path) -> None:
+    """Its rate and frames count, unless others are asked for; real time leaves no frame out."""
+    patch = load_patch(patch_file)
+    patch.set_timeline(rate=24, length=100, first=10, last=36)
+    path = tmp_path / "film.loom"
+    save_patch(patch, path)
+    assert run(warploom, path) == pytest.approx((1.5, 1 / 24))
+    assert run(warploom, path, "--rate", 12) == pytest.approx((3.0, 1 / 12))
+    assert run(warploom, path, "--frames", 13, "--time-step", 0.25) == pytest.approx((3.0, 0.25))
+    assert run(warploom, path, "--frames", 4, "--realtime", "--rate", 1000) == pytest.approx((0.003, 0.001))
+
+
+def test_a_run_goes_on_from_a_state(warploom: Warploom, tmp_path: Path) -> None:
+    """Parts that go on from each other's state end as one run, and a state of another patch is refused."""
+    patch = Patch()
+    one = patch.add("io.array", data=np.full(3, 1.5, np.float32))
+    add, delay = patch.add("math.add"), patch.add("buffer.frame_delay")
+    patch.connect(one["out"], add["x"])
+    patch.connect(delay["out"], add["y"])
+    sink = patch.add("math.scale_offset", node_id="total")
+    patch.connect(add["out"], sink["x"])
+    patch.connect(add["out"], delay["x"])
+    path, state = tmp_path / "sum.loom", tmp_path / "sum.state"
+    save_patch(patch, path)
+
+    def total(*words: object) -> float:
+        result = warploom("run", path, "--device", "host", "--json", "--out", tmp_path / "out", *words)
+        assert result.status == 0, result.err
+        return float(np.load(next(o["path"] for o in result.json["outputs"] if o["node"] == "total"))[0])
+
+    assert total("--frames", 10) == 15.0 == total("--frames", "9-9")
+    assert total("--frames", 4, "--state", state) == 6.0
+    assert total("--frames", "6-9", "--state", state) == 15.0
+    assert total("--frames", "3-4", "--state", state) == 7.5  # the state is that after frame 9
+    patch.set(one, data=np.ones(3, np.float32))
+    save_patch(patch, path)
+    refused = warploom("run", path, "--device", "host", "--state", state)
+    assert refused.status == 1 and "must be a state of this patch as it is now" in refused.err
+    state.write_bytes(b"other")
+    refused = warploom("run", path, "--device", "host", "--state", state)
+    assert refused.status == 1 and "must be a state that `warploom run --state` has written" in refused.err

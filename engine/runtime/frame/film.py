@@ -1,0 +1,177 @@
+"""The film: where an engine is in a patch's timeline, going to any frame of it, and states to begin again from.
+
+A frame depends on those before it if the patch has state. To go to such a frame *exactly*, the engine takes the
+nearest state that it has kept before it, or frame 0, and runs the frames between. Otherwise it goes there with the
+state as it is, and reports that the frame is not exact.
+"""
+
+from collections.abc import Callable
+
+from engine.diagnostics import PatchError
+from engine.patch import changes
+from engine.patch.animation.timeline import Timeline
+from engine.protocol import messages
+from engine.protocol.engine_state import EngineState
+from engine.protocol.messages import Message
+from engine.protocol.pacing import Pacing
+from engine.protocol.sampling import ObservePorts
+from engine.runtime.frame.clock import Clock
+
+#: A state is kept every so many frames at first, and the bytes of all kept ones: with more, every other one is dropped.
+SPACING, MOST_BYTES = 30, 256 << 20
+_NEVER = 1 << 60
+#: Messages after which frames are as before.
+_NEUTRAL = (
+    changes.NodeMoved,
+    changes.NodeRenamed,
+    changes.NodeModeChanged,
+    changes.AnnotationChanged,
+    changes.SentinelChanged,
+    messages.Observe,
+    ObservePorts,
+    messages.ObserveProfile,
+    messages.SetRunning,
+    messages.SetPacing,
+    messages.SetProfiling,
+    messages.SetFrameBudget,
+    messages.SetKernelTimeLimit,
+    messages.SetFusing,
+    messages.CancelCompiles,
+    messages.Reset,
+    messages.SaveOutputs,
+    messages.SetInput,
+    messages.SetOsc,
+    messages.ReleaseOsc,
+    messages.HoldOsc,
+    messages.SetTimeline,
+    messages.Seek,
+)
+
+
+class Film:
+    """Follows the timeline of one engine. `begin_again` clears all state and goes to frame 0."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        has_state: Callable[[], bool],
+        take: Callable[[], EngineState],
+        put: Callable[[EngineState], None],
+        begin_again: Callable[[], None],
+    ) -> None:
+        self._clock, self._has_state = clock, has_state
+        self._take, self._put, self._begin_again = take, put, begin_again
+        self.timeline: Timeline | None = None
+        #: The pacing that a person chose, for patches without a timeline.
+        self.asked = Pacing()
+        #: The frame that is gone to by running those before it.
+        self.replay_to: int | None = None
+        #: Frames are gone to exactly.
+        self.exact = False
+        #: The engine has paused, and now shows the frame that comes next: what is shown is where the film is.
+        self.shows_next = False
+        #: The film begins again in the next frame.
+        self.turns = False
+        self._has_all = True  # the state is that of a run from frame 0 as the patch is now
+        self._left_out = 0
+        self._kept: dict[int, EngineState] = {}
+        self._spacing = SPACING
+
+    @property
+    def is_active(self) -> bool:
+        """False while there is nothing to do at a frame."""
+        return self.timeline is not None or self.exact or self.replay_to is not None or self.shows_next
+
+    @property
+    def is_exact(self) -> bool:
+        """True if the next frame is the one that a run from frame 0 would have."""
+        if self._left_out != self._clock.left_out:
+            self._left_out, self._has_all = self._clock.left_out, False
+        return self._has_all or not self._has_state()
+
+    @property
+    def pacing(self) -> Pacing:
+        """How frames are paced now."""
+        if self.replay_to is not None:
+            return Pacing.free()
+        return self.asked if self.timeline is None else Pacing.fixed(self.timeline.rate)
+
+    def follow(self, timeline: Timeline | None) -> None:
+        """Follow another timeline, or none."""
+        if timeline is None or self.timeline is None or timeline.rate != self.timeline.rate:
+            self.note_edit()
+        self.timeline = timeline
+        rate = None if timeline is None else timeline.rate
+        self._clock.set_film(rate, leaves_out=timeline is not None and not timeline.every_frame)
+
+    def note(self, message: Message) -> None:
+        """Note a message that may be an edit, after which kept states are no longer those of the patch."""
+        edits = message.changes if isinstance(message, messages.Edited) else (message,)
+        if not all(isinstance(edit, _NEUTRAL) for edit in edits):
+            self.note_edit()
+
+    def note_edit(self) -> None:
+        """Note that frames may differ from those before."""
+        self._kept.clear()
+        self._spacing = SPACING
+        self._has_all = self._clock.moment.frame == 0
+
+    def begin(self) -> None:
+        """Keep the state before a frame, if it is time for that."""
+        frame = self._clock.moment.frame
+        if not self.exact or not self._keeps(frame) or frame in self._kept or not self.is_exact:
+            return
+        try:
+            self._kept[frame] = self._take()
+        except PatchError:  # a block's state can't be kept, so all frames are run
+            self._spacing = _NEVER
+        while sum(state.size_bytes for state in self._kept.values()) > MOST_BYTES:
+            self._spacing *= 2
+            self._kept = {at: state for at, state in self._kept.items() if at % self._spacing == 0}
+
+    def _keeps(self, frame: int) -> bool:
+        """Return whether the state before a frame is to be kept: also that of the frame where the film begins again."""
+        is_first = self.timeline is not None and self.timeline.loop and frame == self.timeline.first
+        return frame > 0 and (frame % self._spacing == 0 or (is_first and self._spacing < _NEVER))
+
+    def go_to(self, frame: int, *, exact: bool) -> int:
+        """Go to a frame, and return how many frames must be run to get there; no launch may be under way."""
+        self.exact, self.turns, self.replay_to = exact, False, None
+        clock, here = self._clock, self._clock.moment.frame
+        if frame == 0:
+            self.restart()
+            return 0
+        if not exact or not self._has_state():
+            if frame != here:
+                self._has_all = False
+            clock.seek(frame)
+            return 0
+        best = max((at for at in self._kept if at <= frame), default=0)
+        if not (self.is_exact and best <= here <= frame):
+            if best:
+                self._put(self._kept[best])
+                clock.seek(best)
+                self._has_all = True
+            else:
+                self.restart()
+        if clock.moment.frame < frame:
+            self.replay_to = frame
+        return frame - clock.moment.frame
+
+    def restart(self) -> None:
+        """Begin again at frame 0."""
+        self._begin_again()
+        self._has_all = True
+
+    def end(self, *, runs: bool) -> bool:
+        """Note the end of a frame that is played; return False if the engine pauses now. `runs` is False at the last
+        frame of several that were asked for.
+        """
+        frame, timeline = self._clock.moment.frame, self.timeline
+        if self.replay_to is not None or timeline is None or not runs:
+            return runs
+        if timeline.loop:
+            self.turns = frame > timeline.end
+            return True
+        return frame < timeline.end
