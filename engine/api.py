@@ -45,13 +45,20 @@ from engine.types import (
 )
 from engine.types.scalars import *  # noqa: F403 - one name an element type
 from engine.types.vectors import *  # noqa: F403 - one name an element type
-from engine.values.midi import midi_name
-from engine.values.osc import osc_name
+from engine.values.sources.dmx import dmx_name
+from engine.values.sources.gamepad import AXES as GAMEPAD_AXES
+from engine.values.sources.gamepad import BUTTONS as GAMEPAD_BUTTONS
+from engine.values.sources.gamepad import gamepad_name
+from engine.values.sources.midi import midi_name
+from engine.values.sources.osc import osc_name
+from engine.values.sources.websocket import websocket_name
 
 #: The name of `OpGraphBuilder` in blocks that were written before it had its own.
 GraphBuilder = OpGraphBuilder
 
 __all__ = [
+    "GAMEPAD_AXES",
+    "GAMEPAD_BUTTONS",
     "PICTURE_DEPTHS",
     "AdaptiveBlock",
     "Block",
@@ -97,12 +104,14 @@ __all__ = [
     "describe_for",
     "describe_if",
     "describe_while",
+    "dmx_name",
     "dnn",
     "dtype_of",
     "expression_interface",
     "fft",
     "fixed_array",
     "from_bf16",
+    "gamepad_name",
     "graph_from_json",
     "graph_interface",
     "images",
@@ -118,6 +127,7 @@ __all__ = [
     "sparse",
     "to_bf16",
     "value_port",
+    "websocket_name",
 ]
 __all__ += scalars.__all__
 __all__ += vectors.__all__

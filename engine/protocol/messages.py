@@ -184,7 +184,7 @@ class SaveOutputs(msgspec.Struct, frozen=True, tag=True):
 
 
 class SetInput(msgspec.Struct, frozen=True, tag=True):
-    """A person's input changed: "key.a", "mouse.x" and the like (`engine.values.listening`)."""
+    """A person's input changed: "key.a", "mouse.x" and the like (`engine.values.sources.listening`)."""
 
     name: str
     value: float

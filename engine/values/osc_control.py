@@ -21,9 +21,9 @@ from engine.patch.changes import Connection, PortRef
 from engine.patch.organise.osc_addresses import OscSend, OscTable, is_live, live_parameters
 from engine.patch.trust import refuse_destination
 from engine.types import Array
-from engine.values.host_names import HostNames
-from engine.values.listening import MOST_NAMES, Inputs
-from engine.values.osc_patterns import is_pattern, matching
+from engine.values.sources.host_names import HostNames
+from engine.values.sources.listening import MOST_NAMES, Inputs
+from engine.values.sources.osc_patterns import is_pattern, matching
 from engine.values.wiring import Drive, Parameters, Put
 
 _log = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ from engine.diagnostics import Diagnostic, PatchError
 from engine.types.bits import same
 from engine.user_code.limits import TookTooLong
 from engine.user_code.runner import Call, CodeRunner
-from engine.values.listening import Listener
 from engine.values.plain_data import dump_plain, load_plain
+from engine.values.sources.listening import Listener
 from engine.values.wiring import Drive
 
 #: The attributes of a block that are no state.

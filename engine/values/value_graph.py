@@ -14,14 +14,24 @@ from engine.patch.changes import Connection, PortRef
 from engine.patch.organise.osc_addresses import OscTable
 from engine.patch.trust import refuse_source
 from engine.user_code.runner import CodeRunner
-from engine.values.listening import MOST_SOURCES, Inputs, Kinds, Listeners
-from engine.values.midi import MidiListener
-from engine.values.osc import OscListener
 from engine.values.osc_control import OscControl
+from engine.values.sources.dmx import DmxListener
+from engine.values.sources.gamepad import GamepadListener
+from engine.values.sources.listening import MOST_SOURCES, Inputs, Kinds, Listeners
+from engine.values.sources.midi import MidiListener
+from engine.values.sources.osc import OscListener
+from engine.values.sources.websocket import WebSocketListener
 from engine.values.steps import ValueStep
 from engine.values.wiring import KEYS, Drive, Parameters, TypeOf, wire_values
 
-LISTENERS: Kinds = {"osc": OscListener, "midi": MidiListener}
+LISTENERS: Kinds = {
+    "osc": OscListener,
+    "midi": MidiListener,
+    "sacn": DmxListener,
+    "artnet": DmxListener,
+    "websocket": WebSocketListener,
+    "gamepad": GamepadListener,
+}
 #: The time that a frame waits for the update of a block while the engine runs freely.
 PATIENCE_S = 0.1
 #: While the engine runs freely, a node's changed diagnostics are reported at most once in this interval.

@@ -5,7 +5,7 @@ import pytest
 
 from engine import Engine, Patch
 from engine.protocol.messages import SetInput, SetRunning
-from engine.values.listening import MOST_NAMES, Inputs
+from engine.values.sources.listening import MOST_NAMES, Inputs
 from tests.values.running import moments, place
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from engine import Engine, Patch
 from engine.runtime.check.check_patch import check_patch
-from engine.values.listening import MOST_SOURCES, Inputs, Listener, Listeners
-from engine.values.osc import OscListener
+from engine.values.sources.listening import MOST_SOURCES, Inputs, Listener, Listeners
+from engine.values.sources.osc import OscListener
 from engine.values.value_graph import refused_sources
 from tests.values.test_listening import listeners
 from tests.waiting import until

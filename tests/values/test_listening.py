@@ -17,10 +17,10 @@ from pythonosc.udp_client import SimpleUDPClient
 from engine import Engine, Patch
 from engine.diagnostics import Severity
 from engine.protocol.messages import FrameReport
-from engine.values import listening, midi
-from engine.values.listening import Inputs
-from engine.values.midi import MidiListener, midi_name
-from engine.values.osc import OscListener, osc_name
+from engine.values.sources import listening, midi
+from engine.values.sources.listening import Inputs
+from engine.values.sources.midi import MidiListener, midi_name
+from engine.values.sources.osc import OscListener, osc_name
 from tests.fuzzing import seeds
 from tests.values import fake_midi
 from tests.waiting import until

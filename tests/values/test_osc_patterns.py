@@ -12,8 +12,8 @@ from engine import Engine, Patch
 from engine.patch.changes import PortRef
 from engine.patch.organise.osc import Osc, OscOut
 from engine.protocol.messages import HoldOsc
-from engine.values import host_names
-from engine.values.osc_patterns import is_pattern, matching
+from engine.values.sources import host_names
+from engine.values.sources.osc_patterns import is_pattern, matching
 from tests.fuzzing import seeds
 from tests.values.running import doubling
 from tests.values.test_osc_control import HOST, free_port, received, receiver  # noqa: F401  # a fixture

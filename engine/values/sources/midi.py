@@ -3,7 +3,7 @@
 from typing import Any
 
 from engine.arguments import checked
-from engine.values.listening import RETRY_S, Listener, Unavailable
+from engine.values.sources.listening import RETRY_S, Listener, Unavailable
 
 _INSTALL = "pip install mido python-rtmidi"
 

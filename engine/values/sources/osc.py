@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from engine.arguments import checked
-from engine.values.listening import Inputs, Listener, Unavailable
-from engine.values.osc_patterns import is_pattern, matching
+from engine.values.sources.listening import Inputs, Listener, Unavailable
+from engine.values.sources.osc_patterns import is_pattern, matching
 
 _log = logging.getLogger(__name__)
 #: The largest UDP datagram.
