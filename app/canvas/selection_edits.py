@@ -77,6 +77,8 @@ class SelectionEdits(QObject):
         nodes, chosen = self._chosen()
         if nodes:
             QGuiApplication.clipboard().setText(node_edits.copied(self.patch, nodes, chosen))
+        else:
+            self.refused.emit("Nothing copied: no blocks are in this frame")
 
     def _chosen(self) -> tuple[list[str], list[str]]:
         """Return the selected nodes, and the selected frames with the nodes in them."""
@@ -85,9 +87,11 @@ class SelectionEdits(QObject):
         return list(dict.fromkeys([*self._scene.selected_nodes(), *inside])), chosen
 
     def cut(self) -> None:
-        """Put the selected nodes on the clipboard and remove them."""
+        """Put the selected nodes, and those in selected frames, on the clipboard and remove them."""
         self.copy()
-        self.delete()
+        nodes, chosen = self._chosen()
+        if nodes:
+            node_edits.delete(self.patch, nodes, self._scene.selected_connections(), chosen)
 
     def paste(self) -> None:
         """Paste the nodes on the clipboard at the pointer, and select them."""

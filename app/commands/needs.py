@@ -25,6 +25,8 @@ class Needs:
         self.undoable = Need(lambda: self._undo_name() is not None, (session.changed,))
         self.redoable = Need(lambda: self._redo_name() is not None, (session.changed,))
         self.node = self._selection(lambda: bool(canvas.selected()))
+        #: A block or a connection.
+        self.wired = self._selection(lambda: self.node.is_met() or self.connection.is_met())
         #: Two blocks or more; below, three or more.
         self.several = self._selection(lambda: len(canvas.selected()) > 1)
         self.many = self._selection(lambda: len(canvas.selected()) > 2)
@@ -50,8 +52,8 @@ class Needs:
         self.inner_patch = self._selection(self._holds_patch)
 
     def region_type(self, kind: str) -> Need:
-        """Return the need for an available region type of this kind."""
-        return self._selection(lambda: self._canvas.edits.region_type(kind) is not None)
+        """Return the need for a block, and an available region type of this kind to wrap it in."""
+        return self._selection(lambda: self.node.is_met() and self._canvas.edits.region_type(kind) is not None)
 
     def undo_text(self) -> str:
         """Return the present text of the undo command."""

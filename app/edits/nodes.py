@@ -8,6 +8,7 @@ from app.edits.rects import Rect, free_shift
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.value_blocks import ValueBlock
+from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.figures import plural
 from engine.patch.changes import Connection, Mode, PortRef, Position
@@ -307,9 +308,12 @@ def paste(
     exactly cover an existing one. With `size`, which returns the size of a node, they go down or to the right until
     they cover none. Raise PatchError if `text` is no patch, or holds ops where blocks are expected.
     """
+    if not text.lstrip().startswith("{"):
+        found = shown(text) if text.strip() else "nothing"
+        raise PatchError(f"clipboard must hold blocks to paste, got {found}; copy blocks first")
     part = parse_patch(text, "clipboard", patch.catalogue)
     if not part.nodes:
-        raise PatchError("clipboard must hold nodes, got none")
+        raise PatchError("clipboard must hold blocks to paste, got none; copy blocks first")
     wanted = type(patch) if isinstance(patch, InnerPatch) else None
     got = owner_of({node.type for node in part.nodes.values()})
     if got is not wanted and not (got is None and wanted is not None and wanted.takes_blocks):

@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable
 
-from PySide6.QtCore import QLocale, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QLocale, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QValidator, QWheelEvent
 from PySide6.QtWidgets import QDoubleSpinBox
 
@@ -56,7 +56,8 @@ def _value(node: ast.expr) -> float:
 class NumberBox(QDoubleSpinBox):
     """A spin box; `show_mixed` shows that the values of several nodes differ.
 
-    Typed text is entered with Enter or by leaving the box. It is rounded if the box is for whole numbers, and clamped
+    The first click selects the number, so that typing replaces it; the next one places the cursor. Typed text is
+    entered with Enter or by leaving the box. It is rounded if the box is for whole numbers, and clamped
     to the range. Escape discards it, and entering a text that is not a number refuses it.
     """
 
@@ -68,7 +69,7 @@ class NumberBox(QDoubleSpinBox):
     def __init__(self, minimum: float | None, maximum: float | None, *, whole: bool, unit: str) -> None:
         super().__init__()
         self._whole = whole
-        self._is_mixed = False
+        self._is_mixed = self._is_clicked = False
         self._unit = f" {unit}" if unit else ""
         self.setLocale(QLocale.c())
         self.setDecimals(0 if whole else 12)
@@ -77,6 +78,7 @@ class NumberBox(QDoubleSpinBox):
         self.valueChanged.connect(self._end_mixed)
         self.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.lineEdit().installEventFilter(self)
         self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.setSuffix(self._unit)
         if minimum is not None and maximum is not None and not whole:
@@ -141,6 +143,19 @@ class NumberBox(QDoubleSpinBox):
             self.selectAll()
         else:
             super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Note whether a click gave the focus."""
+        super().focusInEvent(event)
+        self._is_clicked = event.reason() is Qt.FocusReason.MouseFocusReason
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Select the number at the end of the first click, unless that was a drag over a part of it."""
+        if event.type() is QEvent.Type.MouseButtonRelease and self._is_clicked and watched is self.lineEdit():
+            self._is_clicked = False
+            if not self.lineEdit().hasSelectedText():
+                self.selectAll()
+        return super().eventFilter(watched, event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Enter the typed text."""

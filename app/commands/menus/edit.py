@@ -57,7 +57,12 @@ def edit_menu(window: CommandWindow, needs: Needs) -> Menu:
             needs=needs.connection,
         ),
         Command(
-            "disconnect", "D&isconnect", edits.disconnect_all, keys=("Ctrl+Shift+D",), needs=selection, canvas_only=True
+            "disconnect",
+            "D&isconnect",
+            edits.disconnect_all,
+            keys=("Ctrl+Shift+D",),
+            needs=needs.wired,
+            canvas_only=True,
         ),
         Command(
             "connect",

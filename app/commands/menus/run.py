@@ -66,7 +66,7 @@ def run_menu(window: CommandWindow, needs: Needs) -> Menu:
             lambda: window.reveal(Pins).ask(),
             "constant",
             help="Keep what an output of the selection holds after a frame, as a test that is part of the patch",
-            needs=needs.selection,
+            needs=needs.wired,
         ),
         Command(
             "check_pins",

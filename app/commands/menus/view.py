@@ -89,7 +89,7 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
             window.looking.look,
             keys=("V",),
             help="Show what the selected block or connection holds, without a viewer block",
-            needs=needs.selection,
+            needs=needs.wired,
             canvas_only=True,
         ),
         Command(
@@ -98,7 +98,7 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
             window.looking.pin_shown,
             keys=("Shift+V",),
             help="Keep showing this port in a viewer of its own",
-            needs=needs.selection,
+            needs=needs.wired,
             canvas_only=True,
         ),
         Command(

@@ -61,6 +61,11 @@ def test_a_frame_has_a_title_and_a_comment(person: Person) -> None:
     at = QPointF(frame.position[0] + 60, frame.position[1] + 12)
     person.hand.drag(at, at + QPointF(0, 80))
     assert person.patch.nodes["blur"].position == (before[0], before[1] + 80)
+    person.hand.click(at + QPointF(0, 80))
+    person.press(Qt.Key.Key_X, CONTROL)
+    assert not {"noise", "blur"} & person.patch.nodes.keys() and not person.patch.annotations_of(Frame)
+    person.press(Qt.Key.Key_V, CONTROL)
+    assert {"noise", "blur"} <= person.patch.nodes.keys() and person.patch.annotations_of(Frame)[0].title == "Soft"
 
 
 @pytest.mark.feature("clipboard")
@@ -91,6 +96,16 @@ def test_blocks_are_copied_into_another_window(person: Person, tmp_path: Path) -
     person.until(person.window.isActiveWindow)
     person.press(Qt.Key.Key_D, CONTROL)
     assert len(person.patch.nodes) == 7
+
+
+@pytest.mark.feature("clipboard")
+def test_what_can_not_be_pasted_is_named(person: Person) -> None:
+    """Another program's text on the clipboard is refused with what to do, and nothing changes."""
+    QGuiApplication.clipboard().setText("a shopping list")
+    person.press(Qt.Key.Key_V, CONTROL)
+    text = person.window.statusBar().currentMessage()
+    assert text == "clipboard must hold blocks to paste, got 'a shopping list'; copy blocks first"
+    assert not person.patch.history.names
 
 
 @pytest.mark.feature("bookmarks")

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.widgets.number_box import NumberBox, read_number
@@ -167,3 +167,23 @@ def test_deep_parentheses_are_refused() -> None:
     """Deeply nested parentheses are refused without an error or a crash."""
     assert read_number("(" * 100 + "1" + ")" * 99) is None
     assert read_number("-" * 199 + "1") == -1.0
+
+
+def test_a_click_selects_the_number_and_the_next_one_places_the_cursor(panel: Panel, qtbot: QtBot) -> None:
+    """What is typed after the first click replaces the number; after the second one, it is added to it."""
+    box = NumberBox(0, 1000, whole=False, unit="px")
+    panel.add(box)
+    box.clearFocus()
+    edit = box.lineEdit()
+    QTest.mouseClick(edit, Qt.MouseButton.LeftButton)
+    QTest.keyClicks(edit, "12")
+    QTest.keyClick(edit, Qt.Key.Key_Return)
+    assert box.value() == 12.0
+    box.clearFocus()
+    for _ in range(2):
+        QTest.mouseClick(edit, Qt.MouseButton.LeftButton, pos=edit.cursorRect().center())
+        QTest.qWait(QApplication.doubleClickInterval() + 20)
+    QTest.keyClick(edit, Qt.Key.Key_Home)
+    QTest.keyClicks(edit, "3")
+    QTest.keyClick(edit, Qt.Key.Key_Return)
+    assert box.value() == 312.0
