@@ -1,6 +1,6 @@
 """The inspector: the selected block's parameters, made from their declarations."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,8 +9,6 @@ from typing import Any
 from PySide6.QtCore import QMargins, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QLabel,
-    QPushButton,
     QScrollArea,
     QVBoxLayout,
     QWidget,
@@ -23,14 +21,12 @@ from app.edits import nodes as node_edits
 from app.edits.interfaces import setting_work
 from app.edits.remedies import Remedy, remedies
 from app.inspector.code_editor import CodeEditor, Draft
-from app.inspector.group_ports import GroupPorts
 from app.inspector.node_info import NodeHeader, NodeStatus
+from app.inspector.node_page import NodePage
 from app.inspector.parameter_drives import ParameterDrives
 from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
-from app.inspector.parameter_form import ParameterForm
 from app.inspector.parameter_row import ParameterRow
 from app.qt.beside import Run, at_once
-from app.theme.icons import icon
 from app.view_models.parameter_text import common_parameters
 from app.widgets.empty_state import EmptyState
 from engine.blocktypes.block import Block
@@ -39,7 +35,6 @@ from engine.diagnostics import Diagnostic, PatchError
 from engine.kernel_blocks.constants import CONSTANTS, marked
 from engine.patch.changes import Change, Connected, Disconnected, NodeRemoved, NodeRenamed, ParameterChanged
 from engine.patch.document import Patch
-from engine.patch.groups.types import FUNCTION
 from engine.protocol.messages import FrameReport, ReleaseOsc, SaveOutputs
 
 _HINT = "Select a block to edit its parameters"
@@ -79,14 +74,19 @@ class Inspector(EmptyState, Dock):
     save_requested = Signal()
 
     def __init__(self) -> None:
-        scroll = QScrollArea(widgetResizable=True, focusPolicy=Qt.FocusPolicy.NoFocus)
+        scroll, content = QScrollArea(widgetResizable=True, focusPolicy=Qt.FocusPolicy.NoFocus), QWidget()
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         super().__init__(scroll, _HINT)
-        self._scroll = scroll
+        scroll.setWidget(content)
+        self._scroll, self._content = scroll, content
+        #: Holds the page of the shown nodes.
+        self._pages = QVBoxLayout(content, contentsMargins=QMargins())
+        self._page: NodePage | None = None
+        #: The page of the selected nodes while it is made.
+        self._next: NodePage | None = None
         self._patch = Patch()
         #: Ids of the nodes that are being edited.
         self.nodes: list[str] = []
-        self._form: ParameterForm | None = None
         self._known: frozenset[str] = frozenset()
         self._forget_stale()
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -94,9 +94,9 @@ class Inspector(EmptyState, Dock):
         self.beside: Run = at_once
         #: Titles of folded sections; they are folded for all blocks.
         self.folded: set[str] = set()
-        self.rows: dict[str, ParameterRow] = {}
-        self.header: NodeHeader | None = None
-        self.status: NodeStatus | None = None
+        self._rows: dict[str, ParameterRow] = {}
+        self._header: NodeHeader | None = None
+        self._status: NodeStatus | None = None
         self._report: FrameReport | None = None
         self._problems: tuple[Diagnostic, ...] | None = None  # the diagnostics whose remedies are shown
         self._drives = ParameterDrives(node_size, self)
@@ -128,6 +128,31 @@ class Inspector(EmptyState, Dock):
         self.remedy_chosen.connect(editor.mend)
         self.save_requested.connect(lambda: session.post(SaveOutputs()))
 
+    @property
+    def rows(self) -> Mapping[str, ParameterRow]:
+        """The rows of the shown parameters, by name."""
+        self._finish()
+        return self._rows
+
+    @property
+    def header(self) -> NodeHeader | None:
+        """The title and summary, while nodes are shown."""
+        self._finish()
+        return self._header
+
+    @property
+    def status(self) -> NodeStatus | None:
+        """The problems and figures at the bottom, while nodes are shown."""
+        self._finish()
+        return self._status
+
+    @property
+    def page(self) -> NodePage:
+        """All that is shown of nodes, which must be some."""
+        self._finish()
+        assert self._page is not None
+        return self._page
+
     def editor(self, parameter: str) -> ParameterEditor:
         """Return the editor of a parameter."""
         return self.rows[parameter].editor
@@ -144,62 +169,72 @@ class Inspector(EmptyState, Dock):
 
     def enter_typed(self) -> None:
         """Apply typed text to the patch, even if it is still being compiled."""
-        for row in tuple(self.rows.values()):
+        for row in tuple(self._rows.values()):
             row.editor.enter()
-        if self.header is not None:
-            self.header.title.enter()
+        if self._header is not None:
+            self._header.title.enter()
         self._set_waiting()
 
     def show_nodes(self, nodes: Sequence[str]) -> None:
         """Show the parameters of these nodes; unfinished code stays while its node is shown."""
         drafts: dict[str, Draft] = {}
-        for name, row in tuple(self.rows.items()):
+        for name, row in tuple(self._rows.items()):
             if isinstance(row.editor, CodeEditor) and list(nodes) == self.nodes:
                 drafts[name] = row.editor.take_draft()
             else:
                 row.editor.enter()
-        if self.header is not None:
-            self.header.title.enter()
-        before = self._scroll.takeWidget()
+        if self._header is not None:
+            self._header.title.enter()
         self._end_gesture()
+        if self._next is not None:
+            self._next.drop()
+            self._next = None
+        if self._page is not None:
+            self._page.end()
         self.nodes = [node for node in nodes if node in self._patch.nodes]
         self._known = frozenset(self.nodes)
         self._forget_stale()
-        self.rows, self.header, self.status, self._problems, self._form = {}, None, None, None, None
-        self._drives.show_rows(self._patch, self.nodes, self.rows)
-        if before is not None:
-            before.deleteLater()  # its widgets and their slots refer to each other, so Python would never free them
+        self._rows, self._header, self._status, self._problems = {}, None, None, None
+        self._drives.show_rows(self._patch, self.nodes, self._rows)
         if not self.nodes:
-            self.hint.setText(_HINT)
-            self.set_filled(False)
+            self._show_page(None, _HINT)
             return
         types = [self._patch.block_type(node) for node in self.nodes]
         is_mixed = len({held or self._patch.nodes[node].type for node, held in zip(self.nodes, types, strict=True)}) > 1
         self._type = types[0]
         specs = common_parameters(types)
         if is_mixed and not specs:
-            self.hint.setText(f"{len(self.nodes)} blocks of different types.\nThey have no parameter in common")
-            self.set_filled(False)
+            self._show_page(None, f"{len(self.nodes)} blocks of different types.\nThey have no parameter in common")
             return
-        self._scroll.setWidget(self._build(self._patch, None if is_mixed else self._type, specs))
-        self.set_filled(True)
-        for name, row in self.rows.items():
-            self._refresh(row)
-            if isinstance(row.editor, CodeEditor) and name in drafts:
-                row.editor.continue_with(drafts[name])
-        self._drives.show_rows(self._patch, self.nodes, self.rows)
-        if self._report is not None:
-            self.show_report(self._report)
+        shown = None if is_mixed else self._type
+        page = self._next = NodePage(self._patch, self.nodes, shown, specs, self.folded, self._content)
+        page.made.connect(partial(self._take, page, drafts))
+        page.make(self._make_row, at_once=bool(drafts))  # typed text is never without its field
+
+    def _show_page(self, page: NodePage | None, hint: str = "") -> None:
+        """Replace the shown page by another one, or by a hint."""
+        before, self._page = self._page, page
+        if before is not None:
+            self._pages.removeWidget(before)
+            before.hide()  # and keeps its parent, since Qt would style each of its widgets again
+            before.deleteLater()  # its widgets and their slots refer to each other, so Python would never free them
+        if page is not None:
+            self._pages.addWidget(page)
+            page.show()
+            self._scroll.verticalScrollBar().setValue(0)
+        else:
+            self.hint.setText(hint)
+        self.set_filled(page is not None)
 
     def show_report(self, report: FrameReport) -> None:
         """Show the state, time and buffers of the node."""
         self._report = report
         self._drives.show_report(report)
-        if self.status is not None and len(self.nodes) == 1:
-            self.status.show_report(self._patch, self.nodes[0], report)
+        if self._status is not None and len(self.nodes) == 1:
+            self._status.show_report(self._patch, self.nodes[0], report)
             if report.diagnostics is not self._problems:
                 self._problems = report.diagnostics
-                self._offer_remedies(self.status, self.nodes[0])
+                self._offer_remedies(self._status, self.nodes[0])
 
     def _offer_remedies(self, status: NodeStatus, node: str) -> None:
         """Show a button for each problem of the node that one click can fix."""
@@ -212,47 +247,33 @@ class Inspector(EmptyState, Dock):
             self.header.title.setFocus()
             self.header.title.selectAll()
 
-    def _build(self, patch: Patch, block_type: type[Block] | None, specs: list[ParameterSpec]) -> QWidget:
-        page = QWidget()
-        column = QVBoxLayout(page, contentsMargins=QMargins(12, 8, 12, 8), spacing=8)
-        self.header = NodeHeader(patch, self.nodes, block_type)
-        self.header.renamed.connect(lambda title: self._do("", self._renaming(title)))
-        self.header.given_up.connect(lambda title: self._give_up(self._renaming(title)))
-        self.header.finished.connect(self.renaming_ended)
-        column.addWidget(self.header)
-        is_group = patch.is_group(self.nodes[0])
-        if block_type is None and specs:
-            self.header.show_mixed(len(self.nodes))
-        specs = [spec for spec in specs if not (is_group and spec.name == FUNCTION)]  # it is shown with the ports
-        if specs or (block_type is not None and block_type.parameters):
-            has_constants = any(spec.can_be_constant for spec in specs)
-            rows = [self._make_row(spec, beside_constants=has_constants) for spec in specs]
-            self._form = ParameterForm(rows, self.folded)
-            self.rows = {row.editor.spec.name: row for row in self._form.rows}
-            self.align()
-            column.addLayout(self._form)
-            self._wrap_rows()
-        elif block_type is not None:
-            none = QLabel("This block has no parameters", objectName="faint")
-            column.addWidget(none)
-        if len(self.nodes) == 1 and (patch.is_group(self.nodes[0]) or patch.is_end(self.nodes[0])):
-            ports = GroupPorts(patch, self.nodes[0])
-            ports.asked.connect(lambda edit: self._do("", edit))
-            column.addWidget(ports)
-        if block_type is not None and any(spec.files.startswith("save") for spec in block_type.parameters.values()):
-            save = QPushButton(
-                icon("snapshot"), "Save now", toolTip="Write the files of all save blocks (Save outputs)"
-            )
-            save.clicked.connect(self.save_requested)
-            column.addWidget(save, alignment=Qt.AlignmentFlag.AlignLeft)
-        self.status = NodeStatus(block_type)
-        column.addWidget(self.status)
-        column.addStretch(1)
-        return page
+    def _finish(self) -> None:
+        if self._next is not None:
+            self._next.finish()
+
+    def _take(self, page: NodePage, drafts: Mapping[str, Draft]) -> None:
+        """Show a page that was made."""
+        self._next = None
+        self._header, self._rows, self._status = page.header, page.rows, page.status
+        page.header.renamed.connect(lambda title: self._do("", self._renaming(title)))
+        page.header.given_up.connect(lambda title: self._give_up(self._renaming(title)))
+        page.header.finished.connect(self.renaming_ended)
+        page.asked.connect(lambda edit: self._do("", edit))
+        page.save_requested.connect(self.save_requested)
+        self.align()
+        for name, row in self._rows.items():
+            self._refresh(row)
+            if isinstance(row.editor, CodeEditor) and name in drafts:
+                row.editor.continue_with(drafts[name])
+        self._drives.show_rows(self._patch, self.nodes, self._rows)
+        if self._report is not None:
+            self.show_report(self._report)
+        self._show_page(page)
+        self._wrap_rows()
 
     def _wrap_rows(self) -> None:
-        if self._form is not None:
-            self._form.wrap(self.width() / self.fontInfo().pixelSize())
+        if self._page is not None:
+            self._page.wrap(self.width() / self.fontInfo().pixelSize())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap the rows for the new width."""
@@ -261,12 +282,12 @@ class Inspector(EmptyState, Dock):
 
     def align(self) -> None:
         """Align the boxes of numbers, after a change of their font too."""
-        align_numbers(row.editor for row in self.rows.values())
+        align_numbers(row.editor for row in self._rows.values())
 
     def _folder(self) -> Path | None:
         return self._patch.path.parent if self._patch.path is not None else None
 
-    def _make_row(self, spec: ParameterSpec, *, beside_constants: bool) -> ParameterRow:
+    def _make_row(self, spec: ParameterSpec, beside_constants: bool) -> ParameterRow:
         editor = CodeEditor(spec) if spec.language else make_editor(spec, self._folder)
         row = ParameterRow(spec, editor, beside_constants=beside_constants)
         row.editor.edited.connect(lambda value: self._edit(spec.name, value))
@@ -315,7 +336,7 @@ class Inspector(EmptyState, Dock):
         if edit not in self._waiting:
             return
         self._waiting.remove(edit)
-        row = self.rows.get(edit.name) if (edit.patch, edit.nodes) == (self._patch, self.nodes) else None
+        row = self._rows.get(edit.name) if (edit.patch, edit.nodes) == (self._patch, self.nodes) else None
         if row is not None:
             self._refresh(row)
         if row is not None and isinstance(row.editor, CodeEditor):
@@ -354,7 +375,7 @@ class Inspector(EmptyState, Dock):
         """Make a parameter a constant of the kernel, or one that is passed to it."""
         self.enter_typed()
         text = self._patch.value(self.nodes[0], CONSTANTS)
-        known = [row.editor.spec.name for row in self.rows.values() if row.editor.spec.can_be_constant]
+        known = [row.editor.spec.name for row in self._rows.values() if row.editor.spec.can_be_constant]
         self._edit(CONSTANTS, marked(text, name, is_constant=is_constant, known=known))
 
     def _do(self, parameter: str, edit: Callable[[Patch], None]) -> None:
@@ -362,8 +383,8 @@ class Inspector(EmptyState, Dock):
             edit(self._patch)
         except PatchError as problem:
             self.refused.emit(str(problem))
-            if parameter in self.rows:
-                self._refresh(self.rows[parameter])
+            if parameter in self._rows:
+                self._refresh(self._rows[parameter])
 
     def _begin_drag(self) -> None:
         self._idle.stop()
@@ -389,19 +410,19 @@ class Inspector(EmptyState, Dock):
                     self._stale_values |= self.rows.keys()
             case NodeRenamed(node, title):
                 self._is_renamed = True
-                if node in self._known and self.header is not None:
-                    self.header.show_title(title)
+                if node in self._known and self._header is not None:
+                    self._header.show_title(title)
             case NodeRemoved(node) if node.id in self._known:
                 self._has_other_rows = True
 
     def _refresh_stale(self) -> None:
         if self._has_ports:  # a group's values are those of blocks inside
-            self._stale_values |= self.rows.keys()
+            self._stale_values |= self._rows.keys()
         if self._has_other_rows or (self._has_ports and self._patch.block_type(self.nodes[0]) is not self._type):
             self.show_nodes(self.nodes)
-        for name in self._stale_values & self.rows.keys():
-            self._refresh(self.rows[name])
-        for name in self._stale_drives & self.rows.keys():
+        for name in self._stale_values & self._rows.keys():
+            self._refresh(self._rows[name])
+        for name in self._stale_drives & self._rows.keys():
             self._drives.refresh(name)
         if self._is_renamed:
             self._drives.refresh_all()

@@ -50,7 +50,7 @@ class ParameterDrives(QObject):
         for name, row in rows.items():
             row.menu.aboutToShow.connect(partial(self._fill, row, name))
             row.label.customContextMenuRequested.connect(partial(self._open_menu, row))
-            row.driven.followed.connect(partial(self._follow, name))
+            row.followed.connect(partial(self._follow, name))
             if self._group:
                 row.drive.show()  # also for a parameter that no value can drive: it can be promoted
             self.refresh(name)

@@ -1,6 +1,7 @@
 """One parameter in the inspector: its label, its editor or its driver, and buttons to drive and reset it."""
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QStackedLayout, QToolButton, QWidget
@@ -58,12 +59,14 @@ class ParameterRow(QWidget):
     While a value drives the parameter, the row shows that value instead of the editor, which would have no effect.
     """
 
+    #: The person wants to see the parameter's driver.
+    followed = Signal()
+
     def __init__(self, spec: ParameterSpec, editor: ParameterEditor, *, beside_constants: bool) -> None:
         """With `beside_constants`, other rows have the switch for constants, so its space is reserved."""
         super().__init__()
         self.editor = editor
         name = parameter_label(spec.name)
-        self.driven = DrivenView(name)
         self.label = QLabel(name)
         self._facts = "\n".join([without_marks(spec.doc), *parameter_facts(spec)])
         self.label.setToolTip(self._facts)
@@ -85,7 +88,6 @@ class ParameterRow(QWidget):
         place = QWidget()
         self._place = QStackedLayout(place, contentsMargins=QMargins())
         self._place.addWidget(editor)
-        self._place.addWidget(self.driven)
         layout = QHBoxLayout(self, contentsMargins=QMargins(), spacing=4)
         layout.addWidget(place, 1)
         for button in (self.constant, self.drive, self.reset):
@@ -95,10 +97,18 @@ class ParameterRow(QWidget):
         self._is_set = False
         self.show_free()
 
+    @cached_property
+    def driven(self) -> DrivenView:
+        """What replaces the editor; made when it is needed, since each widget of a row costs time."""
+        view = DrivenView(parameter_label(self.editor.spec.name))
+        view.followed.connect(self.followed)
+        self._place.addWidget(view)
+        return view
+
     @property
     def is_driven(self) -> bool:
         """True while a value drives the parameter."""
-        return self._place.currentWidget() is self.driven
+        return self._place.currentWidget() is not self.editor
 
     def show_address(self, address: str) -> None:
         """Show the parameter's OSC address in the tooltip; the menu of the label copies it."""

@@ -180,6 +180,7 @@ def test_a_patch_is_made_without_the_mouse(person: Person) -> None:
         reached.append(f"{type(focused).__name__} {focused.accessibleName()}")
         inside = window.docks["inspector"].isAncestorOf(focused)
         QTest.keyClick(focused, Qt.Key.Key_Tab if inside else Qt.Key.Key_F6)
+        QApplication.processEvents()  # the inspector's page is made in several turns
     else:
         raise AssertionError(reached)
     QTest.keyClicks(focused, "64")

@@ -47,7 +47,7 @@ def test_every_parameter_type_has_its_editor(inspector: Inspector, name: str, ki
 
 def test_a_section_folds_for_every_block_until_it_is_unfolded(inspector: Inspector) -> None:
     """The sections of live and structural parameters stay folded for every block until they are unfolded."""
-    first, second = inspector.findChildren(SectionHeading)
+    first, second = inspector.page.findChildren(SectionHeading)
     assert (first.text(), second.text()) == ("While it runs", "Changes rebuild the graph")
     shown = [name for name, row in inspector.rows.items() if row.isVisible()]
     QTest.mouseClick(first, Qt.MouseButton.LeftButton)
@@ -57,7 +57,7 @@ def test_a_section_folds_for_every_block_until_it_is_unfolded(inspector: Inspect
     inspector.show_nodes([])
     inspector.show_nodes(["a"])
     assert [name for name, row in inspector.rows.items() if row.isVisible()] == rebuilding
-    QTest.mouseClick(inspector.findChildren(SectionHeading)[0], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(inspector.page.findChildren(SectionHeading)[0], Qt.MouseButton.LeftButton)
     assert [name for name, row in inspector.rows.items() if row.isVisible()] == shown
 
 
@@ -219,6 +219,7 @@ def test_the_page_of_another_node_is_freed(qtbot: QtBot, inspector: Inspector, p
 
     def widgets() -> int:
         inspector.show_nodes(["a"])
+        assert inspector.page.isVisible()  # it is complete
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
         return len(QApplication.allWidgets())
 

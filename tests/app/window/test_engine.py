@@ -159,7 +159,7 @@ def test_a_save_block_has_a_button(opened: MainWindow, qtbot: QtBot) -> None:
     """The inspector of a block that saves has a button that writes the files; other blocks have none."""
     patch_of(opened).add("io.save_image", node_id="save")
     opened.canvas.select(["save"])
-    button = next(found for found in opened.inspector.findChildren(QPushButton) if found.text() == "Save now")
+    button = next(found for found in opened.inspector.page.findChildren(QPushButton) if found.text() == "Save now")
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert SaveOutputs() in engine_of(opened).posted
 

@@ -161,7 +161,7 @@ def test_a_parameter_is_promoted_from_its_menu(editor: MainWindow, qtbot: QtBot)
     patch.set("first", scale=4.0)
     shown = inspector.rows["scale"].editor
     assert isinstance(shown, NumberEditor) and shown.box.value() == 4.0
-    names = inspector.findChild(GroupPorts)
+    names = inspector.page.findChild(GroupPorts)
     assert names is not None and list(names.names) == ["x", "scale", "out"]
     names.names["scale"].selectAll()
     QTest.keyClicks(names.names["scale"], "how much")

@@ -66,7 +66,7 @@ def test_recent_blocks_and_what_is_folded_are_remembered(qtbot: QtBot, tmp_path:
     first.canvas.open_search()
     QTest.keyClicks(search.field, "every parameter")
     QTest.keyClick(search.field, Qt.Key.Key_Return)
-    QTest.mouseClick(first.inspector.findChildren(SectionHeading)[0], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(first.inspector.page.findChildren(SectionHeading)[0], Qt.MouseButton.LeftButton)
     first.canvas.select([])  # a selected block would be offered what fits it
     first.canvas.open_search()
     QTest.keyClick(search.field, Qt.Key.Key_End)

@@ -1,0 +1,126 @@
+"""`NodePage`: what the inspector shows of the selected nodes, from the title down to problems and figures."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from PySide6.QtCore import QMargins, Qt, QTimer, Signal
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+
+from app.inspector.group_ports import GroupPorts
+from app.inspector.node_info import NodeHeader, NodeStatus
+from app.inspector.parameter_form import ParameterForm
+from app.inspector.parameter_row import ParameterRow
+from app.theme.icons import icon
+from engine.blocktypes.block import Block
+from engine.blocktypes.parameters import ParameterSpec
+from engine.patch.document import Patch
+from engine.patch.groups.types import FUNCTION
+
+#: How long widgets are made in one turn of the event loop.
+_TURN_S = 0.003
+#: Makes the row of a parameter; the second argument is whether other rows have the switch for constants.
+MakeRow = Callable[[ParameterSpec, bool], ParameterRow]
+
+
+class NodePage(QWidget):
+    """The widgets for some nodes; `block_type` is None for nodes of different types.
+
+    They are made in several turns of the event loop, since a row takes a millisecond. Its parent is there from the
+    beginning, since Qt would style each widget again for another one.
+    """
+
+    #: All widgets are made.
+    made = Signal()
+    #: The person asked for an edit of a group's ports: a function of the patch.
+    asked = Signal(object)
+    #: The person wants the files of save blocks to be written.
+    save_requested = Signal()
+
+    def __init__(
+        self,
+        patch: Patch,
+        nodes: Sequence[str],
+        block_type: type[Block] | None,
+        specs: Sequence[ParameterSpec],
+        folded: set[str],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._patch, self._nodes, self._type = patch, nodes, block_type
+        self._specs, self._folded = specs, folded
+        self._column = QVBoxLayout(self, contentsMargins=QMargins(12, 8, 12, 8), spacing=8)
+        self._made: list[ParameterRow] = []
+        self._steps: Iterator[None] = iter(())
+        self._later = QTimer(self, singleShot=True, interval=0)
+        self._later.timeout.connect(self._go_on)
+        self._form: ParameterForm | None = None
+        self.header = NodeHeader(patch, nodes, block_type)
+        self.status = NodeStatus(block_type)
+        #: The rows by their parameter, in their order on the page.
+        self.rows: dict[str, ParameterRow] = {}
+
+    def make(self, make_row: MakeRow, *, at_once: bool) -> None:
+        """Begin to make the widgets, or make all of them at once."""
+        self._steps = self._make(make_row)
+        self._go_on(float("inf") if at_once else _TURN_S)
+
+    def finish(self) -> None:
+        """Make the rest at once."""
+        self._go_on(float("inf"))
+
+    def _go_on(self, within_s: float = _TURN_S) -> None:
+        end_s = time.perf_counter() + within_s
+        for _ in self._steps:
+            if time.perf_counter() >= end_s:
+                self._later.start()
+                return
+        self._later.stop()
+        self.made.emit()
+
+    def _make(self, make_row: MakeRow) -> Iterator[None]:
+        patch, node, block_type, column = self._patch, self._nodes[0], self._type, self._column
+        column.addWidget(self.header)
+        is_group, is_end = patch.is_group(node), patch.is_end(node)
+        if block_type is None and self._specs:
+            self.header.show_mixed(len(self._nodes))
+        yield
+        has_constants = any(spec.can_be_constant for spec in self._specs)
+        for spec in self._specs:
+            if not (is_group and spec.name == FUNCTION):  # it is shown with the ports
+                self._made.append(make_row(spec, has_constants))
+                yield
+        if self._made or (block_type is not None and block_type.parameters):
+            self._form = ParameterForm(self._made, self._folded)
+            self.rows = {row.editor.spec.name: row for row in self._form.rows}
+            column.addLayout(self._form)
+        elif block_type is not None:
+            column.addWidget(QLabel("This block has no parameters", objectName="faint"))
+        if len(self._nodes) == 1 and (is_group or is_end):
+            ports = GroupPorts(patch, node)
+            ports.asked.connect(self.asked)
+            column.addWidget(ports)
+        if block_type is not None and any(spec.files.startswith("save") for spec in block_type.parameters.values()):
+            save = QPushButton(
+                icon("snapshot"), "Save now", toolTip="Write the files of all save blocks (Save outputs)"
+            )
+            save.clicked.connect(self.save_requested)
+            column.addWidget(save, alignment=Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self.status)
+        column.addStretch(1)
+
+    def wrap(self, width: float) -> None:
+        """Use a width, in sizes of the font."""
+        if self._form is not None:
+            self._form.wrap(width)
+
+    def end(self) -> None:
+        """Take no input any more: the page stays in sight for a moment, until another one is made."""
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        for sender in (self.header, *(row.editor for row in self.rows.values())):
+            sender.blockSignals(True)
+
+    def drop(self) -> None:
+        """Delete the widgets of a page that was not completed."""
+        self._later.stop()
+        for widget in (*(row.label for row in self._made), *self._made, self.header, self.status, self):
+            widget.deleteLater()
