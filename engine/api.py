@@ -3,8 +3,10 @@
 from engine.blocktypes.adaptive import AdaptiveBlock, Interface
 from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import In, Out, Value, param, port, value_port
+from engine.blocktypes.live_blocks import LiveBlock, Taken
 from engine.blocktypes.parameters import UserArray
-from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.blocktypes.updated_blocks import Moment
+from engine.blocktypes.value_blocks import ValueBlock
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.copies import describe_copy
 from engine.descriptions.entries import Kernel, ReinterpretView, ReshapeView, SliceView, TransposeView
@@ -79,6 +81,7 @@ __all__ = [
     "Kernel",
     "KernelBlock",
     "KernelSource",
+    "LiveBlock",
     "Moment",
     "OpGraph",
     "OpGraphBuilder",
@@ -92,6 +95,7 @@ __all__ = [
     "ReshapeView",
     "SliceView",
     "Struct",
+    "Taken",
     "TrainBlock",
     "TransposeView",
     "UserArray",

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.blocktypes.block import Block, is_ours
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.value_blocks import ValueBlock
+from engine.blocktypes.updated_blocks import UpdatedBlock
 from engine.catalogue.block_errors import code_diagnostic
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
@@ -74,7 +74,7 @@ def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) ->
     Without bounds, or if they are a thousand times as far apart as the value and 1, the range is from 0 to twice the
     value, or from -1 to 1 if the value is 0. A PatchError reports an error in the block's code.
     """
-    if not issubclass(block_type, ValueBlock):
+    if not issubclass(block_type, UpdatedBlock):
         return {}
     low = -math.inf if parameter.minimum is None else parameter.minimum
     high = math.inf if parameter.maximum is None else parameter.maximum

@@ -9,7 +9,7 @@ from app.theme.port_style import PortKind, kind_of_value
 from app.view_models.live_values import LiveValue
 from app.view_models.port_flow import kind_at
 from engine.blocktypes.block import Block
-from engine.blocktypes.value_blocks import ValueBlock
+from engine.blocktypes.updated_blocks import UpdatedBlock
 from engine.patch.changes import Connection, Mode
 from engine.patch.document import Patch
 from engine.patch.groups.types import NEW
@@ -150,7 +150,7 @@ def _slider(
     patch: Patch, node_id: str, block_type: type[Block], into: Mapping[str, Connection]
 ) -> SliderViewModel | None:
     """Return the slider of a value block's node; None while a value drives its parameter."""
-    name = block_type.handle if issubclass(block_type, ValueBlock) else ""
+    name = block_type.handle if issubclass(block_type, UpdatedBlock) else ""
     if not name or name in into:
         return None
     spec = block_type.parameter(name)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainT
 from app.qt.throttle import Throttle
 from app.viewers.picture_view import PictureView
 from app.viewers.screens import ScreenView
-from engine.blocktypes.value_blocks import ValueBlock
+from engine.blocktypes.updated_blocks import UpdatedBlock
 from engine.patch.changes import BlockTypesChanged, Change, NodeAdded, NodeRemoved
 from engine.patch.document import Patch
 from engine.protocol.messages import SetInput
@@ -90,7 +90,7 @@ class InputEvents(QObject):
 
     def _add(self, node: str) -> None:
         block_type = self._patch.block_type(node)
-        if block_type is not None and issubclass(block_type, ValueBlock) and block_type.hears:
+        if block_type is not None and issubclass(block_type, UpdatedBlock) and block_type.hears:
             self._listening[node] = frozenset(block_type.hears)
 
     def _watch(self) -> None:

@@ -61,8 +61,11 @@ class Block:
     tags: ClassVar[tuple[str, ...]]
     ports: ClassVar[dict[str, PortSpec]]
     parameters: ClassVar[dict[str, ParameterSpec]]
-    #: True for value blocks (`engine.blocktypes.value_blocks`), and their outputs.
+    #: True for value blocks (`engine.blocktypes.value_blocks`), and for live blocks (`engine.blocktypes.live_blocks`).
     is_value: ClassVar[bool] = False
+    is_live: ClassVar[bool] = False
+    #: True if the type may have value outputs, and these.
+    has_values: ClassVar[bool] = False
     values_out: ClassVar[dict[str, ValueSpec]] = {}
     #: Ids of the block types that a composite holds; its ports and parameters follow from theirs.
     made_of: ClassVar[frozenset[str]] = frozenset()
@@ -75,6 +78,8 @@ class Block:
     #: The input, or drivable parameter, that each output passes on while the block is bypassed. Without any, they
     #: follow from the types of the ports (`engine.patch.organise.bypass`).
     bypass_ports: ClassVar[dict[str, str]] = {}
+    #: True for a block that is updated each frame: its parameters are plain values.
+    _runs: bool = False
     _file: ClassVar[Path | None] = None
     _folder: ClassVar[Path | None] = None
 
@@ -185,7 +190,7 @@ class Block:
 
     @classmethod
     def value_outputs(cls) -> list[ValueSpec]:
-        """Value outputs in order of declaration; only value blocks have some."""
+        """Value outputs in order of declaration; only value blocks and live blocks have some."""
         return list(cls.values_out.values())
 
 
@@ -359,6 +364,12 @@ def describe(block: Block) -> BlockDescription:
     build = BlockBuilder(block.id, block.ports, live, structural, block.source_folder())
     run_describe(block, build)
     made = build.commit()
+    if block.is_live and not (made.feeds or made.watches):
+        raise BlockCallError(f"{block.id}: describe of a live block must feed or watch a buffer, got neither")
+    if not block.is_live and (made.feeds or made.watches):
+        raise BlockCallError(
+            f"{block.id}: a block that feeds or watches a buffer must be a LiveBlock, got another block"
+        )
     constants = [(name, repr(block.values[name])) for name, spec in block.parameters.items() if spec.is_constant]
     if constants:
         made = replace(made, constants=tuple(constants))

@@ -158,7 +158,7 @@ class ParameterDeclaration:
         if instance is None:
             return self
         name = self.spec.name
-        return instance.values[name] if self.by_value else ParameterHandle(name)
+        return instance.values[name] if self.by_value or instance._runs else ParameterHandle(name)
 
 
 def param(
@@ -226,8 +226,8 @@ def collect(cls: type[Any]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpe
             raise BlockDefinitionError(
                 f"block {cls.id}: {name} must be declared with port(doc=...), got an annotation only"
             )
-        if get_origin(hint) is Value and not (cls.is_value and isinstance(declared.get(name), Value)):
-            rule = "declared with value_port(doc=...)" if cls.is_value else "an output of a ValueBlock"
+        if get_origin(hint) is Value and not (cls.has_values and isinstance(declared.get(name), Value)):
+            rule = "declared with value_port(doc=...)" if cls.has_values else "an output of a ValueBlock"
             raise BlockDefinitionError(f"block {cls.id}: the value {name} must be {rule}, got something else")
     for name, declaration in declared.items():
         if isinstance(declaration, PortDeclaration):

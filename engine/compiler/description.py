@@ -68,7 +68,7 @@ class GraphDescription:
 
     @cached_property
     def looked_at(self) -> frozenset[PortRef]:
-        """Buffers that are read after a frame: displayed ones, and unconnected outputs."""
+        """Buffers that are read after a frame: displayed or watched ones, and unconnected outputs."""
         feeding = {c.source.node for c in self.connections}
         found = []
         several = []  # blocks with several outputs, some of which may be unconnected
@@ -80,8 +80,8 @@ class GraphDescription:
                 several += [PortRef(node.id, rule.name) for rule in outputs]
         if several:
             found += set(several).difference([c.source for c in self.connections])
-        if any(kind.displays for kind in self.kinds):
-            found += [PortRef(n.id, display.buffer) for n in self.nodes for display in n.description.displays]
+        if any(kind.seen_buffers for kind in self.kinds):
+            found += [PortRef(n.id, name) for n in self.nodes for name in n.description.seen_buffers]
         return frozenset(found)
 
     @property

@@ -115,7 +115,9 @@ def in_place_order(
         accesses = [access for version in versions for access in _accesses(description, buffers, version)]
         writers = [access for access in accesses if access.changes]
         for number, writer in enumerate(writers):
-            if buffers.allocations[writer.place.owner].lifetime is Lifetime.PROVIDED:
+            root = writer.place.owner
+            is_fed = root.port in description.by_id[root.node].description.feeds
+            if is_fed or buffers.allocations[root].lifetime is Lifetime.PROVIDED:
                 problems.append(_provided(contents, writer.port))
                 continue
             if nesting.holds(contents.node, writer.port.node):
@@ -167,7 +169,7 @@ def _two_writers(contents: PortRef, first: PortRef, second: PortRef) -> Diagnost
 
 
 def _provided(contents: PortRef, writer: PortRef) -> Diagnostic:
-    # An array is uploaded once, so every frame would change the previous frame's result.
+    # An array is not uploaded for each frame, so a frame would change the previous frame's result.
     return error(
         f"contents of {contents} must stay as they are, got {writer.node}, which changes them in place",
         node=writer.node,

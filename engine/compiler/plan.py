@@ -38,7 +38,7 @@ class Plan:
     buffers: BufferPlan
     schedule: OperationSchedule
     placement: Placement
-    #: Buffers that are read after a frame: displayed ones, and unconnected outputs.
+    #: Buffers that are read after a frame: displayed or watched ones, and unconnected outputs.
     looked_at: frozenset[PortRef]
     #: By region, the buffers that are filled before the region because blocks outside read them.
     defaults: Mapping[str, tuple[PortRef, ...]]

@@ -93,6 +93,8 @@ class BlockBuilder(BlockNames):
         self._control: Control | None = None
         self._defined: dict[str, PortSpec] = {}
         self._work: list[tuple[int, ServedParts]] = []
+        self._feeds: list[str] = []
+        self._watches: list[str] = []
         self._appends = [spec for spec in ports.values() if spec.append]
         for spec in self._appends:
             self._begin_append(spec)
@@ -421,6 +423,21 @@ class BlockBuilder(BlockNames):
             options = (picture_depth(path, checks.text(self._id, "depth", depth)),)
         self._displays.append(Display(self._known(buffer, "buffer of a save"), path, options, encode))
 
+    def feed(self, buffer: BufferHandle) -> None:
+        """Let a live block fill an output or internal buffer with `give`; it keeps its contents like state."""
+        name = self._known(buffer, "fed buffer")
+        if (own := self._buffers.get(name)) is not None and own.of is None:
+            self._buffers[name] = replace(own, state=True)
+        else:
+            self._defined[name] = replace(
+                self._defined.get(self._output(buffer, "fed buffer"), self._ports[name]), state=True
+            )
+        self._feeds.append(name)
+
+    def watch(self, buffer: BufferHandle) -> None:
+        """Let a live block get the contents of a port or internal buffer after each frame, with `taken`."""
+        self._watches.append(self._known(buffer, "watched buffer"))
+
     def commit(self) -> BlockDescription:
         """Return the finished description."""
         for spec in self._appends:
@@ -441,6 +458,8 @@ class BlockBuilder(BlockNames):
             statuses=tuple(self._statuses),
             externals=self._contents.adopted,
             work=tuple(self._work),
+            feeds=tuple(dict.fromkeys(self._feeds)),
+            watches=tuple(dict.fromkeys(self._watches)),
         )
         check_outputs(self._id, made)
         return made

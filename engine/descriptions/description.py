@@ -71,6 +71,9 @@ class BlockDescription:
     constants: tuple[tuple[str, str], ...] = ()
     #: The parts of the block that each entry works for, with the entry's number.
     work: tuple[tuple[int, ServedParts], ...] = ()
+    #: Buffers that a live block fills from the host, and those whose contents it gets.
+    feeds: tuple[str, ...] = ()
+    watches: tuple[str, ...] = ()
 
     def parts(self) -> Iterator[BlockDescription]:
         """Yield the description itself or, for a composite, the descriptions of its blocks, at any depth."""
@@ -97,6 +100,11 @@ class BlockDescription:
     def outputs(self) -> tuple[PortSpec, ...]:
         """Output ports in order of declaration."""
         return tuple(spec for spec in self.ports if not spec.is_input)
+
+    @cached_property
+    def seen_buffers(self) -> tuple[str, ...]:
+        """Buffers that are read after a frame, since they are shown, saved or watched."""
+        return (*(display.buffer for display in self.displays), *self.watches)
 
     @cached_property
     def view_of(self) -> dict[str, View]:
@@ -167,7 +175,7 @@ class BlockDescription:
     @cached_property
     def does_nothing(self) -> bool:
         """True for a block that has only inputs and neither reads nor shows them."""
-        return bool(self.ports) and not (self.outputs or self.all_entries or self.displays or self.composition)
+        return bool(self.ports) and not (self.outputs or self.all_entries or self.seen_buffers or self.composition)
 
     @cached_property
     def status_buffers(self) -> frozenset[str]:

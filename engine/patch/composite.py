@@ -68,9 +68,11 @@ class CompositeBuilder:
         type_id = block_type if isinstance(block_type, str) else block_type.id
         if type_id == self._block.id:
             raise PatchError(f"composite must not hold itself, got a child {type_id}")
-        if self._patch.catalogue.require(type_id).is_value:
+        child = self._patch.catalogue.require(type_id)
+        if child.has_values:
+            kind = "value" if child.is_value else "live"
             raise PatchError(
-                f"composite must hold blocks that run on the device, got the value block {type_id}; "
+                f"composite must hold blocks that run on the device, got the {kind} block {type_id}; "
                 "expose the parameter and drive it from outside"
             )
         return self._patch.add(type_id, node_id=name, region=region, **values)

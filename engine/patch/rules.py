@@ -82,6 +82,11 @@ def find_end(block_type: type[Block] | None, name: str) -> End | None:
     return block_type.ports.get(name) or block_type.values_out.get(name) or block_type.parameters.get(name)
 
 
+def find_value(block_type: type[Block], name: str) -> ValueSpec | None:
+    """Return the declaration of a value output, or None."""
+    return block_type.values_out.get(block_type.renamed.get(name, name)) if block_type.values_out else None
+
+
 def require_end(node: str, block_type: type[Block], name: str) -> End:
     """Return the declaration of a port, value output or parameter. For a missing one, raise UnknownPort with a list."""
     spec = find_end(block_type, name) if isinstance(name, str) else None
@@ -168,7 +173,9 @@ def is_value_connection(connection: Connection, source: type[Block] | None, targ
     """
     port = connection.target.port
     drives = target is not None and port in target.parameters and port not in target.ports
-    return drives or (source is not None and source.is_value)
+    return drives or (
+        source is not None and (source.is_value or find_value(source, connection.source.port) is not None)
+    )
 
 
 def find_way(following: Following, start: str, goal: str) -> list[str] | None:

@@ -1,5 +1,6 @@
-"""Steps: the value blocks of the running value graph, each with its outputs and the parameters that these drive."""
+"""Steps: the value and live blocks of the value graph, each with its outputs and the parameters that these drive."""
 
+import logging
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -7,9 +8,11 @@ from typing import Any
 
 from engine.blocktypes.block import is_ours
 from engine.blocktypes.declarations import ZEROS
-from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.blocktypes.live_blocks import ARRIVING, LiveBlock
+from engine.blocktypes.updated_blocks import Moment, UpdatedBlock
 from engine.catalogue.block_errors import code_diagnostic
-from engine.diagnostics import Diagnostic, PatchError
+from engine.diagnostics import Diagnostic, PatchError, warning
+from engine.types import Array
 from engine.types.bits import same
 from engine.user_code.limits import TookTooLong
 from engine.user_code.runner import Call, CodeRunner
@@ -17,6 +20,7 @@ from engine.values.plain_data import dump_plain, load_plain
 from engine.values.sources.listening import Listener
 from engine.values.wiring import Drive
 
+_log = logging.getLogger(__name__)
 #: The attributes of a block that are no state.
 _GIVEN = ("node", "values", "controls")
 _CONVERT: dict[str, Any] = {"float": float, "int": int, "bool": bool}
@@ -35,14 +39,17 @@ class ValueOutput:
 
 
 class ValueStep:
-    """Runs one value block in each frame.
+    """Runs one value or live block in each frame.
 
     If the block's code raises, the error is `problem` until it runs again, and the outputs keep their last values. The
     outputs also keep them while the code takes longer than a frame waits.
     """
 
-    def __init__(self, block: ValueBlock, code: CodeRunner) -> None:
+    def __init__(self, block: UpdatedBlock, code: CodeRunner) -> None:
         self.block = block
+        self._live = block if isinstance(block, LiveBlock) else None
+        #: The arrays that a live block has given, by buffer; the launch takes them.
+        self.given: dict[str, Array] = {}
         self._code = code
         self._ours = is_ours(type(block))
         #: The error of an update that took too long. The code isn't run again until one of its parameters changes.
@@ -64,6 +71,7 @@ class ValueStep:
     def begin(self) -> None:
         """Reset the block's state, and the values of its outputs."""
         self._finish()
+        self.given.clear()
         self.gave_up, self._has_run, self._is_rewired = None, False, True
         for output in self.outputs:
             output.value = ZEROS[output.kind.__name__]
@@ -115,15 +123,19 @@ class ValueStep:
                         self.drive_again()
                     return False
                 values, self._call = result, None
+            given = self._live.take_given() if self._live is not None else {}
             if isinstance(values, Diagnostic):
                 problem = values
             else:
+                self.given |= given
                 changed = self._pass_on(values)
                 self._has_run = True
                 if self.refused is not None:
                     problem = self.refused
                 elif self.listener is not None:
                     problem = self.listener.problem_at(self.block.node)
+                elif self._live is not None:
+                    problem = _notice(self._live)
         if problem is not None:
             changed |= self._restore()
         self._is_rewired = False
@@ -135,20 +147,24 @@ class ValueStep:
     @property
     def has_state(self) -> bool:
         """True if the outputs of a frame may depend on earlier ones."""
-        return type(self.block).start is not ValueBlock.start or self.block.has_elapsed
+        if self._live is not None:
+            return bool(self._live.saved)
+        return type(self.block).start is not UpdatedBlock.start or self.block.has_elapsed
 
     def dump(self) -> str:
         """Return the block's state and outputs as text. Raise PatchError if they are not plain data."""
         self._finish()
-        found = {}
-        for name, value in self.block.__dict__.items():
-            if name not in _GIVEN and name not in self.block.derived:
-                try:
-                    found[name] = dump_plain(value)
-                except TypeError as problem:
-                    raise PatchError(
-                        f"state of {self.block.node} must be plain data to be saved, got a {problem} in {name}"
-                    ) from None
+        attributes, found = self.block.__dict__, {}
+        names = [name for name in attributes if name not in _GIVEN and name not in self.block.derived]
+        if self._live is not None:
+            names = [*(output.name for output in self.outputs), *self._live.saved, *ARRIVING]
+        for name in names:
+            try:
+                found[name] = dump_plain(attributes[name])
+            except TypeError as problem:
+                raise PatchError(
+                    f"state of {self.block.node} must be plain data to be saved, got a {problem} in {name}"
+                ) from None
         return dump_plain(found)
 
     def load(self, text: str) -> None:
@@ -161,9 +177,14 @@ class ValueStep:
         self._has_run = self._is_rewired = True
 
     def close(self) -> None:
-        """Abandon a running update."""
+        """Abandon a running update, and end a live block's life."""
         if self._call is not None:
             self._call.abandon()
+        if self._live is not None:
+            failed, at = partial(self._failed, "close"), (self.block.node, "close")
+            found = self._code.run(self._live.end, failed, ours=self._ours, at=at)
+            if isinstance(found, Diagnostic):
+                _log.error("%s: %s", found.node, found.message)
 
     def _finish(self) -> None:
         """Wait for a running update, and ignore its outputs."""
@@ -179,6 +200,8 @@ class ValueStep:
 
     def _updated(self, now: Moment) -> list[float]:
         """Update the block and return its outputs' values. Raise PatchError when one is not a finite number."""
+        if self._live is not None:
+            self._live.receive()
         self.block.update(now)
         attributes: dict[str, Any] = self.block.__dict__
         for output in self.outputs:
@@ -210,8 +233,18 @@ class ValueStep:
         return changed
 
 
-def read_settings(block: ValueBlock, code: CodeRunner) -> tuple[str, Diagnostic | None]:
-    """Return the source that a value block needs, and the error in its parameters, or None."""
+def _notice(block: LiveBlock) -> Diagnostic | None:
+    """Return the warning of a live block, or None."""
+    if block.notice:
+        return warning(block.notice, node=block.node)
+    if block.missed:
+        text = f"contents of each frame must be taken in time, got {block.missed} that were dropped"
+        return warning(text, node=block.node, remedy="take less of them: smaller buffers, or fewer frames a second")
+    return None
+
+
+def read_settings(block: UpdatedBlock, code: CodeRunner) -> tuple[str, Diagnostic | None]:
+    """Return the source that a block needs, and the error in its parameters, or None."""
 
     def read() -> str:
         block.check()
@@ -225,7 +258,7 @@ def read_settings(block: ValueBlock, code: CodeRunner) -> tuple[str, Diagnostic 
     return ("", found) if isinstance(found, Diagnostic) else (found, None)
 
 
-def failure(block: ValueBlock, method: str, problem: BaseException) -> Diagnostic:
+def failure(block: UpdatedBlock, method: str, problem: BaseException) -> Diagnostic:
     """Return an exception in a block's code as an error on its node, with the line."""
     return code_diagnostic(problem, f"{method} of {block.id}", block.source_file(), block.node)
 

@@ -1,11 +1,11 @@
-"""`ValueGraph`: the value blocks of a patch, which run once per frame on the engine's thread."""
+"""`ValueGraph`: the value and live blocks of a patch, which run once per frame on the engine's thread."""
 
 import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.blocktypes.updated_blocks import Moment, UpdatedBlock
 from engine.diagnostics import Diagnostic, warning
 from engine.patch import rules
 from engine.patch.animation.curves import Course
@@ -13,6 +13,7 @@ from engine.patch.animation.keys import Curve
 from engine.patch.changes import Connection, PortRef
 from engine.patch.organise.osc_addresses import OscTable
 from engine.patch.trust import refuse_source
+from engine.types import Array
 from engine.user_code.runner import CodeRunner
 from engine.values.osc_control import OscControl
 from engine.values.sources.dmx import DmxListener
@@ -41,6 +42,8 @@ TELL_INTERVAL_NS = 100_000_000
 class ValueGraph:
     """Follows the value blocks and value connections of a patch, and computes them in `update`.
 
+    The live blocks of the running graph are among them.
+
     `parameters` is notified of driven parameters, and writes their values. Edits only set marks; the steps are rebuilt
     when they are needed next.
     """
@@ -64,7 +67,7 @@ class ValueGraph:
         )
         self._osc_problems: tuple[Diagnostic | None, ...] = (None, None)
         self._osc_refused: Diagnostic | None = None
-        self._blocks: dict[str, ValueBlock] = {}
+        self._blocks: dict[str, UpdatedBlock] = {}
         self._connections: dict[PortRef, Connection] = {}  # by target
         self._curves: dict[PortRef, Curve] = {}  # the keys of parameters
         self._driven: Counter[str] = Counter()  # the number of connections and curves, by the node that they drive
@@ -85,20 +88,24 @@ class ValueGraph:
 
     # Follows the patch
 
-    def place(self, block: ValueBlock) -> None:
+    def place(self, block: UpdatedBlock) -> None:
         """Add or replace the block of a node."""
         self.osc.note_blocks()
         self._blocks[block.node] = block
         self._is_wired = False
 
     def remove(self, node: str) -> bool:
-        """Remove a value block. Return False for any other node."""
+        """Remove a value block. Return False for any other node: live blocks run as long as the graph has them."""
         self.osc.note_blocks()
-        if node not in self._blocks:
+        if node not in self._blocks or self._blocks[node].is_live:
             return False
+        self.drop(node)
+        return True
+
+    def drop(self, node: str) -> None:
+        """Remove a block."""
         del self._blocks[node]
         self._is_wired = False
-        return True
 
     def rewire(self, node: str | None = None) -> None:
         """Note that a device block was added, removed or replaced; None means any of them."""
@@ -229,6 +236,18 @@ class ValueGraph:
         values.update({str(target): drive.value for target, drive in {**held, **self._drives}.items()})
         return values
 
+    def has_given(self, node: str) -> bool:
+        """True if a live block has given arrays since the last call of `given`."""
+        return node in self._step_of and bool(self._step_of[node].given)
+
+    def given(self, node: str) -> dict[str, Array]:
+        """Return the arrays that a live block has given since the last call, by buffer."""
+        step = self._step_of.get(node)
+        if step is None or not step.given:
+            return {}
+        taken, step.given = step.given, {}
+        return taken
+
     @property
     def has_state(self) -> bool:
         """True if values of a frame depend on frames before it."""
@@ -266,6 +285,11 @@ class ValueGraph:
         self._listeners = Listeners(self.inputs, {})
         self.osc.close()
 
+    def end_steps(self) -> None:
+        """End the life of live blocks."""
+        for step in self._steps:
+            step.close()
+
     def close(self) -> None:
         """Stop all listeners."""
         self._listeners.close()
@@ -274,12 +298,12 @@ class ValueGraph:
     def _wire(self) -> None:
         wiring = wire_values(self._blocks, self._connections.values(), self._type_of)
         known, self._step_of = self._step_of, {}
+        for node, step in known.items():
+            if self._blocks.get(node) is not step.block:
+                step.close()  # before another one begins, which may need the same device
         for node in wiring.order:
             self._step_of[node] = self._step(self._blocks[node], known.get(node))
         self._steps = list(self._step_of.values())
-        for step in known.values():
-            if step not in self._steps:
-                step.close()
         before, self._drives = self._drives, {}
         driven: dict[PortRef, list[Connection]] = {}
         for connection in wiring.connections:
@@ -322,7 +346,7 @@ class ValueGraph:
                 changed |= drive.put(course.at(self._time_s))
         return changed
 
-    def _step(self, block: ValueBlock, known: ValueStep | None) -> ValueStep:
+    def _step(self, block: UpdatedBlock, known: ValueStep | None) -> ValueStep:
         if known is not None and known.block is block:
             return known
         step = ValueStep(block, self._code)

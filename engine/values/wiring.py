@@ -26,7 +26,7 @@ class ValueWiring:
 
 
 def wire_values(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeOf) -> ValueWiring:
-    """Return the wiring of value blocks.
+    """Return the wiring of value blocks, and of the live blocks among `nodes`.
 
     `connections` are value connections. A patch from a file may have some that no edit could make. These are left out,
     with a warning on the node. Connections at blocks of unknown types are left out silently, since those nodes already
@@ -62,7 +62,8 @@ def wire_values(nodes: Iterable[str], connections: Iterable[Connection], type_of
         found.problems.append(_left_out(closing, f"values must not go in a circle, got {' -> '.join(circle)}"))
     sorter = TopologicalSorter[str](dict.fromkeys(nodes, ()))  # keeps the order in which nodes were placed
     for connection in inner:
-        sorter.add(connection.target.node, connection.source.node)
+        if connection.source.node in among:  # a live block may be in the patch and not in the graph
+            sorter.add(connection.target.node, connection.source.node)
     found.order = list(sorter.static_order())
     return found
 

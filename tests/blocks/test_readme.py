@@ -44,6 +44,25 @@ def test_the_value_block_of_the_readme_works(tmp_path: Path, monkeypatch: pytest
             engine.post(Reset())
 
 
+def test_the_live_block_of_the_readme_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block shows the first number of the frames before, and again from the start after a reset."""
+    load(tmp_path / "history.py", printed(README.read_text("utf-8"), "python", "class History"), monkeypatch)
+    patch = Patch()
+    node = patch.add("readme.history", length=4)
+    number = patch.add("math.scale_offset", scale=0.0, offset=0.0)
+    patch.connect(patch.add("io.array", data=np.ones(3, np.float32))["out"], number["x"])
+    patch.connect(patch.add("value.time")["frame"], number["offset"])
+    patch.connect(number["out"], node["x"])
+    with Engine(patch, device="host") as engine:
+        for _ in range(2):
+            for _ in range(6):
+                report = engine.step()
+            assert not report.diagnostics
+            np.testing.assert_array_equal(engine.read(node["out"]), [1, 2, 3, 4])
+            assert report.values[str(node["age"])] == 1
+            engine.post(Reset())
+
+
 def test_the_block_of_the_readme_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The block's two files from the README threshold an array."""
     text = README.read_text("utf-8")

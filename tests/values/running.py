@@ -7,7 +7,7 @@ import numpy as np
 
 from engine import Patch
 from engine.api import ValueBlock
-from engine.blocktypes.value_blocks import Moment
+from engine.blocktypes.updated_blocks import Moment
 from engine.catalogue.catalogue import default_catalogue
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from blocks.value.arithmetic import FUNCTIONS, Arithmetic
 from blocks.value.expression import NAMES, Expression
-from engine.blocktypes.value_blocks import Moment
+from engine.blocktypes.updated_blocks import Moment
 from engine.diagnostics import PatchError
 from tests.values.running import STEP_S, place, record
 

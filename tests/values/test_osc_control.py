@@ -18,7 +18,7 @@ from pythonosc.osc_packet import OscPacket
 from pythonosc.udp_client import SimpleUDPClient
 
 from engine import Engine, Patch
-from engine.blocktypes.value_blocks import Moment
+from engine.blocktypes.updated_blocks import Moment
 from engine.patch.organise.osc import Osc, OscOut
 from engine.patch.organise.osc_addresses import osc_table
 from engine.protocol.messages import ReleaseOsc, SetRunning

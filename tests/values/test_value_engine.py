@@ -17,7 +17,7 @@ from engine.api import (
     param,
     value_port,
 )
-from engine.blocktypes.value_blocks import Moment as EngineMoment
+from engine.blocktypes.updated_blocks import Moment as EngineMoment
 from engine.diagnostics import PatchError, Severity
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef

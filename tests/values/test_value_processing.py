@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine import Patch
-from engine.blocktypes.value_blocks import Moment
+from engine.blocktypes.updated_blocks import Moment
 from engine.diagnostics import PatchError
 from tests.values.running import Running, place, record
 

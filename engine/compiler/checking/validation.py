@@ -62,7 +62,7 @@ def missing_inputs(node: BlockNode, connected: Container[str]) -> Iterator[Diagn
     """
     block = node.description
     moved = {a.name for entry in block.rules.moves for a in buffer_arguments(entry)}
-    moved |= {display.buffer for display in block.displays}
+    moved.update(block.seen_buffers)
     for name, rule in block.rules.input_of.items():
         if name in connected:
             continue

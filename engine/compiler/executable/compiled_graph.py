@@ -146,10 +146,10 @@ class CompiledGraph:
 
     @cached_property
     def is_still(self) -> bool:
-        """True when launches without changes have equal results: no state, no frame uniforms."""
+        """True when launches without changes have equal results that no block watches: no state, no frame uniforms."""
         changing = (Lifetime.STATE, Lifetime.EXTERNAL)
         has_state = any(buffer.lifetime in changing for buffer in self.plan.buffers.allocations.values())
-        return not has_state and not self.uses_frame
+        return not (has_state or self.uses_frame or any(kind.watches for kind in self.plan.description.kinds))
 
     @cached_property
     def has_state(self) -> bool:

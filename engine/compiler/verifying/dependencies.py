@@ -133,7 +133,7 @@ def default_problems(plan: Plan, reach: Reach) -> list[str]:
     ]
     fed = {connection.source for connection in plan.description.connections}
     for node in plan.description.nodes:
-        readers += [(PortRef(node.id, display.buffer), TOP) for display in node.description.displays]
+        readers += [(PortRef(node.id, name), TOP) for name in node.description.seen_buffers]
         readers += [
             (port, TOP) for spec in node.description.outputs if (port := PortRef(node.id, spec.name)) not in fed
         ]

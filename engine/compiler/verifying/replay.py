@@ -70,7 +70,7 @@ def _concurrent(sharers: dict[PortRef, set[PortRef]], reach: Reach, touches: lis
 def _looked_at(plan: Plan) -> set[PortRef]:
     """Return the buffers that are read after a frame: displayed ports, and unconnected outputs."""
     fed = {connection.source for connection in plan.description.connections}
-    ports = {PortRef(node.id, d.buffer) for node in plan.description.nodes for d in node.description.displays}
+    ports = {PortRef(node.id, name) for node in plan.description.nodes for name in node.description.seen_buffers}
     outputs = {PortRef(node.id, s.name) for node in plan.description.nodes for s in node.description.outputs}
     return {plan.buffers.places[port].owner for port in ports | (outputs - fed)}
 

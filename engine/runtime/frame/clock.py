@@ -2,7 +2,7 @@
 
 import math
 
-from engine.blocktypes.value_blocks import Moment
+from engine.blocktypes.updated_blocks import Moment
 from engine.diagnostics import WarploomError
 
 #: The longest step of real time, in seconds. After a longer stall (a suspended laptop, a long build) the patch's time

@@ -36,6 +36,7 @@ from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.film import Film
 from engine.runtime.frame.frame_plan import FramePlan, plan_frame
 from engine.runtime.frame.launcher import Launcher
+from engine.runtime.frame.live_buffers import LiveBuffers
 from engine.runtime.frame.reporter import Reporter
 from engine.runtime.measure.profiler import FrameProfiler
 from engine.runtime.measure.recorder import FlightRecorder
@@ -102,10 +103,13 @@ class CudaEngine:
             failing.callback(self.previews.close)
             #: Launches the graph, and waits for it.
             self.launcher = Launcher(device, services.uniforms, self.clock, self.profiler, self.previews)
+            #: The live blocks of the graph.
+            self.live = LiveBuffers(self.context)
             failing.pop_all()
         # The times at which the last message was read, the last frame ended, a frame was last waited for, and pictures
         # and files were last begun.
         self._heard_ns = self._ended_ns = self._waited_ns = self._pictures_ns = 0
+        self._followed: object = None  # the last update that `live` has followed
         self._thread = 0  # the thread that activated the device last
         self._saver = Saver(services, self.outbox)
         self.film = Film(
@@ -131,6 +135,8 @@ class CudaEngine:
             or self.film.shows_next
             or self.context.value_graph.inputs.messages
         ):
+            return True
+        if self.launcher.live is not None and self.launcher.live.is_flying:
             return True
         return self.updates.pending or self.previews.has_work or bool(self.updates.diagnostics.fading)
 
@@ -189,6 +195,8 @@ class CudaEngine:
             compiled = updates.running.compiled
             if self.context.muted.reasons:
                 compiled = self._without_muted(compiled, by_hand)
+            if launcher.live is not None and launcher.live.has_given:
+                launcher.is_current = False
             # A launch is skipped when its results would equal those of the last one.
             if compiled is not None and not (
                 free_running and level is _NONE and launcher.is_current and (compiled.is_still or not advance)
@@ -321,6 +329,7 @@ class CudaEngine:
         self.context.services.states.clear()
         if self.updates.compiled is not None:
             self.updates.compiled.begin_again()
+        self.live.finish()
         self.context.value_graph.begin_again()
         self.clock.reset()
         self.launcher.is_current = self._is_frozen = False
@@ -328,12 +337,14 @@ class CudaEngine:
     def _take_state(self) -> EngineState:
         self.settle()
         self.launcher.restore()
+        self.live.finish()
         running, frame = self.updates.running.compiled, self.clock.moment.frame
         return take_state(self.device, running, self.context.value_graph, frame)
 
     def _put_state(self, state: EngineState) -> None:
         self.settle()
         self.launcher.restore()
+        self.live.finish()
         put_state(self.device, self.updates.running.compiled, self.context.value_graph, state)
 
     def take_state(self) -> EngineState:
@@ -460,7 +471,9 @@ class CudaEngine:
         try:
             parts = self.recorder, self.previews, self._saver, self.profiler, self.updates
             wait = self.device.activate, self.launcher.stream.synchronize
-            release_all(*wait, *(part.close for part in parts), self.launcher.destroy, self.context.close)
+            release_all(
+                *wait, self.live.close, *(part.close for part in parts), self.launcher.destroy, self.context.close
+            )
         except DeviceError:
             if self.fault is None:
                 raise
@@ -564,17 +577,30 @@ class CudaEngine:
         if not updates.is_settled:
             if by_hand and updates.preparing:  # values are computed with all edits applied
                 level = updates.catch_up(moment.frame)
+            if by_hand and context.registry.live_nodes and updates.pending:  # live blocks need their buffers
+                level = max(level, updates.run(moment.frame, wait=True))
+            self._follow()
             if not context.value_graph.is_empty:
                 at_interval = advance and not by_hand and self.frames_left is None
+                if self.launcher.live is not None:
+                    self.launcher.live.deliver(waits=not at_interval)
                 if context.value_graph.update(moment, fresh=not at_interval):
                     updates.diagnostics.renew()
         if context.parameters.is_written:  # before the structure, which changes when a kernel refuses a value
             level = max(level, updates.write_parameters())
         if not updates.is_settled and (updates.pending or level > _HOT):
             level = max(level, updates.run(moment.frame, wait=by_hand))
+            self._follow()
             if level > _HOT:
                 self.profiler.graph_changed()
         return level
+
+    def _follow(self) -> None:
+        """Bind the live blocks of a graph that was replaced or adjusted."""
+        if self.updates.published is not self._followed:
+            self._followed = self.updates.published
+            self.live.follow(self.updates.compiled)
+            self.launcher.live = None if self.live.is_empty else self.live
 
     def tell(self) -> None:
         """Leave a report of the last frame, if it has none."""

@@ -13,6 +13,7 @@ from engine.device.device import Device
 from engine.device.protocol import Event, Memory, Stream
 from engine.device.releasing import release_all
 from engine.runtime.frame.clock import Clock
+from engine.runtime.frame.live_buffers import LiveBuffers
 from engine.runtime.measure.profiler import FrameProfiler
 from engine.runtime.preview.previews import Previews
 
@@ -60,6 +61,8 @@ class Launcher:
         self._peeked: tuple[CompiledGraph, int, bool] | None = None
         #: Called instead of a launch of the graph, to run its operations otherwise.
         self.launch_instead: Callable[[CompiledGraph], None] | None = None
+        #: The copies for live blocks; None while there is no such block.
+        self.live: LiveBuffers | None = None
         #: True when the last launch used the current graph and state.
         self.is_current = False
         #: When the last launch waited for room on the device, and when it began and ended on the host.
@@ -91,6 +94,8 @@ class Launcher:
                 self.redrawn.append((memory, contents))
         if self._previews.reads_graph:
             self._previews.before_launch(stream)
+        if self.live is not None:
+            self.live.feed(compiled, stream)
         self.launching_ns = begun_ns = _now_ns()
         if self.launch_instead is not None:
             if advance:
@@ -101,6 +106,8 @@ class Launcher:
             self._profiler.launch(compiled, stream, frame, begun_ns, advance=advance, wait=by_hand)
         else:
             compiled.launch(stream, advance=advance, uniforms=read)
+        if self.live is not None and advance:
+            self.live.take(compiled, stream, self._clock.moment.frame)
         self.launched_ns = _now_ns()
         if self.flying:
             self._waited_ns += (waited_ns := begun_ns - self.room_ns)

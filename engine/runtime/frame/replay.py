@@ -71,6 +71,7 @@ class Replay:
         engine = self._engine
         self._go.acquire()
         engine.context.value_graph.stop_listening()
+        engine.live.is_replay = True
         for code in self._codes:
             code.announce = self._announce
         try:

@@ -34,6 +34,8 @@ class BlockRegistry:
         self.trusted = False
         self.placed: dict[str, PlacedNode] = {}
         self.value_blocks: dict[str, ValueBlock] = {}
+        #: The nodes of live blocks.
+        self.live_nodes: set[str] = set()
         #: The nodes that the next `describe_patch` has to describe.
         self._undescribed: set[str] = set()
 
@@ -46,6 +48,7 @@ class BlockRegistry:
         """Remove a node."""
         del self.placed[node_id]
         self.value_blocks.pop(node_id, None)
+        self.live_nodes.discard(node_id)
         self._undescribed.discard(node_id)
         self._parameters.remove(node_id)
 
@@ -174,6 +177,8 @@ class BlockRegistry:
 
     def _put(self, placed: PlacedNode) -> None:
         self.placed[placed.id] = placed
+        is_live = placed.block_type is not None and placed.block_type.is_live
+        (self.live_nodes.add if is_live else self.live_nodes.discard)(placed.id)
         (self._undescribed.add if placed.is_to_be_described else self._undescribed.discard)(placed.id)
 
     def _is_newest(self, placed: PlacedNode) -> bool:

@@ -330,7 +330,7 @@ class CudaContext:
             return
         if spec is None:
             return
-        if node_id in self.registry.value_blocks:
+        if node_id in self.registry.value_blocks or (node_id in self.registry.live_nodes and not spec.structural):
             self.value_graph.set_parameter(node_id, structural=spec.structural)
         elif spec.structural:
             if decides_interface(self.registry.type_of(node_id), spec.name):

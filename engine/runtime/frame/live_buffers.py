@@ -1,0 +1,250 @@
+"""Live buffers: the live blocks of the running graph, and the copies between their buffers and the host.
+
+Copies go through pinned slots, on the stream of the launches: contents that are given before a launch, contents that
+are watched after it. A slot is used again when its copy has ended and nothing refers to its bytes. The engine's thread
+waits for no copy, except where more are under way than launches.
+"""
+
+import logging
+from collections import ChainMap, deque
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from engine.blocktypes.block import is_ours
+from engine.blocktypes.live_blocks import LiveBlock
+from engine.catalogue.block_errors import code_diagnostic
+from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.device.device import Device
+from engine.device.protocol import Event, PinnedArray, Stream, part_of
+from engine.device.releasing import release_all
+from engine.diagnostics import Diagnostic, PatchError
+from engine.patch.changes import PortRef
+from engine.readings import Reading
+from engine.runtime.model.context import CudaContext
+from engine.runtime.model.describe_patch import PlacedNode
+from engine.runtime.preview.reading import elements_in, lasting_place
+from engine.types.layout import Layout
+
+_log = logging.getLogger(__name__)
+#: While the engine plays, a buffer has at most so many slots; contents for which none is free are dropped.
+MOST_SLOTS = 8
+
+
+@dataclass(eq=False)
+class _Slot:
+    pinned: PinnedArray
+    #: Recorded after the copy.
+    event: Event
+
+
+class _Lent:
+    """The bytes of a slot, for arrays that refer to them; with the last of these, the slot is free again."""
+
+    def __init__(self, slot: _Slot, free: "deque[_Slot]") -> None:
+        self._slot, self._free = slot, free
+        self.__array_interface__ = slot.pinned.array.__array_interface__
+
+    def __del__(self) -> None:
+        self._free.append(self._slot)  # on any thread
+
+
+class _Slots:
+    """The slots of one buffer, of `size_bytes` each."""
+
+    def __init__(self, device: Device, size_bytes: int) -> None:
+        self._device, self.size_bytes = device, size_bytes
+        self._count = 0
+        self.free: deque[_Slot] = deque()
+
+    def take(self, most: int | None) -> _Slot | None:
+        """Return a slot that is free, or a new one; None if there are `most` already."""
+        for _ in range(len(self.free)):
+            slot = self.free.popleft()
+            if slot.event.is_reached:
+                return slot
+            self.free.append(slot)
+        if most is not None and self._count >= most:
+            return None
+        self._count += 1
+        return _Slot(self._device.pinned(np.zeros(self.size_bytes, np.uint8)), self._device.create_event(timed=False))
+
+    def close(self) -> None:
+        """Free the slots that nobody uses; a later call frees more, and the device the rest when it is closed."""
+        slots = [self.free.popleft() for _ in range(len(self.free))]
+        release_all(*(free for slot in slots for free in (slot.pinned.free, slot.event.destroy)))
+
+
+class _Bound:
+    """A live block of the running graph, and the slots and copies of its buffers."""
+
+    def __init__(self, block: LiveBlock, reading: Reading) -> None:
+        self.block = block
+        #: That of the description that the block runs with.
+        self.reading = reading
+        self.fed: dict[str, Layout] = {}
+        self.watched: dict[str, Layout] = {}
+        self.slots: dict[str, _Slots] = {}
+        #: The copies to the host that have not arrived, the oldest first: buffer, layout, frame, slots, slot.
+        self.flying: deque[tuple[str, Layout, int, _Slots, _Slot]] = deque()
+
+    def land(self) -> None:
+        """Pass on the contents that have arrived."""
+        while self.flying and self.flying[0][-1].event.is_reached:
+            name, layout, frame, slots, slot = self.flying.popleft()
+            contents = np.asarray(_Lent(slot, slots.free))
+            contents.flags.writeable = False
+            self.block.arrive(name, frame, elements_in(layout, contents))
+
+
+class LiveBuffers:
+    """Binds the live blocks of the running graph, and copies for them. It belongs to the engine's thread."""
+
+    def __init__(self, context: CudaContext) -> None:
+        self._context, self._device = context, context.device
+        self._bound: dict[str, _Bound] = {}
+        self._retired: list[_Slots] = []
+        self._waits = False
+        #: True in a replay, which writes no files.
+        self.is_replay = False
+
+    @property
+    def is_empty(self) -> bool:
+        """True while the graph has no live block."""
+        return not self._bound
+
+    @property
+    def is_flying(self) -> bool:
+        """True while there are contents that no block has got."""
+        return any(bound.flying for bound in self._bound.values())
+
+    @property
+    def has_given(self) -> bool:
+        """True while there are contents that no launch has got."""
+        return any(map(self._context.value_graph.has_given, self._bound))
+
+    def follow(self, compiled: CompiledGraph | None) -> None:
+        """Bind the live blocks of the graph after an update: a block with another description is another object."""
+        kinds = compiled.plan.description.kinds if compiled is not None else ()
+        if not (self._bound or any(kind.feeds or kind.watches for kind in kinds)):
+            return
+        found = compiled.plan.description.nodes if compiled is not None else ()
+        nodes = {node.id: node.description for node in found if node.description.feeds or node.description.watches}
+        for slots in self._retired:
+            slots.close()
+        for node in self._bound.keys() - nodes.keys():
+            self._retire(self._bound.pop(node))
+            self._context.value_graph.drop(node)
+        for node, made in nodes.items():
+            assert compiled is not None
+            placed, bound = self._context.registry.placed.get(node), self._bound.get(node)
+            is_described = placed is not None and placed.block is not None and placed.block.description is made
+            if placed is not None and is_described and (bound is None or bound.reading is not placed.reading):
+                bound = self._bind(placed)
+            if bound is not None:
+                layouts = compiled.plan.layouts
+                bound.watched = {name: layouts[PortRef(node, name)] for name in made.watches}
+                bound.block.fed = bound.fed = {name: layouts[PortRef(node, name)] for name in made.feeds}
+
+    def deliver(self, *, waits: bool) -> None:
+        """Give blocks the contents that have arrived, before they are updated."""
+        self._waits = waits
+        for bound in self._bound.values():
+            bound.block.waits = waits
+            bound.land()
+
+    def feed(self, compiled: CompiledGraph, stream: Stream) -> None:
+        """Copy given contents to the device, before a launch."""
+        for node, bound in self._bound.items():
+            for name, array in self._context.value_graph.given(node).items():
+                layout = bound.fed.get(name)
+                if layout is None or array.shape != layout.shape + layout.dtype.numpy.shape:
+                    continue  # given before the graph was replaced
+                slots = self._slots(bound, name, layout.size_bytes)
+                slot = slots.take(MOST_SLOTS)
+                if slot is None:
+                    slot = slots.free.popleft()
+                    slot.event.synchronize()
+                elements_in(layout, slot.pinned.array)[...] = array
+                place = compiled.plan.buffers.places[PortRef(node, name)]
+                memory = part_of(compiled.memory[place.owner], place.offset, layout.size_bytes)
+                stream.copy(memory, slot.pinned, layout.size_bytes)
+                stream.record(slot.event)
+                slots.free.append(slot)
+
+    def take(self, compiled: CompiledGraph, stream: Stream, frame: int) -> None:
+        """Copy watched contents to the host, after the launch of a frame."""
+        for node, bound in self._bound.items():
+            is_late = bound.block.waiting >= MOST_SLOTS  # it is not updated
+            for name, layout in bound.watched.items():
+                memory = lasting_place(compiled, PortRef(node, name))
+                assert memory is not None  # watched buffers are looked at
+                slots = self._slots(bound, name, layout.span_bytes)
+                slot = slots.take(None if self._waits and not is_late else MOST_SLOTS)
+                if slot is None:
+                    bound.block.missed += 1
+                    continue
+                stream.copy(slot.pinned, memory, layout.span_bytes)
+                stream.record(slot.event)
+                bound.flying.append((name, layout, frame, slots, slot))
+
+    def finish(self) -> None:
+        """Pass on everything that was watched; all copies must have ended."""
+        for bound in self._bound.values():
+            bound.land()
+
+    def close(self) -> None:
+        """End the life of all blocks; the device must be done with the graph."""
+        try:
+            self.finish()
+        finally:
+            self._context.value_graph.end_steps()
+            for bound in self._bound.values():
+                self._retire(bound)
+            self._bound.clear()
+            release_all(*(slots.close for slots in self._retired))
+
+    def _bind(self, placed: PlacedNode) -> _Bound | None:
+        """Create the object that runs for a node, with its structural values as described, and others as they are."""
+        node, block_type, before = placed.id, placed.block_type, self._bound.pop(placed.id, None)
+        assert block_type is not None
+        if before is not None:
+            self._retire(before)
+        failed = partial(
+            code_diagnostic, what=f"construction of {block_type.id}", near=block_type.source_file(), node=node
+        )
+        made = self._context.code.run(
+            partial(block_type, node), failed, ours=is_ours(block_type), at=(node, "construction")
+        )
+        if not isinstance(made, LiveBlock):
+            _log.error("%s: %s", node, made.message if isinstance(made, Diagnostic) else type(made).__name__)
+            return None
+        described = {name: placed.values[name] for name, spec in placed.specs.items() if spec.structural}
+        made.values = ChainMap(described, self._context.parameters.values[node])  # type: ignore[assignment]
+        made.is_replay, made.file_to_write = self.is_replay, partial(self._file_to_write, node)
+        bound = self._bound[node] = _Bound(made, placed.reading)
+        self._context.value_graph.place(made)
+        return bound
+
+    def _retire(self, bound: _Bound) -> None:
+        bound.land()
+        self._retired += bound.slots.values()
+
+    def _slots(self, bound: _Bound, name: str, size_bytes: int) -> _Slots:
+        slots = bound.slots.get(name)
+        if slots is None or slots.size_bytes != size_bytes:
+            if slots is not None:
+                self._retired.append(slots)
+            slots = bound.slots[name] = _Slots(self._device, size_bytes)
+        return slots
+
+    def _file_to_write(self, node: str, name: str) -> Path:
+        if self.is_replay:
+            raise PatchError("file must not be written while the patch is replayed to find a fault")
+        place = self._context.save_place()
+        path = place.base / name
+        if refused := place.refusal(node, path) or place.overwriting(node, path):
+            raise PatchError(f"{refused.message} ({refused.remedy})")
+        return path
