@@ -27,7 +27,13 @@ _FILES = {
     "in Python": "*.py",
 }
 #: Sample names by which READMEs refer to a user's own files.
-_SAMPLES = {"blocks/sample/threshold.py", "blocks/sample/metronome.py", "blocks/my_blur.py", "sharpen.cu"}
+_SAMPLES = {
+    "blocks/sample/threshold.py",
+    "blocks/sample/metronome.py",
+    "blocks/sample/history.py",
+    "blocks/my_blur.py",
+    "sharpen.cu",
+}
 
 
 def tables(text: str) -> list[tuple[str, str]]:

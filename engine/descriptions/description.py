@@ -296,13 +296,13 @@ def check_outputs(where: str, description: BlockDescription) -> None:
     """Raise BlockCallError unless each output has a single source of contents, and no entry writes a view or delay."""
     views = description.view_of.keys()
     delayed = {entry.target.name for entry in description.delays}
-    given = (views, delayed, description.contents.keys(), description.externals.keys())
+    given = (views, delayed, description.contents.keys(), description.externals.keys(), description.feeds)
     if not any(given):
         return
     for spec in description.outputs:
         places = sum(spec.name in names for names in given)
         if places > 1 or (places and (spec.inplace or spec.append)):
-            text = "must be one of a view, a delay, provided, adopted, or in place, got several"
+            text = "must be one of a view, a delay, provided, adopted, fed, or in place, got several"
             raise BlockCallError(f"{where}: output {spec.name!r} {text}")
     for entry in description.all_entries:
         if not isinstance(entry, DelayEntry):

@@ -104,6 +104,7 @@ class ValueGraph:
 
     def drop(self, node: str) -> None:
         """Remove a block."""
+        self.osc.note_blocks()
         del self._blocks[node]
         self._is_wired = False
 

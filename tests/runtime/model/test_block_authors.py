@@ -94,6 +94,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
     "delay": (BlockBuilder.delay, {"target": OUT, "source": X, "initial": fine(1.0)}),
     "define": (BlockBuilder.define, {"port": FREE, "dtype": fine(f32), "shape": fine("[2]")}),
     "element_type": (BlockBuilder.element_type, {"port": X}),
+    "feed": (BlockBuilder.feed, {"buffer": OUT}),
+    "watch": (BlockBuilder.watch, {"buffer": X}),
     "require": (BlockBuilder.require, {"extent": _size, "message": fine("must have a size"), "port": X}),
     "cover": (BlockBuilder.cover, {"port": X, "rank": fine(2)}),
     "report": (
@@ -103,7 +105,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
     "control": (BlockBuilder.control, {"control": fine(None)}),
     "compose": (BlockBuilder.compose, {"composition": fine(None)}),
     "show": (BlockBuilder.show, {"pixels": X}),
-    "save": (BlockBuilder.save, {"buffer": X, "path": fine("a.npy"), "depth": fine("usual")}),
+    "save": (
+        BlockBuilder.save,
+        {"buffer": X, "path": fine("a.npy"), "depth": fine("usual"), "encode": fine(None), "options": fine(())},
+    ),
     "argument": (BlockBuilder.argument, {"value": X}),
     "commit": (BlockBuilder.commit, {}),
     "describe_if": (describe_if, {"condition": X, "element": fine(0), "otherwise": fine(False)}),
