@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from engine.api import Block, BlockBuilder, In, Out, f32, float4, param, port, uchar4
@@ -132,6 +133,22 @@ def move_pointer(widget: QWidget, point: QPoint, buttons: Qt.MouseButton = Qt.Mo
     QApplication.sendEvent(
         widget, QMouseEvent(kind, place, QPointF(widget.mapToGlobal(point)), Qt.MouseButton.NoButton, buttons, none)
     )
+
+
+def press(window: Any, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    """Press a key while the canvas of a window has the keyboard."""
+    window.activateWindow()
+    assert QTest.qWaitForWindowActive(window)
+    window.canvas.setFocus()
+    QTest.keyClick(window.canvas.view, key, modifiers)
+
+
+def run_command(window: Any, text: str) -> None:
+    """Find a command in the palette by its name, and run it."""
+    press(window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClicks(window.chooser.field, text)
+    QTest.keyClick(window.chooser.field, Qt.Key.Key_Return)
+    assert not window.chooser.isVisible(), f"{text} is not possible: {window.chooser.texts()}"
 
 
 def contrast(a: str, b: str) -> float:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QPointF, QRect
+from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QPushButton
 
@@ -21,7 +21,7 @@ from engine.patch.changes import PortRef, Sentinel, SentinelAction
 from engine.patch.document import Patch
 from engine.patch.files import save_patch
 from engine.protocol.messages import Frozen, SetRunning
-from tests.app.app_support import FakeEngine
+from tests.app.app_support import FakeEngine, press
 from tests.app.canvas.canvas_support import Hand
 from tests.app.sample_blocks import make_patch, make_report
 
@@ -162,7 +162,7 @@ def test_the_editor_pauses_with_a_frozen_frame(window: MainWindow, tmp_path: Pat
     assert not window.session.running
     assert window.actions_by_id["play"].toolTip().startswith("Play")
     assert window.statusBar().currentMessage() == "Frame 17 is frozen: values of source.out are wrong. Play continues."
-    window.actions_by_id["play"].trigger()
+    press(window, Qt.Key.Key_Space)
     assert engine.posted[-1] == SetRunning(True)
 
 

@@ -14,6 +14,7 @@ from app.docks.recorder import Recorder
 from app.documents import dialogs
 from app.window.main_window import MainWindow
 from engine.profiling.levels import ProfilingLevel
+from tests.app.app_support import run_command
 from tests.runtime.check.pinning import moving
 
 
@@ -28,14 +29,14 @@ def test_measurements_go_to_files(
 
     def written(name: str) -> str:
         chosen.append(tmp_path / name)
-        window.actions_by_id["export_profile" if name.startswith("profile") else "export_record"].trigger()
+        run_command(window, "export profile" if name.startswith("profile") else "export flight record")
         qtbot.waitUntil(lambda: f"Wrote {chosen[-1]}" in notes)
         return chosen[-1].read_text()
 
     window.session.set_profiling(ProfilingLevel.NONE)
     window.session.replace(moving(100))
     chosen.append(tmp_path / "early.csv")
-    window.actions_by_id["export_profile"].trigger()
+    run_command(window, "export profile")
     qtbot.waitUntil(lambda: any("no frame was measured yet" in text for text in notes))
     assert not chosen[-1].exists()
     engine = window.session.engine

@@ -14,6 +14,7 @@ from app.theme.fonts import SMALL, ui_font
 from app.view_models.profile.launched_graph import blocks_of, lay_out, times_of, titles
 from app.window.main_window import MainWindow
 from engine.compiler.inspection.data import FramePlan, PlannedOperation
+from tests.app.app_support import press
 from tests.fuzzing import seeds
 from tests.profiling.spans import span
 from tests.runtime.check.pinning import moving
@@ -55,7 +56,7 @@ def test_a_node_selects_its_blocks_and_a_block_marks_its_nodes(qtbot: QtBot, rea
     QTest.keyClick(view, Qt.Key.Key_Down)
     assert view.chosen == min(busy[0] + 1, len(plan.operations) - 1)
     window.canvas.select(["total", "scale"])
-    window.actions_by_id["group"].trigger()
+    press(window, Qt.Key.Key_G, Qt.KeyboardModifier.ControlModifier)
     (group,) = window.canvas.selected()
     assert patch.is_group(group)
     expected = {index for index in busy if {"total", "scale"} & set(blocks_of(plan.operations[index]))}

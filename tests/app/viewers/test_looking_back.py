@@ -16,7 +16,7 @@ from engine.profiling.recorder import FRAME_ROW
 from engine.protocol.flight_record import BUDGET_NS, FlightRecord, NodeTimes
 from engine.protocol.messages import NodeReport, NodeState, Observe, Preview
 from engine.types import NAMED
-from tests.app.app_support import make_report
+from tests.app.app_support import make_report, run_command
 from tests.app.viewers.test_ports import Ports, look_at, ports
 from tests.app.window.window_support import engine_of
 
@@ -60,7 +60,7 @@ def test_the_slowest_frame_is_shown_everywhere_until_escape(ports: Ports, qtbot:
     window.viewers.docks["screen"].setFloating(True)
     viewer = look_at(ports, "picture")
     play(ports)
-    window.actions_by_id["slowest"].trigger()
+    run_command(window, "slowest frame")
     recorder = window.docks.widget(Recorder)
     banner = window.findChild(PastBanner)
     qtbot.waitUntil(recorder.freeze.isChecked)

@@ -39,6 +39,7 @@ class RandomEdits:
             self._code: 5,
             self._drive: 4,
             self._promote: 3,
+            self._animate: 3,
             self._reset: 2,
             self._rename: 3,
             self._sentinel: 3,
@@ -137,6 +138,14 @@ class RandomEdits:
         port = self._parameter()
         if port is not None and self.patch.group_of(port.node):
             groups.promote(self.patch, [port])
+
+    def _animate(self) -> None:
+        """Give a parameter keys, other ones, or none; they are constant, so that every frame has the same numbers."""
+        port = self._parameter()
+        if port is not None:
+            value = self.chance.choice((0.5, 1.0))
+            keys = self.chance.choice(((), ((0.0, value),), ((0.0, value), (1.5, value, "hold"))))
+            self.patch.animate(port.node, port.port, keys)
 
     def _reset(self) -> None:
         port = self._parameter()

@@ -10,7 +10,7 @@ from app.docks.recorder import Recorder
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
 from engine.protocol.messages import EngineStatistics, ObserveProfile
-from tests.app.app_support import make_report
+from tests.app.app_support import make_report, run_command
 from tests.app.window.window_support import engine_of
 from tests.profiling.spans import span
 from tests.small_examples import small_file
@@ -43,7 +43,7 @@ def test_the_path_of_a_real_engine_is_marked(real_window: Any, qtbot: QtBot, tmp
     assert real_window.files.open_path(small_file("nested", tmp_path))
     real_window.session.set_profiling(ProfilingLevel.PER_BLOCK)
     path = real_window.canvas.path
-    real_window.overlays.toggle_path()
+    run_command(real_window, "critical path")
     qtbot.waitUntil(lambda: {"relief", "viewer"} <= path.marks.nodes)
     assert real_window.canvas.scene.nodes["viewer"].appearance.on_path
     real_window.docks.widget(Recorder).budget_changed.emit(1_000)
@@ -51,5 +51,5 @@ def test_the_path_of_a_real_engine_is_marked(real_window: Any, qtbot: QtBot, tmp
     real_window.session.set_profiling(ProfilingLevel.SUMMARY)
     qtbot.waitUntil(lambda: "not measured" in path.marks.text)
     assert not real_window.canvas.scene.nodes["viewer"].appearance.on_path
-    real_window.overlays.toggle_path()
+    run_command(real_window, "critical path")
     assert not path.isVisible()
