@@ -6,7 +6,7 @@ A live block has ports, parameters and value outputs. Its `describe` says which 
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -49,8 +49,15 @@ class LiveBlock(UpdatedBlock, abstract=True):
     notice: str = ""
     #: Returns the path for a file of this block. Raise PatchError if the patch may not write it; see `SavePlace`.
     file_to_write: Callable[[str], Path] = Path
+    #: Remembers that the patch has written a file, so that it may overwrite it. It reads the file, on any thread.
+    note_written: Callable[[Path], None] = lambda _: None
     #: The layouts of the fed buffers.
     fed: Mapping[str, Layout] = _NOTHING
+
+    def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:
+        super().__init__(node, values)
+        #: What came before the first update is dropped: a launch may precede that.
+        self._waiting: deque[tuple[str, int, Array]] = deque()
 
     def begin(self) -> None:
         """Make the next update the first one; a block that runs is closed first."""
@@ -58,7 +65,7 @@ class LiveBlock(UpdatedBlock, abstract=True):
             self.end()
         self._runs = True
         self._given: dict[str, Array] = {}
-        self._waiting: deque[tuple[str, int, Array]] = deque()
+        self._waiting.clear()
         self._arrived: dict[str, list[Taken]] = {}
         #: How often the contents of a watched buffer came too fast since the start, and were dropped.
         self.missed = 0

@@ -98,10 +98,11 @@ class SavePlace:
             mend=Mend.OVERWRITE,
         )
 
-    def note(self, path: Path, data: bytes) -> None:
-        """Remember that the patch wrote a file, so that it may overwrite it later."""
-        if self.folder is None and self.patch:
-            _written().put(self._key(os.path.realpath(path)), hashlib.sha256(data).digest())
+    def note(self, path: Path, data: bytes | None = None) -> None:
+        """Remember that the patch wrote a file, so that it may overwrite it later; without `data`, the file is read."""
+        written = digest(path) if data is None else hashlib.sha256(data).digest()
+        if self.folder is None and self.patch and isinstance(written, bytes):
+            _written().put(self._key(os.path.realpath(path)), written)
 
     def _key(self, real: str) -> str:
         return cache_key([os.fsencode(self.patch), os.fsencode(real)])

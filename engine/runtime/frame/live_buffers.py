@@ -224,6 +224,7 @@ class LiveBuffers:
         described = {name: placed.values[name] for name, spec in placed.specs.items() if spec.structural}
         made.values = ChainMap(described, self._context.parameters.values[node])  # type: ignore[assignment]
         made.is_replay, made.file_to_write = self.is_replay, partial(self._file_to_write, node)
+        made.note_written = lambda path: self._context.save_place().note(path)
         bound = self._bound[node] = _Bound(made, placed.reading)
         self._context.value_graph.place(made)
         return bound
