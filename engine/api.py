@@ -51,6 +51,7 @@ from engine.values.sources.dmx import dmx_name
 from engine.values.sources.gamepad import AXES as GAMEPAD_AXES
 from engine.values.sources.gamepad import BUTTONS as GAMEPAD_BUTTONS
 from engine.values.sources.gamepad import gamepad_name
+from engine.values.sources.listening import Inputs, Listener, Unavailable
 from engine.values.sources.midi import midi_name
 from engine.values.sources.osc import osc_name
 from engine.values.sources.websocket import websocket_name
@@ -77,10 +78,12 @@ __all__ = [
     "GraphBlock",
     "GraphBuilder",
     "In",
+    "Inputs",
     "Interface",
     "Kernel",
     "KernelBlock",
     "KernelSource",
+    "Listener",
     "LiveBlock",
     "Moment",
     "OpGraph",
@@ -98,6 +101,7 @@ __all__ = [
     "Taken",
     "TrainBlock",
     "TransposeView",
+    "Unavailable",
     "UserArray",
     "Value",
     "ValueBlock",

@@ -4,6 +4,7 @@ import inspect
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
+from inspect import isabstract
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -35,7 +36,7 @@ PLAIN = (bool, int, float, str, NoneType)
 
 
 def face(module: Any) -> dict[str, Callable[..., Any]]:
-    """Return a module's public callables, except block types and the objects that only the engine makes."""
+    """Return public callables, except block types, other bases of classes, and objects that only the engine makes."""
     found = {name: getattr(module, name) for name in module.__all__}
     made = (BlockBuilder, api.CompositeBuilder, Engine, Patch, ProfilingLevel, UpdateLevel)
     return {
@@ -43,7 +44,7 @@ def face(module: Any) -> dict[str, Callable[..., Any]]:
         for name, value in found.items()
         if callable(value)
         and value not in made
-        and not (isinstance(value, type) and issubclass(value, Block))
+        and not (isinstance(value, type) and (issubclass(value, Block) or isabstract(value)))
         and not name.startswith(("any_type",))
     }
 

@@ -70,7 +70,7 @@ def read_sound(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
     import soundfile  # only patches with sounds need it
 
     try:
-        samples, rate = soundfile.read(io.BytesIO(_with_size(data)), dtype="float32", always_2d=True)
+        samples, rate = soundfile.read(io.BytesIO(with_size(data)), dtype="float32", always_2d=True)
     except soundfile.LibsndfileError as problem:
         reason = problem.error_string.rstrip(".")
         raise ValueError("a rate of 0 Hz" if "SF_INFO" in reason else reason) from problem
@@ -83,7 +83,7 @@ def read_sound(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
     return rate, samples
 
 
-def _with_size(data: bytes) -> bytes:
+def with_size(data: bytes) -> bytes:
     """Return a WAV file with its size of samples set to the rest of the file, if its recorder left that size at 0.
 
     If the rest is a list of chunks, the file has no samples and is returned unchanged.

@@ -1,0 +1,46 @@
+from blocks.sound.devices import SoundOutput, notice_of
+from blocks.sound.sound_reader import in_channels
+from blocks.sound.windows import SoundSink
+from engine.api import Moment, Value, param, value_port
+
+
+class AudioOut(
+    SoundSink, id="io.audio_out", tags=("sound", "speaker", "headphones", "play", "listen", "synthesizer", "dac")
+):
+    """Plays sound on loudspeakers or another device.
+
+    In each frame, the newest samples of x are played, as many as the frame's time has, so that a sound goes on without
+    gaps at any frame rate. x may come from Play Audio or Audio In, or from a formula, in which element i is the sound
+    at (i - size) / rate seconds from the frame's time. It plays while the patch plays; frames by hand and headless
+    runs are silent. The library sounddevice must be installed.
+    """
+
+    latency: Value[float] = value_port(unit="s", doc="Time from the frame to the loudspeaker.")
+    underruns: Value[int] = value_port(doc="Number of gaps, since frames came too late.")
+    device: str = param("", doc="Part of the device's name; empty or default is the system's own.")
+    volume: float = param(1.0, min=0, max=4, doc="Factor for the samples; what is above 1 then is cut off.")
+    buffer: float = param(
+        0.06, min=0.005, max=2, unit="s", structural=True, doc="Sound to keep ready, against gaps when frames are late."
+    )
+
+    speaker: SoundOutput | None = None
+
+    def update(self, now: Moment) -> None:
+        """Play what the last frames have added."""
+        if not (self.waits or self.is_replay):
+            self.note(now)
+        for samples in self.new_samples():
+            if self.speaker is None:  # two channels, since few devices have one
+                channels = max(2, samples.shape[1])
+                self.speaker = SoundOutput(self.device, self.rate, channels, self.buffer)
+            samples = in_channels(samples, self.speaker.channels) * self.volume
+            self.speaker.put(samples.clip(-1, 1))
+        if self.speaker is not None:
+            self.latency, self.underruns = self.speaker.latency_s, self.speaker.underruns
+            self.notice = notice_of(self.speaker)
+
+    def close(self) -> None:
+        """Close the device."""
+        if self.speaker is not None:
+            self.speaker.close()
+            self.speaker = None

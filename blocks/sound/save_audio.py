@@ -1,0 +1,75 @@
+from pathlib import Path
+
+from blocks.sound.sound_writer import DEPTHS, SoundWriter, check_format
+from blocks.sound.windows import SoundSink
+from engine.api import BlockBuilder, Moment, Value, param, value_port
+from engine.diagnostics import Incomplete, PatchError
+
+
+class SaveAudio(SoundSink, id="io.save_audio", tags=("sound", "record", "wav", "flac", "ogg", "mp3", "file", "export")):
+    """Records sound to a file while `recording` is true.
+
+    In each frame, the newest samples of x are recorded, as many as the frame's time has: each sample once. The file
+    name's extension decides the format: .wav, .flac, .ogg, .mp3 or .aiff. The file is complete when `recording` becomes
+    false, and when the engine stops or the block is removed; another recording replaces it. A file that this patch has
+    not written is overwritten only if you allow it.
+    """
+
+    length: Value[float] = value_port(unit="s", doc="Length of the recording.")
+    lost: Value[int] = value_port(doc="Samples that were lost, since the disk or the frames were too slow.")
+    file: Path = param("sound.wav", files="save sound", doc="File to write: .wav, .flac, .ogg, .mp3 or .aiff.")
+    recording: bool = param(True, doc="Records; when it becomes false, the file is complete.")
+    depth: str = param("usual", choices=DEPTHS, doc="Bits per sample of .wav, .flac and .aiff: usually 16.")
+
+    writer: SoundWriter | None = None
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Check the file's name."""
+        if not str(self.file):
+            raise Incomplete("file", "name a sound")
+        check_format(Path(self.file), self.depth, self.rate, 1)
+        super().describe(build)
+
+    def start(self) -> None:
+        """Record nothing yet."""
+        super().start()
+        self.writers: list[SoundWriter] = []  # those that complete their files
+
+    def update(self, now: Moment) -> None:
+        """Record what the last frames have added."""
+        if self.recording and not self.is_replay:
+            self.note(now)
+        self.record(waits=self.waits)
+        if not self.recording and not self.is_due and self.writer is not None:
+            self.writer.finish()
+            self.writers.append(self.writer)
+            self.writer = None
+        for writer in self.writers.copy():
+            if self.waits or writer.is_finished:
+                self.writers.remove(writer)
+                self.complete(writer)
+
+    def record(self, *, waits: bool) -> None:
+        """Write the samples that have come."""
+        for samples in self.new_samples():
+            if self.writer is None:
+                path = self.file_to_write(str(self.file))
+                self.writer = SoundWriter(path, self.depth, self.rate, samples.shape[1], self.note_written)
+            self.writer.write(samples, waits=waits)
+            self.notice = self.writer.problem
+        if self.writer is not None:
+            self.length, self.lost = self.writer.length / self.rate, self.writer.lost + self.left_out
+
+    def complete(self, writer: SoundWriter) -> None:
+        """Wait until a file is complete."""
+        try:
+            writer.close()
+        except PatchError as problem:
+            self.notice = str(problem)
+
+    def close(self) -> None:
+        """Record the last samples, and complete the file."""
+        self.record(waits=True)
+        for writer in (*self.writers, *filter(None, (self.writer,))):
+            self.complete(writer)
+        self.writer, self.writers = None, []

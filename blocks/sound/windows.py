@@ -1,0 +1,103 @@
+"""Sound in a patch: windows of the newest samples, which move on by the time of each frame.
+
+A buffer of sound ends with the newest samples, at the time of the frame. So each frame adds as many samples as its
+time has, and a block that plays or records takes just these. Devices and files adapt to this pace.
+"""
+
+import math
+
+import numpy as np
+
+from blocks.sound.ring import Samples
+from engine.api import BlockBuilder, In, LiveBlock, Moment, Out, Taken, Value, f32, param, port, value_port
+from engine.diagnostics import PatchError
+
+#: The rate that most devices have, and the samples of a tenth of a second: no frame's time is longer.
+RATE, SIZE = 48000, 4800
+#: The most channels of a sound.
+MOST_CHANNELS = 8
+
+
+def samples_in(now: Moment, rate: int) -> int:
+    """Return how many samples the frame adds; over many frames, none is lost by rounding."""
+
+    def until(time_s: float) -> int:
+        return math.floor(time_s * rate + 0.5 + 1e-6)
+
+    return until(now.time_s) - until(now.time_s - now.time_step_s)
+
+
+class SoundSource(LiveBlock, abstract=True):
+    """A block that outputs a window of sound."""
+
+    out: Out[f32] = port(
+        shape="[size]", doc="The newest samples, mostly from -1 to 1: shape [size], or [channels, size] if not mono."
+    )
+    level: Value[float] = value_port(doc="Root mean square of the samples of all channels.")
+    channels: int = param(
+        1, min=1, max=MOST_CHANNELS, structural=True, doc="Number of channels; 1 is the mean of all that there are."
+    )
+    size: int = param(
+        SIZE, min=16, max=1 << 20, structural=True, doc="Samples in the buffer; at least those of the longest frame."
+    )
+    rate: int = param(RATE, min=1000, max=384000, unit="Hz", structural=True, doc="Samples a second.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Let `update` fill the window."""
+        if self.channels > 1:
+            build.define(self.out, shape=f"[{self.channels}, {self.size}]")
+        build.feed(self.out)
+
+    def show(self, window: Samples) -> None:
+        """Output a window, shape [size, channels]."""
+        self.level = float(np.sqrt(np.mean(np.square(window), dtype=np.float64)))
+        self.give("out", window.T if self.channels > 1 else window[:, 0])
+
+
+class SoundSink(LiveBlock, abstract=True):
+    """A block that takes each sample of a sound once."""
+
+    x: In[f32] = port(
+        doc="The sound: windows that end with the newest samples, shape [samples] or [channels, samples]."
+    )
+    rate: int = param(RATE, min=1000, max=384000, unit="Hz", structural=True, doc="Samples a second.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Get the window after each frame."""
+        build.watch(self.x)
+
+    def start(self) -> None:
+        """Take the frames that follow."""
+        #: How many samples the frames added whose windows have not come yet, and how many were not in their windows.
+        self._added: dict[int, int] = {}
+        self.left_out = 0
+
+    def note(self, now: Moment) -> None:
+        """Take the samples that this frame adds, once its window comes."""
+        self._added[now.frame] = samples_in(now, self.rate)
+
+    @property
+    def is_due(self) -> bool:
+        """True while windows are missing."""
+        return bool(self._added)
+
+    def new_samples(self) -> list[Samples]:
+        """Return what the windows that came have added, shape [samples, channels]."""
+        found = []
+        for each in self.taken("x"):
+            added = self._added.pop(each.frame, 0)
+            if added > 0:
+                found.append(self._end_of(each, added))
+            for late in [frame for frame in self._added if frame < each.frame]:
+                self.left_out += self._added.pop(late)
+        return found
+
+    def _end_of(self, window: Taken, added: int) -> Samples:
+        array = np.atleast_2d(window.array)
+        if array.ndim > 2 or not 1 <= len(array) <= MOST_CHANNELS:
+            raise PatchError(
+                f"x must have shape [samples], or [channels, samples] with 1 to {MOST_CHANNELS} channels, "
+                f"got {list(window.array.shape)}"
+            )
+        self.left_out += max(0, added - array.shape[1])
+        return array[:, -added:].T.copy()  # since the window's memory is used again
