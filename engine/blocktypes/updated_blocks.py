@@ -7,7 +7,7 @@ connection from a value output leads to a parameter, of another updated block or
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Protocol, get_args, get_origin, get_type_hints
 
 from engine.blocktypes.block import Block, check_name
 from engine.blocktypes.declarations import ZEROS, Value, ValueSpec, declarations
@@ -32,6 +32,13 @@ _TYPES: dict[Any, str] = {float: "float", int: "int", bool: "bool"}
 _NONE: dict[str, float] = {}
 
 
+class Sender(Protocol):
+    """What takes messages to a source, such as a MIDI device."""
+
+    def send(self, message: Any) -> None:
+        """Have a message sent, without waiting."""
+
+
 class UpdatedBlock(Block, abstract=True):
     """A block with an `update` for each frame.
 
@@ -48,6 +55,8 @@ class UpdatedBlock(Block, abstract=True):
     controls: dict[str, float] = _NONE
     #: The attributes that `update` makes of the parameters; all others are state, which must be plain data to be saved.
     derived: ClassVar[tuple[str, ...]] = ()
+    #: The thread at the block's source; None without one, or if the patch may not use it.
+    listener: Sender | None = None
     _before_s: float | None = None
 
     def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:

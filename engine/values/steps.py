@@ -22,7 +22,7 @@ from engine.values.wiring import Drive
 
 _log = logging.getLogger(__name__)
 #: The attributes of a block that are no state.
-_GIVEN = ("node", "values", "controls")
+_GIVEN = ("node", "values", "controls", "listener")
 _CONVERT: dict[str, Any] = {"float": float, "int": int, "bool": bool}
 
 

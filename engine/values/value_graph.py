@@ -19,7 +19,7 @@ from engine.values.osc_control import OscControl
 from engine.values.sources.dmx import DmxListener
 from engine.values.sources.gamepad import GamepadListener
 from engine.values.sources.listening import MOST_SOURCES, Inputs, Kinds, Listeners
-from engine.values.sources.midi import MidiListener
+from engine.values.sources.midi import MidiListener, MidiSender
 from engine.values.sources.osc import OscListener
 from engine.values.sources.websocket import WebSocketListener
 from engine.values.steps import ValueStep
@@ -28,6 +28,7 @@ from engine.values.wiring import KEYS, Drive, Parameters, TypeOf, wire_values
 LISTENERS: Kinds = {
     "osc": OscListener,
     "midi": MidiListener,
+    "midi_out": MidiSender,
     "sacn": DmxListener,
     "artnet": DmxListener,
     "websocket": WebSocketListener,
@@ -377,6 +378,7 @@ class ValueGraph:
         for step in self._steps:
             step.refused = refused.get(step.block.node)
             step.listener = self._listeners.open.get(step.source) if step.refused is None else None
+            step.block.listener = step.listener
 
     def _look_at_osc(self) -> None:
         listener = self._listeners.open.get(self.osc.table.source)

@@ -27,6 +27,7 @@ from tests.random_patches.materials import (
 
 #: Block types that no random patch has, with the reason.
 LEFT_OUT = {
+    "io.midi_out": "needs a MIDI device, and waits for one on a thread of its own",
     "value.midi_in": "needs a MIDI device, and waits for one on a thread of its own",
     "value.osc_in": "needs a UDP port, which two engines can't both have",
 }

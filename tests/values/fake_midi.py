@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import mido
-from mido.ports import BaseInput
+from mido.ports import BaseInput, BaseOutput
 
 #: The devices that are plugged in, and the inputs that are open, by name.
 devices: list[str] = []
 opened: dict[str, Input] = {}
 busy: set[str] = set()
+#: The messages that outputs have sent, as mido shows them.
+sent: list[str] = []
 
 
 class Input(BaseInput):  # type: ignore[misc]  # mido has no types
@@ -27,9 +29,20 @@ class Input(BaseInput):  # type: ignore[misc]  # mido has no types
         del opened[self.name]
 
 
+class Output(BaseOutput):  # type: ignore[misc]  # mido has no types
+    """An output that keeps what is sent."""
+
+    def _open(self, **_: object) -> None:
+        if self.name in busy:
+            raise OSError("device is busy")
+
+    def _send(self, message: Any) -> None:
+        sent.append(str(message))
+
+
 def get_devices(**_: object) -> list[dict[str, object]]:
     """Return the devices in mido's format."""
-    return [{"name": name, "is_input": True, "is_output": False} for name in devices]
+    return [{"name": name, "is_input": True, "is_output": True} for name in devices]
 
 
 def play(name: str, kind: str, **values: int) -> None:

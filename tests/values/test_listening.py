@@ -77,10 +77,11 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(listening, "RETRY_S", 0.01)
     monkeypatch.setattr(midi, "RETRY_S", 0.01)
     backend = mido.Backend("tests.values.fake_midi")
-    for name in ("get_input_names", "open_input"):
+    for name in ("get_input_names", "open_input", "get_output_names", "open_output"):
         monkeypatch.setattr(mido, name, getattr(backend, name))
     fake_midi.devices[:] = ["Fake Keys 24:0"]
     fake_midi.busy.clear()
+    fake_midi.sent.clear()
     yield "Fake Keys 24:0"
     assert not fake_midi.opened
 
@@ -270,6 +271,43 @@ def test_a_missing_library_is_reported(
     with Engine(patch, device="host") as engine:
         (item,) = step_until(engine, lambda report: bool(report.diagnostics)).diagnostics
     assert item.node == "block" and item.message.startswith(told) and item.remedy == remedy
+
+
+def test_values_are_sent_to_a_midi_device(device: str) -> None:
+    """A message is sent when its MIDI value changes; a note goes down and up, and is released at the end."""
+    patch = Patch()
+    knob = patch.add("io.midi_out", node_id="knob", number=74, channel=3, input=1.0)
+    key = patch.add("io.midi_out", node_id="key", kind="note", number=60)
+    patch.add("io.midi_out", node_id="wheel", kind="pitch", input=-1.0, device="keys")
+    with Engine(patch, device="host") as engine:
+        for knob_at, key_at in ((1.0, 0.0), (1.0, 0.5), (0.999, 0.5), (0.0, 0.0), (0.0, 1.0)):
+            patch.set(knob, input=knob_at)
+            patch.set(key, input=key_at)
+            values = engine.step().values
+        assert (values["knob.sent"], values["key.sent"], values["wheel.sent"]) == (2, 3, 1)
+        until(lambda: len(fake_midi.sent) == 6)
+    assert [text for text in fake_midi.sent if "pitch" in text] == ["pitchwheel channel=0 pitch=-8192 time=0"]
+    assert [text for text in fake_midi.sent if "control" in text] == [
+        f"control_change channel=2 control=74 value={value} time=0" for value in (127, 0)
+    ]
+    assert [text for text in fake_midi.sent if "note" in text] == [
+        f"note_on channel=0 note=60 velocity={velocity} time=0" for velocity in (64, 0, 127, 0)
+    ]
+
+
+def test_a_midi_device_that_is_plugged_in_gets_the_newest_values(device: str) -> None:
+    """Without a device, the node names those that are there; one that is connected later gets the newest value."""
+    fake_midi.devices[:] = ["Other"]
+    patch = Patch()
+    knob = patch.add("io.midi_out", node_id="knob", device="keys", input=1.0)
+    with Engine(patch, device="host") as engine:
+        (item,) = step_until(engine, lambda report: bool(report.diagnostics)).diagnostics
+        assert item.message == "MIDI must have a device called 'keys' to send to, got Other"
+        patch.set(knob, input=0.0)
+        engine.step()
+        fake_midi.devices.append(device)
+        until(lambda: fake_midi.sent and "value=0" in fake_midi.sent[-1])
+        step_until(engine, lambda report: not report.diagnostics)
 
 
 def test_midi_messages_get_names(device: str) -> None:

@@ -130,6 +130,9 @@ class Listener(ABC):
         Raise Unavailable if it doesn't work, or stops working.
         """
 
+    def send(self, message: Any) -> None:  # noqa: B027 - most sources only listen
+        """Have a message sent to the source, by the thread."""
+
     def wake(self) -> None:  # noqa: B027 - not needed by listeners that wait on `stopping` itself
         """Make `listen` check `stopping`; called from another thread."""
 

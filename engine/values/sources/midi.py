@@ -1,9 +1,10 @@
-"""MIDI: the controllers, notes and pitch bend of one device, each under its own name."""
+"""MIDI: the controllers, notes and pitch bend of one device, each under its own name; messages to a device."""
 
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from engine.arguments import checked
-from engine.values.sources.listening import RETRY_S, Listener, Unavailable
+from engine.values.sources.listening import RETRY_S, Inputs, Listener, Unavailable
 
 _INSTALL = "pip install mido python-rtmidi"
 
@@ -15,7 +16,47 @@ def midi_name(kind: str, channel: int, number: int | None = None, source: str = 
     return f"midi:{kind}:{channel}{part}" + (f"@{source.removeprefix('midi:')}" if source else "")
 
 
-class MidiListener(Listener):
+class _MidiDevice(Listener):
+    """A thread that uses one MIDI device, by a part of its name after the source's first colon, or the first one."""
+
+    #: The name of a device that was unplugged, until one is found again.
+    _lost = ""
+
+    def _find(self, direction: str) -> tuple[Any, str]:
+        """Return the library and a device's name. Raise Unavailable if either is missing."""
+        try:
+            import mido
+
+            names = getattr(mido, f"get_{direction}_names")()
+        except ImportError as problem:
+            text = f"MIDI must have the libraries mido and python-rtmidi, got none ({problem})"
+            raise Unavailable(text, _INSTALL) from problem
+        except Exception as problem:  # the driver's error types, which only the library knows
+            text = f"MIDI must be there on this machine, got {type(problem).__name__}: {problem}"
+            raise Unavailable(text, "it is tried again every half minute", is_lasting=True) from problem
+        part = self.source.partition(":")[2]
+        found = next((name for name in names if part.lower() in name.lower()), None)
+        if found is None and self._lost:
+            raise self._unplugged()
+        if found is None:
+            wanted = f"a device called {part!r}" if part else "a device"
+            way = "listen" if direction == "input" else "send"
+            there = ", ".join(names) or "none"
+            raise Unavailable(
+                f"MIDI must have {wanted} to {way} to, got {there}", "connect it; it is then found by itself"
+            )
+        return mido, found
+
+    def _unplugged(self) -> Unavailable:
+        return Unavailable(f"MIDI device {self._lost} must be connected, got it unplugged", "connect it again")
+
+
+def _busy(device: str, problem: Exception) -> Unavailable:
+    text = f"MIDI device {device} must be free, got {type(problem).__name__}: {problem}"
+    return Unavailable(text, "close the program that uses it; it is then found by itself")
+
+
+class MidiListener(_MidiDevice):
     """Listens to one MIDI device. A source is "midi:NAME", with a part of the device's name, or "midi:" for the first
     one.
 
@@ -23,36 +64,13 @@ class MidiListener(Listener):
     8191 for pitch bend. "strikes" counts how often a note was pressed.
     """
 
-    #: The name of a device that was unplugged, until one is found again.
-    _lost = ""
-
     def listen(self) -> None:
         """Receive messages until `close`. Raise Unavailable without the library, or without such a device."""
-        try:
-            import mido
-
-            names = mido.get_input_names()
-        except ImportError as problem:
-            text = f"MIDI must have the libraries mido and python-rtmidi, got none ({problem})"
-            raise Unavailable(text, _INSTALL) from problem
-        except Exception as problem:  # the driver's error types, which only the library knows
-            text = f"MIDI must be there on this machine, got {type(problem).__name__}: {problem}"
-            raise Unavailable(text, "it is tried again every half minute", is_lasting=True) from problem
-        part = self.source.removeprefix("midi:")
-        found = next((name for name in names if part.lower() in name.lower()), None)
-        if found is None and self._lost:
-            raise self._unplugged()
-        if found is None:
-            wanted = f"a device called {part!r}" if part else "a device"
-            there = ", ".join(names) or "none"
-            raise Unavailable(
-                f"MIDI must have {wanted} to listen to, got {there}", "connect it; it is then found by itself"
-            )
+        mido, found = self._find("input")
         try:
             port = mido.open_input(found, callback=self._store)
-        except Exception as problem:  # as above
-            text = f"MIDI device {found} must be free, got {type(problem).__name__}: {problem}"
-            raise Unavailable(text, "close the program that uses it; it is then found by itself") from problem
+        except Exception as problem:
+            raise _busy(found, problem) from problem
         with port:
             self._lost = ""
             self.ready()
@@ -60,9 +78,6 @@ class MidiListener(Listener):
                 if found not in mido.get_input_names():
                     self._lost = found
                     raise self._unplugged()
-
-    def _unplugged(self) -> Unavailable:
-        return Unavailable(f"MIDI device {self._lost} must be connected, got it unplugged", "connect it again")
 
     def _store(self, message: Any) -> None:
         """Store one message. The library calls this on its own thread."""
@@ -84,3 +99,54 @@ class MidiListener(Listener):
 
     def _names(self, kind: str, channel: int, number: int | None) -> list[str]:
         return [midi_name(kind, c, number, source) for c in (0, channel + 1) for source in ("", self.source)]
+
+
+class MidiSender(_MidiDevice):
+    """Sends messages to one MIDI device. A source is "midi_out:NAME".
+
+    A message is the fields of mido's: a type, a channel from 0 to 15, and numbers. A device that is plugged in gets the
+    newest message of each controller, note and wheel; notes that are down are released at the end.
+    """
+
+    def __init__(self, source: str, inputs: Inputs) -> None:
+        super().__init__(source, inputs)
+        self._queue: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+        self._newest: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Have a message sent."""
+        self._queue.put(message)
+
+    def wake(self) -> None:
+        """End the wait for messages."""
+        self._queue.put(None)
+
+    def listen(self) -> None:
+        """Send messages until `close`. Raise Unavailable without the library, or without such a device."""
+        try:
+            mido, found = self._find("output")
+            port = mido.open_output(found)
+        except Unavailable:
+            raise
+        except Exception as problem:
+            raise _busy("to send to", problem) from problem
+        with port:
+            self._lost = ""
+            self.ready()
+            for message in self._newest.values():
+                port.send(mido.Message(**message))
+            while not self.stopping.is_set():
+                try:
+                    given = self._queue.get(timeout=RETRY_S)
+                except Empty:
+                    if found not in mido.get_output_names():
+                        self._lost = found
+                        raise self._unplugged() from None
+                    continue
+                if given is not None:
+                    key = (given["type"], given["channel"], given.get("control", given.get("note")))
+                    self._newest[key] = given
+                    port.send(mido.Message(**given))
+            for message in self._newest.values():
+                if message.get("velocity"):
+                    port.send(mido.Message(**{**message, "velocity": 0}))
