@@ -210,7 +210,13 @@ def edit(**options: Any) -> int:
     metavar="FILE",
     help="Write the last measurements to FILE.csv or FILE.json.",
 )
-@click.option("--out", type=_PATH, metavar="DIR", help="Save all outputs in DIR.")
+@click.option(
+    "--out",
+    type=_PATH,
+    metavar="DIR|FILM",
+    help="Save all outputs in DIR, or the frames as a film: FILM.mp4, .mov, .mkv, .webm or .avi.",
+)
+@click.option("--port", metavar="NODE.PORT", help="Port to film; without it, what the patch's viewer shows.")
 @click.option(
     "--time-step",
     "step_s",

@@ -6,7 +6,7 @@ import math
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import msgspec
 from app.console import print_diagnostics, progress
 from app.documents.trust.trust import open_patch
 from app.engine_command import ENGINE_COMMAND
+from app.film_out import FilmOut, is_film
 from app.run_result import RunResult
 from app.run_table import print_result
 from engine import Patch, ProfilingLevel
@@ -56,6 +57,7 @@ def run_headless(
     profile: str,
     profile_out: Path | None,
     out: Path | None,
+    port: str | None,
     step_s: float | None,
     rate: float | None,
     real_time: bool,
@@ -90,7 +92,7 @@ def run_headless(
         raise click.BadParameter("--profile-out needs a level that measures, got none; leave out --profile")
     opened = open_patch(patch, trust=trust)
     _apply_settings(opened, settings)
-    if opened.timeline is not None or isinstance(frames, range):
+    if opened.timeline is not None or isinstance(frames, range) or is_film(out):
         pacer = _make_film(opened, step_s, rate, pacer, real_time)
         step_s = None
     if not isinstance(frames, range):
@@ -101,12 +103,18 @@ def run_headless(
     pins = PinChecks(opened) if checks else PinChecks(opened, ())
     if checks:
         _check_values(opened)
+    film_out = None
+    if out is not None and is_film(out):
+        film_out, out = FilmOut(opened, out, port), None
+    elif port is not None:
+        raise click.BadParameter("--port must be given with a film, such as --out film.mp4, got none")
     if out is not None:
         _make_folder(out)  # before the frames run, since they may take long
     options: dict[str, Any] = {"time_step_s": step_s or _STEP_S, "fuse": fuse, "plain_edges": plain_edges}
     with (
         _naming_the_culprit(opened, device, engine, result, options),
         open_engine(opened, device, engine, profiling=level, **options) as client,
+        film_out or nullcontext(),
     ):
         client.post(SetFrameBudget(round(budget_ms * 1e6)))
         client.post(SetKernelTimeLimit(kernel_time_limit))
@@ -114,7 +122,7 @@ def run_headless(
             options_of_run: dict[str, Any] = {"profiles": bool(level), "show_progress": not as_json}
             begin = begin_from(client, state_file, frames.start) if state_file is not None else 0
             frames = range(frames.start, max(frames.stop, pins.frames))
-            last = _run(client, frames, begin, pacer, real_time, out, result, pins, **options_of_run)
+            last = _run(client, frames, begin, pacer, real_time, out, film_out, result, pins, **options_of_run)
             if state_file is not None and not has_errors(last.diagnostics):
                 save_state(state_file, client.read_state(), patch_digest(opened))
         except DeviceError:
@@ -170,6 +178,7 @@ def _run(
     pacer: Pacer,
     real_time: bool,
     out: Path | None,
+    film_out: FilmOut | None,
     result: RunResult,
     pins: PinChecks,
     *,
@@ -196,8 +205,12 @@ def _run(
             if has_errors(report.diagnostics):
                 result.pins = pins.results("the patch has errors")
                 return report
-            if number == begin and out is None:  # before the other frames run, since they may take long
+            if (
+                number == begin and out is None and film_out is None
+            ):  # before the other frames run, since they may take long
                 _require_trust([*filter(asks_for_trust, report.diagnostics), *client.refused_outputs()])
+            if film_out is not None and number >= frames.start:
+                film_out.take(client)
             advance()
             frozen = next((event for event in client.take_events() if isinstance(event, Frozen)), None)
             if frozen is not None:
@@ -207,7 +220,7 @@ def _run(
             if frames.start <= number < frames.stop - 1:
                 pacer.wait(never)
         result.profile = client.profile() if profiles else None
-        result.outputs = client.save_outputs(out)
+        result.outputs = film_out.saved if film_out is not None else client.save_outputs(out)
     result.pins = pins.results("" if result.frozen_frame is None else f"frame {result.frozen_frame} is frozen")
     return report
 

@@ -41,19 +41,16 @@ class FilmReader:
     """
 
     def __init__(self, name: str) -> None:
-        self._source = FilmSource(name)
-        self.info: FilmInfo = self._source.info
+        self._name = name
         self._lock = threading.Condition()
+        self._source: FilmSource | None = None
         self._shots: list[_Shot] = []
-        self._asked, self._speed, self._loop = 0, 1.0, False
+        self._asked_s, self._speed, self._loop = 0.0, 1.0, False
         self._shown: _Shot | None = None
         self._problem: PatchError | None = None
         self._closing = False
         # The end of the film in ticks, once it was reached, and otherwise as the film says.
-        tick_s = self._source.tick_s
-        self._end = round(self.info.length_s / tick_s) or _NEVER
-        # Times in a file are rounded to its ticks.
-        self._tolerance_s = min(tick_s / 2, 0.0005) + 1e-6
+        self._end, self._tick_s = _NEVER, 1.0
         # The frame that was decoded last, whose end is the start of the next one.
         self._pending: tuple[int, av.VideoFrame] | None = None
         # The time of that frame, whether it was the last one, and the start of the last jump.
@@ -62,9 +59,18 @@ class FilmReader:
         self._thread.start()
 
     @property
+    def info(self) -> FilmInfo:
+        """What is known of the film. Wait until it is open; raise PatchError if it can't be opened."""
+        with self._lock:
+            self._lock.wait_for(lambda: self._source is not None or self._problem is not None or self._closing)
+            if self._source is None:
+                raise self._problem or PatchError(f"film {self._name} must be open, got a closed one")
+            return self._source.info
+
+    @property
     def length_s(self) -> float:
         """The film's length in seconds, 0 while it is not known."""
-        return 0.0 if self._end == _NEVER else self._end * self._source.tick_s
+        return 0.0 if self._end == _NEVER else self._end * self._tick_s
 
     def frame_at(
         self, time_s: float, wait: bool = False, *, speed: float = 1.0, loop: bool = False
@@ -75,29 +81,32 @@ class FilmReader:
         Before its start, a film shows its first frame, and after its end the last one. Raise PatchError if the film
         can't be read any further.
         """
-        tick = int((time_s + self._tolerance_s) // self._source.tick_s) if time_s > 0 else 0
         with self._lock:
-            self._asked, self._speed, self._loop = tick, speed, loop
+            self._asked_s, self._speed, self._loop = time_s, speed, loop
             self._lock.notify_all()
-            while (shot := self._shot_at(tick)) is None and wait and not self._closing and self._problem is None:
+            while (shot := self._shot_at(self._asked)) is None and wait and not self._closing and not self._problem:
                 self._lock.wait()
             if shot is None and self._problem is not None:
                 raise self._problem
             if shot is None and speed >= 0:
-                before = [known for known in self._shots if known.start <= tick]
+                before = [known for known in self._shots if known.start <= self._asked]
                 shot = max(before, key=lambda known: known.start, default=None)
-            if shot is not None and (self._shown is None or wait or self._is_better(shot, tick)):
+            if shot is not None and (wait or self._is_better(shot, self._asked)):
                 self._shown = shot
             shown = self._shown
-        return None if shown is None else (shown.packed, shown.start * self._source.tick_s)
+        return None if shown is None else (shown.packed, shown.start * self._tick_s)
 
     def close(self) -> None:
-        """End the thread, and close the film."""
+        """Have the thread close the film and end; don't wait for it."""
         with self._lock:
             self._closing = True
             self._lock.notify_all()
-        self._thread.join()
-        self._source.close()
+
+    @property
+    def _asked(self) -> int:
+        """The tick that was asked for last. Times in a file are rounded to its ticks."""
+        tolerance_s = min(self._tick_s / 2, 0.0005) + 1e-6
+        return int((self._asked_s + tolerance_s) // self._tick_s) if self._asked_s > 0 else 0
 
     def _is_better(self, shot: _Shot, tick: int) -> bool:
         """True if a frame is nearer to the asked time than the one shown: it is that frame, or a later one."""
@@ -108,19 +117,34 @@ class FilmReader:
         return next((shot for shot in self._shots if shot.start <= tick < shot.end), None)
 
     def _run(self) -> None:
-        while True:
+        source: FilmSource | None = None
+        try:
+            source = FilmSource(self._name)
             with self._lock:
-                while not self._closing and (self._problem is not None or self._missing() is None):
-                    self._lock.wait()
-                wanted = None if self._closing else self._missing()
-            if wanted is None:
-                return
-            try:
-                self._decode_towards(wanted)
-            except Exception as problem:  # noqa: BLE001 - whatever the library raises ends the film, not the patch
-                with self._lock:
-                    self._problem = PatchError(f"film {self._source.name} must be readable, got: {reason_of(problem)}")
-                    self._lock.notify_all()
+                self._tick_s = source.tick_s
+                self._end = round(source.info.length_s / source.tick_s) or _NEVER
+                self._source = source
+                self._lock.notify_all()
+            while (wanted := self._wanted()) is not None:
+                self._decode_towards(source, wanted)
+        except Exception as problem:  # noqa: BLE001 - whatever the library raises ends the film, not the patch
+            if not isinstance(problem, PatchError):
+                problem = PatchError(f"film {self._name} must be readable, got: {reason_of(problem)}")
+            with self._lock:
+                self._problem = problem
+                self._lock.notify_all()
+        finally:
+            if source is not None:
+                source.close()
+
+    def _wanted(self) -> int | None:
+        """Wait until a frame must be decoded, and return its time; None when the reader is closed."""
+        with self._lock:
+            while not self._closing:
+                if (wanted := self._missing()) is not None:
+                    return wanted
+                self._lock.wait()
+        return None
 
     def _missing(self) -> int | None:
         """Return a time whose frame must be decoded: that of the asked one, or of one that follows; None if all are."""
@@ -150,39 +174,38 @@ class FilmReader:
     @property
     def _capacity(self) -> int:
         """The number of frames to keep."""
-        if self._speed >= 0:
+        if self._speed >= 0 or self._source is None:
             return self._ahead + 1
-        return int(np.clip(_BACKWARD_BYTES // self.info.layout.size_bytes, 8, 240))
+        return int(np.clip(_BACKWARD_BYTES // self._source.info.layout.size_bytes, 8, 240))
 
-    def _decode_towards(self, wanted: int) -> None:
+    def _decode_towards(self, source: FilmSource, wanted: int) -> None:
         """Decode a frame, after a jump if that leads to the wanted time sooner."""
-        source = self._source
         key = source.key_before(wanted)
         is_far = wanted - self._position > 2 / source.tick_s if key is None else key > max(self._position, self._jumped)
         if self._ended or wanted < self._position or is_far:
             self._jumped = wanted if key is None else key
-            self._jump(wanted)
+            self._jump(source, wanted)
         else:
-            self._take(source.read(), wanted)
+            self._take(source, source.read(), wanted)
 
-    def _jump(self, wanted: int) -> None:
+    def _jump(self, source: FilmSource, wanted: int) -> None:
         """Go to a frame at or before the wanted time, and keep it as the pending one."""
         start, back = wanted, 0
         while True:
-            self._source.seek(start)
-            first = self._source.read()
+            source.seek(start)
+            first = source.read()
             if first is not None and first[0] <= wanted:
                 break
             if start <= 0:  # some formats can't go back to their start
-                self._source.open()
-                first = self._source.read()
+                source.open()
+                first = source.read()
                 break
-            back = max(2 * back, round(1 / self._source.tick_s))
+            back = max(2 * back, round(1 / source.tick_s))
             start = max(0, wanted - back)
         self._pending, self._ended = None, False
-        self._take(first, wanted)
+        self._take(source, first, wanted)
 
-    def _take(self, decoded: tuple[int, av.VideoFrame] | None, wanted: int) -> None:
+    def _take(self, source: FilmSource, decoded: tuple[int, av.VideoFrame] | None, wanted: int) -> None:
         """Keep the pending frame if it is of use, now that its end is known."""
         pending, self._pending = self._pending, decoded
         if decoded is None:
@@ -194,13 +217,13 @@ class FilmReader:
         start, frame = pending
         end = _NEVER if decoded is None else decoded[0]
         if start >= self._end or (decoded is None and self._end == _NEVER):
-            length = round(1 / (self.info.rate or 25) / self._source.tick_s)
+            length = round(1 / (source.info.rate or 25) / source.tick_s)
             self._end = max(start + 1, start + length)
         if end <= start:  # a frame without a moment of its own
             return
         if self._speed >= 0 and end <= wanted:
             return  # it was only decoded on the way
-        packed = self.info.layout.pack(frame)
+        packed = source.info.layout.pack(frame)
         packed.flags.writeable = False
         with self._lock:
             if all(shot.start != start for shot in self._shots):

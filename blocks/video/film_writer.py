@@ -54,14 +54,17 @@ class FilmWriter:
         sound_rate: int = 0,
         sound_channels: int = 2,
     ) -> None:
-        self.path = path
+        self.path, self.width, self.height = path, width, height
         self._av = load_av()
         self.rate = Fraction(rate).limit_denominator(1001)
         encoding = choose_encoding(self._av, path, codec, quality, width, height, self.rate)
         self._encoding: Encoding = encoding
         self._waiting: queue.Queue[Callable[[], None] | None] = queue.Queue(WAITING)
         self._problem: PatchError | None = None
-        self._last, self._samples = -1, 0
+        self._is_closed = False
+        #: The number of the newest picture, -1 before the first one.
+        self.last = -1
+        self._samples = 0
         try:
             self._container = self._av.open(
                 f"file:{path}", "w", encoding.container, container_options=_CONTAINER.get(encoding.container, {})
@@ -69,7 +72,7 @@ class FilmWriter:
             self._add_streams(sound_rate, sound_channels)
         except (OSError, ValueError, self._av.FFmpegError) as problem:
             raise PatchError(f"film {path} must be writable, got: {reason_of(problem)}") from problem
-        self._thread = threading.Thread(target=self._run, name="warploom-film-writer", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="warploom-film-writer")
         self._thread.start()
 
     def _add_streams(self, sound_rate: int, sound_channels: int) -> None:
@@ -106,10 +109,10 @@ class FilmWriter:
         It is shown from `number` frames after the start, which must grow from picture to picture, or as the next one.
         Return False if it was dropped, since the encoder is late and `wait` is false.
         """
-        number = self._last + 1 if number is None else number
+        number = self.last + 1 if number is None else number
         if not self._put(lambda: self._encode(pixels, number), wait):
             return False
-        self._last = number
+        self.last = number
         return True
 
     def write_sound(self, samples: Array) -> None:
@@ -118,10 +121,20 @@ class FilmWriter:
             raise ValueError(f"samples must have the channels that the film was made with, got {len(samples)}")
         self._put(lambda: self._encode_sound(samples), True)
 
-    def close(self) -> None:
-        """Encode what waits, and finish the file. Raise PatchError if something could not be written."""
-        if self._thread.is_alive():
-            self._waiting.put(None)
+    @property
+    def is_done(self) -> bool:
+        """True once the file is finished."""
+        return not self._thread.is_alive()
+
+    def close(self, *, wait: bool = True) -> None:
+        """Encode what waits, and finish the file; without `wait`, on the thread, for which the program's end waits.
+
+        Raise PatchError if something could not be written.
+        """
+        if not self._is_closed:
+            self._is_closed = True
+            threading.Thread(target=self._waiting.put, args=(None,)).start() if not wait else self._waiting.put(None)
+        if wait:
             self._thread.join()
         if self._problem is not None:
             raise self._problem

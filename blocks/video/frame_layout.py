@@ -36,6 +36,8 @@ _PRIMARIES = {
     12: ((0.680, 0.320), (0.265, 0.690), (0.150, 0.060)),
 }
 _FULL_RANGE = 2
+#: The numbers of transfer curves whose light isn't that of sRGB: gammas, linear, PQ and HLG.
+_OWN_CURVES = (4, 5, 8, 16, 18)
 #: The light in cd/m² that becomes 1 in films for bright displays (ITU-R BT.2408), and the brightest of PQ and HLG.
 _WHITE, _PQ_PEAK, _HLG_PEAK = 203.0, 10000.0, 1000.0
 
@@ -80,6 +82,13 @@ class FrameLayout:
     def sample_bytes(self) -> int:
         """The bytes of a sample."""
         return 1 if self.bits == 8 else 2
+
+    @property
+    def is_usual(self) -> bool:
+        """True for the layout of most films, for which `film.cu` has a faster kernel."""
+        is_half = (self.halved_x, self.halved_y, self.bits, self.rotation) == (1, 1, 8, 0)
+        has_srgb = self.primaries not in _PRIMARIES.keys() - {1} and self.transfer not in _OWN_CURVES
+        return is_half and has_srgb and not (self.has_alpha or self.is_rgb)
 
     @property
     def plane_sizes(self) -> tuple[tuple[int, int], ...]:

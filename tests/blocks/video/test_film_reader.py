@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from blocks.video.film_reader import FilmReader
-from blocks.video.film_source import load_av
+from blocks.video.film_source import FilmSource, load_av
 from blocks.video.frame_layout import FrameLayout, layout_of
 from engine.diagnostics import PatchError
 from tests.blocks.video.films import decoded, encode, pictures
@@ -150,9 +150,9 @@ def test_what_is_no_film_is_named(tmp_path: Path) -> None:
     damaged.write_bytes(b"nothing of a film" * 100)
     for name, text in ((tmp_path / "none.mp4", "must exist"), (damaged, "must be a readable film, got: Invalid data")):
         with pytest.raises(PatchError, match=f"film .*{re.escape(name.name)} {text}|film must exist"):
-            FilmReader(str(name))
+            FilmSource(str(name))
     with pytest.raises(PatchError, match="no picture in it"):
-        FilmReader(str(Path(__file__).parents[3] / "resources/media/dawn.wav"))
+        FilmSource(str(Path(__file__).parents[3] / "resources/media/dawn.wav"))
 
 
 def test_the_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +166,7 @@ def test_the_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(PatchError, match=re.escape("pip install 'warploom[media]'")):
-        FilmReader("film.mp4")
+        FilmSource("film.mp4")
 
 
 def _encoded(light: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
