@@ -53,6 +53,11 @@ class NodeLayout:
         """The node's outline."""
         return QRectF(0, 0, self.width, self.height)
 
+    @cached_property
+    def port_names(self) -> dict[int, list[tuple[QRectF, int, bool]]]:
+        """For each size of text so far: the area and size of each port's name, and if it begins on the left."""
+        return {}
+
 
 def layout(model: NodeViewModel) -> NodeLayout:
     """Return the layout of a model: inputs on the left edge, outputs on the right, sharing rows.

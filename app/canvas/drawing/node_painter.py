@@ -163,32 +163,38 @@ class NodePainter:
 
     def _paint_ports(self, size: int) -> None:
         """Paint the ports, with names of a size."""
-        model, fitting = self.model, self.appearance.fitting
-        names = {(port.is_input, centre.y()): port.label for port, centre in self._ports()}
-        for port, centre in self._ports():
+        model, appearance, theme, painter = self.model, self.appearance, self.theme, self.painter
+        fitting, degree = appearance.fitting, appearance.degree
+        names = self.layout.port_names.get(size)
+        if names is None:
+            names = self.layout.port_names[size] = [self._place_name(*each, size) for each in self._ports()]
+        for (port, centre), (area, fitted, is_left) in zip(self._ports(), names, strict=True):
             if fitting is not None:
-                self.painter.setOpacity(1.0 if (port.name, port.is_input) in fitting else 0.25)
+                painter.setOpacity(1.0 if (port.name, port.is_input) in fitting else 0.25)
             if not (model.slider is not None and port is model.outputs[0]):
-                self._paint_port_name(port, centre, size, names.get((not port.is_input, centre.y()), ""))
+                align = Qt.AlignmentFlag.AlignLeft if is_left else Qt.AlignmentFlag.AlignRight
+                paint_text(painter, area, port.label, port_ink(port, degree, theme), fitted, align=align)
             self._paint_port(port, centre)
-        self.painter.setOpacity(1.0)
+        painter.setOpacity(1.0)
 
-    def _paint_port_name(self, port: PortViewModel, centre: QPointF, size: int, opposite: str) -> None:
-        """Paint a port's name; enlarged text is cut off before the name on the node's other side."""
-        layout = self.layout
-        most = layout.width - PORT_TEXT
+    def _place_name(self, port: PortViewModel, centre: QPointF, size: int) -> tuple[QRectF, int, bool]:
+        """Return where a port's name is, its size, and if it begins on the left.
+
+        Enlarged text is cut off before the name on the node's other side.
+        """
+        most = self.layout.width - PORT_TEXT
         if size > SMALL and port.live is None:
+            others = (
+                each.label for each, at in self._ports() if (each.is_input, at.y()) == (not port.is_input, centre.y())
+            )
             room = most - PORT_TEXT - APART
-            most = room - min(text_width(opposite, size, False), room / 2)
+            most = room - min(text_width(next(others, ""), size, False), room / 2)
             while size > SMALL and text_width(port.label, size, False) > most:
                 size -= 1  # rather than cut off the name
-        colour = port_ink(port, self.appearance.degree, self.theme)
         area = QRectF(centre.x() + PORT_TEXT, centre.y() - ROW / 2, most, ROW)
-        if port.is_input:
-            paint_text(self.painter, area, port.label, colour, size)
-            return
-        area.moveRight(centre.x() - PORT_TEXT - (value_width() + VALUE_GAP if port.live is not None else 0.0))
-        paint_text(self.painter, area, port.label, colour, size, align=Qt.AlignmentFlag.AlignRight)
+        if not port.is_input:
+            area.moveRight(centre.x() - PORT_TEXT - (value_width() + VALUE_GAP if port.live is not None else 0.0))
+        return area, size, port.is_input
 
     def _paint_port(self, port: PortViewModel, centre: QPointF) -> None:
         painter, theme, appearance = self.painter, self.theme, self.appearance

@@ -20,7 +20,7 @@ from app.canvas.items.views import SIDE, ConnectionView, NodeView
 from app.theme.fonts import BODY
 
 #: How long connections are led before they are painted, and then in each turn of the event loop.
-_TURN_S = 0.003
+_FIRST_S, _TURN_S = 0.0015, 0.003
 #: The most blocks that a connection is led around.
 _MOST_OBSTACLES = 40
 #: A piece that runs vertically, or horizontally; and its place across, in lanes.
@@ -38,7 +38,7 @@ class Router(QObject):
         self._lanes: dict[_Lane, dict[ConnectionView, tuple[float, float, object]]] = defaultdict(dict)
         self._used: dict[ConnectionView, list[_Lane]] = {}
         self._timer = QTimer(self, interval=0)
-        self._timer.timeout.connect(self.settle)
+        self._timer.timeout.connect(lambda: self.settle(_TURN_S))
 
     def loosen(self, lines: Iterable[ConnectionView]) -> None:
         """Lead connections anew, since one of their ends or a block in their way has moved."""
@@ -59,10 +59,10 @@ class Router(QObject):
         self._lanes.clear()
         self._used.clear()
 
-    def settle(self) -> None:
+    def settle(self, within_s: float = _FIRST_S) -> None:
         """Lead the connections now; if they are many, the rest in later turns of the event loop."""
         start_s = time.perf_counter()
-        while self._loose and time.perf_counter() - start_s < _TURN_S:
+        while self._loose and time.perf_counter() - start_s < within_s:
             self._lead(list(islice(self._loose, 2)))
         if not self._loose:
             self._timer.stop()
