@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from engine.api import BlockBuilder, In, OpGraphBuilder, OpGraphSource, Out, any_type, f32, f64, u32
+from engine.api import BlockBuilder, BufferHandle, DType, OpGraphBuilder, OpGraphSource, f32, f64, u32
 
 #: The most thread blocks, and the fewest elements for each of them.
 PARTS, LEAST = 1024, 4096
@@ -18,13 +18,20 @@ def reduction(operation: str, x: str, reads: str, out: str, dtype: str) -> OpGra
 
 
 def describe_reduction(
-    build: BlockBuilder, operation: str, x: In[any_type], out: Out[f32] | Out[u32], *, reads: str = "number"
+    build: BlockBuilder,
+    operation: str,
+    x: BufferHandle,
+    out: BufferHandle,
+    *,
+    reads: str = "number",
+    result: DType | None = None,
 ) -> None:
     """Reduce `x` to the one element of `out`. Thread blocks reduce their shares; then one block reduces the results.
 
-    Numbers are reduced as f64. With `reads` "any", an element counts as 1 if it is not 0, and otherwise as 0.
+    Numbers are reduced as f64, and the `result` is f32 unless given. With `reads` "any", an element counts as 1 if it
+    is not 0, and otherwise as 0; the result is u32.
     """
-    kind, result = (f64, f32) if reads == "number" else (u32, u32)
+    kind, usual = (f64, f32) if reads == "number" else (u32, u32)
     parts = build.buffer("parts", kind, f"[min({PARTS}, ceil({x.name}.size / {LEAST}))]")
     build.compute(reduction(operation, x.name, reads, "parts", str(kind)), over=x, thread_blocks=parts.size)
-    build.compute(reduction(operation, "parts", str(kind), out.name, str(result)), over=parts, thread_blocks=1)
+    build.compute(reduction(operation, "parts", str(kind), out.name, str(result or usual)), over=parts, thread_blocks=1)
