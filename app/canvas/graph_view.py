@@ -298,16 +298,10 @@ class GraphView(ZoomableView):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Request the selection's menu from the keyboard; for the mouse, releasing the button requests it."""
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
-            hit: Hit | None = None
-            point, frames = self.mapToScene(self.rect().center()), self._graph.frames
-            if nodes := self._graph.selected_nodes():
-                hit, point = nodes[0], self._graph.rect_of(nodes).center()
-            elif lines := self._graph.selected_connections():
-                hit, point = lines[0], self._graph.connections[lines[0]].middle
-            elif chosen := frames.selected():
-                point = frames.views[chosen[0]].strip.center()
-            self.cursor_position = self.mapFromScene(point)
-            self.menu_requested.emit(hit, self.viewport().mapToGlobal(self.cursor_position))
+            point = self._graph.selection_point()
+            self.cursor_position = self.mapFromScene(point) if point is not None else self.rect().center()
+            chosen = [*self._graph.selected_nodes(), *self._graph.selected_connections()]
+            self.menu_requested.emit(next(iter(chosen), None), self.viewport().mapToGlobal(self.cursor_position))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Cancel a drag; leave every other key to the canvas."""

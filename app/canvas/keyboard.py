@@ -57,8 +57,8 @@ class CanvasKeyboard:
             self._view.scroll_by(QPoint(_PAN * x, _PAN * y))
 
     def zoom(self, steps: int) -> None:
-        """Zoom in or out about the middle of the view."""
-        self._view.set_zoom(self._view.zoom * _ZOOM**steps)
+        """Zoom in or out about the selection, or about the middle of the view."""
+        self._view.set_zoom(self._view.zoom * _ZOOM**steps, self._scene.selection_point())
 
     @property
     def _patch(self) -> Patch:

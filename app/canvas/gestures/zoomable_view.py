@@ -1,6 +1,6 @@
 """A view of a scene that can be zoomed and moved freely, and that scrolls when a drag stays at its edge."""
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QInputDevice, QNativeGestureEvent, QPainter, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
 
@@ -45,9 +45,11 @@ class ZoomableView(QGraphicsView):
         """Return the part of the scene in view."""
         return self.mapToScene(self.viewport().rect()).boundingRect()
 
-    def set_zoom(self, zoom: float) -> None:
-        """Zoom about the middle of the view."""
-        self._zoom_about(self.viewport().rect().center(), zoom)
+    def set_zoom(self, zoom: float, about: QPointF | None = None) -> None:
+        """Zoom about a point of the scene that is in view, or about the middle of the view."""
+        position = self.mapFromScene(about) if about is not None else QPoint(-1, -1)
+        middle = self.viewport().rect().center()
+        self._zoom_about(position if self.viewport().rect().contains(position) else middle, zoom)
 
     def show_rect(self, rect: QRectF) -> None:
         """Bring a part of the scene into view, as large as possible up to 100 %."""

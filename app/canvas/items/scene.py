@@ -164,6 +164,15 @@ class GraphScene(QGraphicsScene):
         selected = self._connection_layer.selected
         return [connection for connection, view in self.connections.items() if view in selected] if selected else []
 
+    def selection_point(self) -> QPointF | None:
+        """Return the middle of the selected nodes, else of a selected connection or the title of a frame."""
+        if nodes := self.selected_nodes():
+            return self.rect_of(nodes).center()
+        if lines := self.selected_connections():
+            return self.connections[lines[0]].middle
+        chosen = self.frames.selected()
+        return self.frames.views[chosen[0]].strip.center() if chosen else None
+
     def chosen_dot(self) -> tuple[Connection, int] | None:
         """Return the dot that keys move: the selected connection and the dot's number; None without one."""
         chosen = [line for line in self.connections.values() if line.isSelected() and line.dots]

@@ -25,6 +25,8 @@ from engine.protocol.messages import BufferReport, NodeReport
 
 #: What is repainted left and right of a node: ports, and the ring that marks a selection when zoomed out.
 SIDE = 14.0
+#: Shares of a line with dots at which its size may stand.
+_NEAR_MIDDLE = (0.5, 0.35, 0.65, 0.2, 0.8)
 #: The distance from a port's centre at which the pointer still hits it.
 PORT_REACH = 9.0
 
@@ -294,10 +296,13 @@ class ConnectionView(View):
 
     @property
     def middle(self) -> QPointF:
-        """The middle of the line."""
+        """The middle of the line, or a place near it that no dot is at."""
         if self._way is None and not self.dots:
             return QPointF((self.ends[0] + self.ends[1]) / 2)
-        return self.path().pointAtPercent(0.5)
+        if not self.dots:
+            return self.path().pointAtPercent(0.5)
+        places = [self.path().pointAtPercent(share) for share in _NEAR_MIDDLE]
+        return max(places, key=lambda place: min((place - dot).manhattanLength() for dot in (*self.dots, *self.ends)))
 
     def path(self) -> QPainterPath:
         """Return the line."""
