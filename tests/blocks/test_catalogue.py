@@ -27,6 +27,7 @@ FILES: dict[str, Any] = {
     "open table": Path(FOLDER.name) / "table.csv",
     "open array": Path(FOLDER.name) / "array.npy",
     "open font": "",
+    "open images": MEDIA,
 }
 FILES["open mesh"].write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
 FILES["open table"].write_text("x,y\n1,2\n")

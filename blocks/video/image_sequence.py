@@ -1,0 +1,82 @@
+"""Reads numbered pictures, a few ahead of the one that is shown."""
+
+import re
+import threading
+from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blocks.io.decode_image import load_linear
+from engine.diagnostics import PatchError
+
+Array = np.ndarray[Any, Any]
+
+#: Suffixes of the files in a folder that count as pictures.
+PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".exr", ".hdr", ".pfm", ".dpx", ".webp", ".bmp")
+#: Pictures that are decoded ahead, and the memory for those that are kept.
+AHEAD = 4
+_KEPT_BYTES = 512 << 20
+
+
+def find_pictures(place: Path) -> list[Path]:
+    """Return the pictures of a folder, or those that fit a pattern, in the order of the numbers in their names.
+
+    In a pattern's name, each # stands for a digit and * for any text: frame_####.png, shots/*.exr. Raise PatchError if
+    there are none.
+    """
+    if place.is_dir():
+        found = [path for path in place.iterdir() if path.suffix.lower() in PICTURES and path.is_file()]
+    elif not set("#*?") & set(place.name):
+        raise PatchError(f"images must be a folder or a pattern such as frame_####.png, got {place}, which is neither")
+    else:
+        pattern = re.sub("#+", lambda run: f"[0-9]{{{len(run[0])},}}", re.escape(place.name).replace(r"\#", "#"))
+        fits = re.compile(pattern.replace(r"\*", ".*").replace(r"\?", "."))
+        listed = place.parent.iterdir() if place.parent.is_dir() else ()
+        found = [path for path in listed if fits.fullmatch(path.name)]
+    if not found:
+        raise PatchError(f"images must be there, got none that fit {place}")
+    return sorted(found, key=lambda path: [int(t) if t.isdecimal() else t for t in re.split(r"(\d+)", path.name)])
+
+
+class ImageSequence:
+    """Decodes pictures on threads of its own; `picture` may be called from one other thread."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self.paths = paths
+        self._threads = ThreadPoolExecutor(2, "warploom-pictures")
+        self._futures: OrderedDict[int, Future[Array]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def picture(self, index: int, wait: bool = False, *, step: int = 1, loop: bool = False) -> Array | None:
+        """Return a picture, linear f32[height, width, 4]; None if it isn't decoded yet and `wait` is false.
+
+        The next ones in the direction of `step` are decoded ahead. Raise PatchError if the file can't be read.
+        """
+        count = len(self.paths)
+        for ahead in range(AHEAD):
+            number = index + ahead * step
+            if loop:
+                number %= count
+            if 0 <= number < count:
+                self._request(number)
+        wanted = self._futures[index]
+        self._forget(wanted)
+        return wanted.result() if wait or wanted.done() else None
+
+    def close(self) -> None:
+        """Stop decoding; don't wait for the threads."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _request(self, number: int) -> None:
+        if number not in self._futures:
+            self._futures[number] = self._threads.submit(load_linear, self.paths[number])
+        self._futures.move_to_end(number)
+
+    def _forget(self, wanted: Future[Array]) -> None:
+        """Forget the pictures that were asked for first, beyond the memory for them."""
+        size = wanted.result().nbytes if wanted.done() and wanted.exception() is None else 1
+        while len(self._futures) > max(2 * AHEAD, _KEPT_BYTES // size if size > 1 else 0):
+            self._futures.popitem(last=False)[1].cancel()

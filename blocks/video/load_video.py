@@ -1,0 +1,136 @@
+import time
+from functools import lru_cache
+from pathlib import Path
+
+from blocks.video.film_reader import FilmReader
+from blocks.video.film_source import FilmInfo, FilmSource, is_address, is_live
+from blocks.video.frame_feed import PACKED, describe_frames
+from blocks.video.live_reader import LiveReader
+from engine.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
+from engine.diagnostics import Incomplete, PatchError
+
+#: Choices of the clock.
+CLOCKS = ("patch", "own", "position")
+
+
+class LoadVideo(
+    LiveBlock,
+    id="io.load_video",
+    tags=("film", "movie", "clip", "file", "open", "mp4", "mov", "mkv", "webm", "rtsp", "stream", "camera"),
+):
+    """Plays a film or a stream as linear RGBA.
+
+    Reads MP4, MOV, MKV, WebM, AVI and other files of FFmpeg's codecs at full depth, with alpha and turned upright. With
+    the clock "patch", the position is the patch's time, multiplied by the speed: the same frame shows the same picture
+    in every run. With "own", the film plays on at its speed, which may be driven, and can be paused. With "position",
+    it shows the position that is set or driven. Frames are decoded ahead on another thread. While the patch plays, a
+    frame that isn't decoded in time is shown as soon as it is. An address such as rtsp://host/stream or
+    https://host/film.mp4 may be used instead of a file; live streams show their newest frame.
+    """
+
+    out: Out[float4] = port(shape="[1, 1]", rank=2, doc="The frame, linear RGBA, shape [height, width].")
+    position_s: Value[float] = value_port(doc="Time of the shown frame in the film.", unit="s")
+    length_s: Value[float] = value_port(doc="Length of the film; 0 for a stream.", unit="s")
+    is_new: Value[bool] = value_port(doc="True in frames that show another picture than before.")
+    file: Path = param("", files="open video", doc="The film; a relative path starts at the patch's folder.")
+    address: str = param("", doc="Address of a stream or film on a server, which is used instead of a file.")
+    clock: str = param("patch", choices=CLOCKS, structural=True, doc="What moves the film: see the help.")
+    speed: float = param(1.0, min=-100, max=100, doc="Speed; -1 plays backwards, 0 stops.")
+    at: float = param(0.0, min=0, max=1e9, unit="s", doc="Position to show, or where the film starts.")
+    loop: bool = param(True, doc="Start again after the end.")
+    playing: bool = param(True, doc='With the clock "own", play; otherwise pause.')
+    restart: bool = param(False, doc='With the clock "own", go back to the start when this becomes true.')
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Allocate a frame's bytes, and launch one thread per pixel."""
+        describe_frames(build, self.out, _info(self._source).layout)
+
+    @property
+    def _source(self) -> str:
+        if self.address:
+            if not is_address(self.address):
+                raise PatchError(f"address must be like rtsp://host/stream, got {self.address}")
+            return self.address
+        if not str(self.file):
+            raise Incomplete("file", "name a film")
+        return str(self.file)
+
+    def start(self) -> None:
+        """Open the film, on a thread of its own."""
+        self._film: FilmReader | None = None
+        self._stream: LiveReader | None = None
+        self._shown: float | None = None
+        self._moved_s, self._before_own_s, self._was_restart = 0.0, None, True
+        if not is_live(self._source):
+            self._film = FilmReader(self._source)
+        elif not self.is_replay:
+            self._stream = LiveReader(self._source, _info(self._source).layout)
+
+    _moved_s: float
+    _before_own_s: float | None
+
+    def update(self, now: Moment) -> None:
+        """Give the frame of this time, if it is another one."""
+        elapsed_s = self.elapsed_s(now)
+        self.is_new = False
+        if self._film is not None:
+            self._play(self._film, now, elapsed_s)
+        elif self._stream is not None and (newest := self._stream.newest(self.waits)) is not None:
+            self._show(newest[0], float(newest[1]), now.time_s)
+
+    def _play(self, film: FilmReader, now: Moment, elapsed_s: float) -> None:
+        speed = self.speed
+        if self.clock == "position":
+            wanted_s, speed = self.at, 1.0
+        elif self.clock == "patch":
+            wanted_s = self.at + now.time_s * speed
+        else:
+            wanted_s, speed = self._own_position_s(elapsed_s), speed if self.playing else 0.0
+        length_s = film.length_s or (film.info.length_s if self.waits else 0.0)
+        if self.loop and length_s and self.clock != "position":
+            wanted_s = (wanted_s + 1e-6) % length_s - 1e-6  # sums of steps end just before a whole one
+        elif wanted_s < 0:
+            wanted_s = 0.0
+        shown = film.frame_at(wanted_s, self.waits, speed=speed, loop=self.loop)
+        self.length_s = film.length_s
+        if shown is not None:
+            self._show(shown[0], shown[1], shown[1])
+
+    def _own_position_s(self, elapsed_s: float) -> float:
+        own_s = time.monotonic()
+        if not self.waits and self._before_own_s is not None:
+            elapsed_s = own_s - self._before_own_s  # the film goes on while the patch is late
+        self._before_own_s = own_s
+        if self.restart and not self._was_restart:
+            self._moved_s = 0.0
+        elif self.playing:
+            self._moved_s += elapsed_s * self.speed
+        self._was_restart = self.restart
+        return self.at + self._moved_s
+
+    def _show(self, packed: object, mark: float, position_s: float) -> None:
+        if mark != self._shown:
+            self.give(PACKED, packed)  # type: ignore[arg-type]
+            self._shown, self.position_s, self.is_new = mark, position_s, True
+
+    def close(self) -> None:
+        """Close the film."""
+        for reader in (self._film, self._stream):
+            if reader is not None:
+                reader.close()
+
+
+def _info(source: str) -> FilmInfo:
+    """Return what is known of a film, which is opened for it unless it is known since its last change."""
+    try:
+        stamp = None if is_address(source) else Path(source).stat()
+    except OSError:
+        stamp = None
+    return _probed(source, stamp and (stamp.st_mtime_ns, stamp.st_size))
+
+
+@lru_cache(32)
+def _probed(source: str, _: tuple[int, int] | None) -> FilmInfo:
+    film = FilmSource(source)
+    film.close()
+    return film.info

@@ -1,0 +1,141 @@
+from math import floor
+from pathlib import Path
+from uuid import uuid4
+
+from blocks.io.pixels import PIXEL
+from blocks.video.codecs import BY_NAME, CODECS, QUALITIES, check_encoding, is_deep
+from blocks.video.film_source import load_av
+from blocks.video.film_writer import FilmWriter
+from engine.api import (
+    BlockBuilder,
+    In,
+    LiveBlock,
+    Moment,
+    OpGraphSource,
+    Value,
+    float4,
+    param,
+    port,
+    uchar4,
+    ushort4,
+    value_port,
+)
+from engine.diagnostics import Incomplete, PatchError
+
+#: Choices of the frames that are recorded.
+TIMINGS = ("every frame", "real time")
+
+
+class SaveVideo(
+    LiveBlock,
+    id="io.save_video",
+    tags=("film", "movie", "record", "export", "write", "render", "mp4", "mov", "mkv", "prores", "h264", "hevc", "av1"),
+):
+    """Records an image as a film while `recording` is true.
+
+    The file name's extension decides the container and, unless you choose one, the codec: H.264 for .mp4 and .mkv,
+    ProRes for .mov, AV1 for .webm, lossless FFV1 for .avi. ProRes of quality "high" and FFV1 keep alpha. Each recording
+    is a file of its own: the second one has -2 in its name. With "every frame", each frame of the patch is one of the
+    film; with "real time", a frame is shown for as long as in the patch. Encoding runs on another thread; frames for
+    which the encoder is too slow are dropped and counted, except in frames by hand and `warploom run`, which wait.
+    A film whose recording is cut off by a crash can be played up to there.
+    """
+
+    image: In[float4] = port(rank=2, doc="The image to record, linear RGBA, shape [height, width].")
+    frames: Value[int] = value_port(doc="Frames in the film.")
+    dropped: Value[int] = value_port(doc="Frames that are missing, since the encoder was late.")
+    file: Path = param("film.mp4", files="save video", doc="File to write: .mp4, .mov, .mkv, .webm or .avi.")
+    recording: bool = param(False, doc="Record while this is true.")
+    codec: str = param(BY_NAME, choices=CODECS, doc="Codec of the film.")
+    quality: str = param("high", choices=QUALITIES, doc="Quality of the film; H.264, HEVC and FFV1 can be lossless.")
+    rate: float = param(60.0, min=1, max=1000, unit="1/s", structural=True, doc="Frames a second of the film.")
+    timing: str = param("every frame", choices=TIMINGS, doc="Which frames of the patch become frames of the film.")
+
+    encoded = OpGraphSource.of_expression(f"c = image{PIXEL}", output="pixels", output_type=uchar4, image=float4)
+    deep = OpGraphSource.of_expression(
+        f"c = image{PIXEL.replace('* 255', '* 65535')}", output="pixels", output_type=ushort4, image=float4
+    )
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Launch one thread per pixel, which encodes it as sRGB."""
+        if not str(self.file):
+            raise Incomplete("file", "name a film")
+        check_encoding(Path(self.file), self.codec, self.quality)
+        load_av()
+        deep = is_deep(Path(self.file), self.codec)
+        pixels = build.buffer("pixels", ushort4 if deep else uchar4, shape="same(image)")
+        build.compute(self.deep if deep else self.encoded, over=pixels)
+        build.watch(pixels)
+
+    def start(self) -> None:
+        """Begin with no film."""
+        self._writer: FilmWriter | None = None
+        self._ending: list[FilmWriter] = []
+        self._moments: dict[int, float | None] = {}
+        self._first_s = 0.0
+        self._missed = self.missed
+        self.frames = self.dropped = 0
+
+    _first_s: float
+
+    def update(self, now: Moment) -> None:
+        """Pass on the frames that were recorded, and remember whether this one is."""
+        self._take()
+        self._moments[now.frame] = now.time_s if self.recording and not self.is_replay else None
+        self._ending = [writer for writer in self._ending if not writer.is_done]
+
+    def _take(self) -> None:
+        for frame, pixels in self.taken("pixels"):
+            time_s = self._moments.pop(frame, None)
+            if time_s is None:
+                self._end()
+                continue
+            writer = self._writer
+            if writer is None or (writer.width, writer.height) != pixels.shape[1::-1]:
+                self._end()
+                writer = self._begin(pixels.shape[1], pixels.shape[0], time_s)
+            number = None
+            if self.timing == "real time":
+                number = floor((time_s - self._first_s) * self.rate + 1e-6)
+                if number <= writer.last:
+                    continue
+            if writer.write(pixels, number, wait=self.waits):
+                self.frames = writer.last + 1
+            else:
+                self.dropped += 1
+        for frame in [frame for frame in self._moments if frame < max(self._moments) - 64]:
+            del self._moments[frame]  # their contents never came
+        if self.missed > self._missed:
+            self.dropped, self._missed = self.dropped + self.missed - self._missed, self.missed
+
+    def _begin(self, width: int, height: int, time_s: float) -> FilmWriter:
+        name = Path(self.file)
+        folder = self.file_to_write(str(name.with_name(f".{uuid4().hex}"))).parent  # nothing there is overwritten
+        path = self.file_to_write(str(free_path(folder / name.name)))
+        self._first_s, self.frames, self.dropped = time_s, 0, 0
+        self._writer = FilmWriter(path, width, height, self.rate, codec=self.codec, quality=self.quality)
+        return self._writer
+
+    def _end(self) -> None:
+        """Have the film finished beside the frames, or now where frames may wait."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            self._ending.append(writer)
+            writer.close(wait=self.waits)
+
+    def close(self) -> None:
+        """Finish the film."""
+        try:
+            self._take()
+        finally:
+            self._end()
+
+
+def free_path(path: Path) -> Path:
+    """Return the path, or one with a number after the name if there is such a file."""
+    numbered = path
+    for number in range(2, 100_000):
+        if not numbered.exists():
+            return numbered
+        numbered = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    raise PatchError(f"folder of {path} must have room for another film, got 100,000 of this name; choose another name")

@@ -1,0 +1,251 @@
+"""Blocks that bring films, cameras, pictures and the screen into a patch, and record films."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blocks.video.frame_layout import layout_of
+from blocks.video.image_sequence import find_pictures
+from engine import Engine, Patch
+from engine.runtime.preview.picture_files import encode_picture
+from tests.blocks.running import problems, run
+from tests.blocks.video.films import decoded, encode, pictures
+
+Array = np.ndarray[Any, Any]
+
+FILMS: dict[str, dict[str, Any]] = {
+    "usual.mp4": {},
+    "turned.mp4": {"rotation": 90},
+    "deep.mov": {"codec": "prores_ks", "pixel_format": "yuv422p10le"},
+    "alpha.webm": {"codec": "libvpx-vp9", "pixel_format": "yuva420p"},
+    "odd.mkv": {"codec": "ffv1", "pixel_format": "yuv420p"},
+    "grey.mkv": {"codec": "ffv1", "pixel_format": "gray"},
+    "rgb.avi": {"codec": "ffv1", "pixel_format": "bgr0"},
+}
+
+
+@pytest.mark.parametrize("name", FILMS)
+def test_load_video_shows_each_frame(name: str, tmp_path: Path) -> None:
+    """In each frame of the patch, Load Video's image is the film's frame of that time in linear light."""
+    size = (33, 17) if "odd" in name else (48, 32)
+    path = encode(tmp_path / name, pictures(6, *size, channels=4 if "alpha" in name else 3), **FILMS[name])
+    frames = [frame for _, frame in decoded(path)]
+    layout = layout_of(frames[0], -int(frames[0].rotation))
+    patch = Patch()
+    film = patch.add("io.load_video", file=path, loop=False)
+    with Engine(patch, device="host") as engine:
+        for number in range(14):
+            assert not engine.step().diagnostics
+            expected = layout.to_linear(layout.pack(frames[min(number // 2, 5)]))
+            np.testing.assert_allclose(engine.read(film["out"]), expected, atol=1e-5)
+            assert bool(engine.read(film["is_new"])) == (number % 2 == 0 and number < 12)
+            assert engine.read(film["position_s"]) == pytest.approx(min(number // 2, 5) / 30, abs=0.001)
+        assert engine.read(film["length_s"]) == pytest.approx(0.2, abs=0.01)
+
+
+@pytest.fixture
+def film(tmp_path: Path) -> Path:
+    """A film of 10 frames a second whose pixels tell their frame: 20 times its number in each channel."""
+    frames = [np.full((4, 6, 3), 20 * number, np.uint8) for number in range(10)]
+    return encode(tmp_path / "numbers.avi", frames, "ffv1", "bgr0", rate=10)
+
+
+def _numbers(patch: Patch, port: Any, frames: int, edits: dict[int, dict[str, Any]] | None = None) -> list[int]:
+    """Return the numbers of the shown frames, of `film`; `edits` of the block happen before frames."""
+    shown = []
+    with Engine(patch, device="host", time_step_s=0.1) as engine:
+        for number in range(frames):
+            if edits and number in edits:
+                patch.set(port.node, **edits[number])
+            assert not engine.step().diagnostics
+            red = float(engine.read(port)[0, 0, 0])
+            shown.append(round(255 * (12.92 * red if red < 0.0031 else 1.055 * red ** (1 / 2.4) - 0.055) / 20))
+    return shown
+
+
+def test_speed_loop_clock_and_position(film: Path) -> None:
+    """A film plays at any speed and backwards, around its end, by its own clock with pauses, and where it is put."""
+    patch = Patch()
+    block = patch.add("io.load_video", file=film)
+    out = block["out"]
+    assert _numbers(patch, out, 12) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]
+    patch.set(block, speed=-2.0)
+    assert _numbers(patch, out, 6) == [0, 8, 6, 4, 2, 0]
+    patch.set(block, speed=1.0, loop=False, at=0.75)
+    assert _numbers(patch, out, 4) == [7, 8, 9, 9]
+    patch.set(block, clock="own", at=0.0, loop=True)
+    edits = {3: {"playing": False}, 5: {"playing": True, "speed": -1.0}, 7: {"restart": True, "speed": 1.0}}
+    assert _numbers(patch, out, 9, edits) == [0, 1, 2, 2, 2, 1, 0, 0, 1]
+    patch.set(block, clock="position")
+    assert _numbers(patch, out, 3, {0: {"at": 0.5}, 1: {"at": 0.21}, 2: {"at": 99.0}}) == [5, 2, 9]
+
+
+def test_a_film_plays_by_itself(film: Path) -> None:
+    """While the engine plays, nobody waits: frames come, and their numbers grow."""
+    patch = Patch()
+    block = patch.add("io.load_video", file=film, clock="own", speed=2.0)
+    positions: set[float] = set()
+    with Engine(patch, device="host") as engine:
+        engine.start()
+        deadline = time.monotonic() + 20
+        while len(positions) < 5 and time.monotonic() < deadline:
+            positions.add(round(float(engine.read(block["position_s"])), 3))
+            time.sleep(0.02)
+        engine.stop()
+    assert len(positions) >= 5
+
+
+def test_save_video_records_while_it_is_asked_to(tmp_path: Path) -> None:
+    """Frames in which `recording` is true are the film's, without loss; the next recording is another file."""
+    patch = Patch()
+    patch.path = tmp_path / "patch.loom"
+    image = patch.add("io.image_array")
+    save = patch.add("io.save_video", file=tmp_path / "film.avi", rate=30)
+    patch.connect(image["out"], save["image"])
+    frames = pictures(12, 16, 12, 4)
+    with Engine(patch, device="host") as engine:
+        for number, frame in enumerate(frames):
+            patch.set(save, recording=number in (2, 3, 4, 8, 9))
+            patch.set(image, data=_linear(frame))
+            assert not engine.step().diagnostics
+    for name, part in (("film.avi", frames[2:5]), ("film-2.avi", frames[8:10])):
+        made = [frame.to_ndarray(format="rgba") for _, frame in decoded(tmp_path / name)]
+        np.testing.assert_array_equal(made, part)
+
+
+def test_real_time_keeps_the_pace(tmp_path: Path) -> None:
+    """In real time, frames of the patch that are longer than the film's last for several of these."""
+    patch = Patch()
+    patch.path = tmp_path / "patch.loom"
+    image = patch.add("io.image_array", data=np.zeros((12, 16), np.float32))
+    save = patch.add("io.save_video", file=tmp_path / "film.mp4", rate=30, timing="real time", recording=True)
+    patch.connect(image["out"], save["image"])
+    with Engine(patch, device="host", time_step_s=0.1) as engine:
+        for _ in range(4):
+            assert not engine.step().diagnostics
+    np.testing.assert_allclose([start for start, _ in decoded(tmp_path / "film.mp4")], [0, 0.1, 0.2, 0.3], atol=1e-4)
+
+
+def test_a_camera_is_shown_and_a_missing_one_named() -> None:
+    """Webcam shows frames of its source, scaled to its size; a missing camera is a warning, and the patch runs."""
+    patch = Patch()
+    camera = patch.add("io.webcam", device="lavfi:color=red:size=40x24:rate=100", width=32, height=16)
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        np.testing.assert_allclose(engine.read(camera["out"])[8, 16], (1, 0, 0, 1), atol=0.02)
+        patch.set(camera, device="/dev/none")
+        for _ in range(3):
+            report = engine.step()
+    assert ["/dev/none" in item.message for item in report.diagnostics] == [True]
+
+
+def _linear(pixels: Array) -> Array:
+    shares = pixels / 255
+    light = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    light[..., 3] = shares[..., 3]
+    return light.astype(np.float32)
+
+
+@pytest.fixture
+def shots(tmp_path: Path) -> Path:
+    folder = tmp_path / "shots"
+    folder.mkdir()
+    for number in (1, 2, 10, 9):
+        (folder / f"frame_{number}.exr").write_bytes(encode_picture(np.full((3, 5, 4), number, np.float32), ".exr"))
+    (folder / "frame_3.png").write_bytes(encode_picture(np.full((3, 5, 4), 3, np.uint8), ".png"))
+    return folder
+
+
+def test_pictures_play_in_the_order_of_their_numbers(shots: Path) -> None:
+    """Load Images plays a pattern's pictures by time, also backwards, and shows the one of an index."""
+    patch = Patch()
+    block = patch.add("io.load_images", files=shots / "frame_*.exr", rate=10.0)
+
+    def shown(frames: int) -> list[float]:
+        with Engine(patch, device="host", time_step_s=0.1) as engine:
+            found = []
+            for _ in range(frames):
+                assert not engine.step().diagnostics
+                found.append(float(engine.read(block["out"])[2, 4, 0]))
+            assert engine.read(block["count"]) == 4
+            return found
+
+    assert shown(6) == [1, 2, 9, 10, 1, 2]
+    patch.set(block, rate=-10.0)
+    assert shown(3) == [1, 10, 9]
+    patch.set(block, by="index", index=2.7)
+    assert shown(1) == [9]
+    patch.set(block, index=50.0, loop=False)
+    assert shown(1) == [10]
+
+
+def test_patterns_and_their_problems(shots: Path) -> None:
+    """A # stands for a digit at least, a folder for all of its pictures; what fits nothing is named."""
+    names = [path.name for path in find_pictures(shots)]
+    assert names == ["frame_1.exr", "frame_2.exr", "frame_3.png", "frame_9.exr", "frame_10.exr"]
+    assert [path.name for path in find_pictures(shots / "frame_##.exr")] == ["frame_10.exr"]
+    patch = Patch()
+    patch.add("io.load_images", files=shots / "none_####.png")
+    assert "images must be there, got none that fit" in problems(patch)[0][2]
+    patch = Patch()
+    patch.add("io.load_images", files=shots / "frame_1.exr")
+    assert "which is neither" in problems(patch)[0][2]
+
+
+@pytest.fixture
+def display(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A virtual display with an empty screen."""
+    if shutil.which("Xvfb") is None:
+        pytest.skip("needs Xvfb")
+    read, write = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-noreset", "-displayfd", str(write), "-screen", "0", "64x48x24"],
+        pass_fds=[write],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(write)
+    with os.fdopen(read) as told:
+        number = told.readline().strip()
+    monkeypatch.setenv("DISPLAY", f":{number}")
+    yield number
+    server.terminate()
+    server.wait()
+
+
+def test_a_part_of_the_screen_is_shown(display: str) -> None:
+    """Screen shows its part; a part beyond the monitor is refused."""
+    patch = Patch()
+    screen = patch.add("io.screen", left=10, top=20, width=54, height=28)
+    np.testing.assert_array_equal(run(patch, screen["out"])[0], np.broadcast_to((0, 0, 0, 1), (28, 54, 4)))
+    patch.set(screen, width=55)
+    assert "part must lie on the monitor of 64 x 48 pixels, got 55 x 28 at 10, 20" in problems(patch)[0][2]
+
+
+def test_without_a_screen_the_block_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a display, Screen names what is missing."""
+    monkeypatch.setenv("DISPLAY", ":98765")
+    patch = Patch()
+    patch.add("io.screen")
+    assert "screen must be there" in problems(patch)[0][2]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({}, "file must name a film"),
+        ({"file": "/nowhere/film.mp4"}, "film must exist, got /nowhere/film.mp4"),
+        ({"address": "host/stream"}, "address must be like rtsp://host/stream"),
+    ],
+)
+def test_what_a_film_lacks_is_named(values: dict[str, str], text: str) -> None:
+    """Load Video names a missing file and a wrong address."""
+    patch = Patch()
+    patch.add("io.load_video", **values)
+    assert text in problems(patch)[0][2]
