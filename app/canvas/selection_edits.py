@@ -157,7 +157,8 @@ class SelectionEdits(QObject):
     def duplicate_linked(self) -> None:
         """Add copies of the selected groups that change together with them, and select the copies."""
         with self._saying_refusals():
-            copies = groups.duplicate_linked(self.patch, self._scene.selected_nodes(), (3.0 * STEP, 3.0 * STEP))
+            offset = 3.0 * STEP, 3.0 * STEP
+            copies = groups.duplicate_linked(self.patch, self._scene.selected_nodes(), offset, self._size)
             self._scene.select(copies)
 
     def make_unique(self) -> None:

@@ -55,14 +55,19 @@ def make_function(patch: Patch, nodes: Collection[str]) -> None:
             patch.set(node, function=free_function(patch.title(node), instances(patch)))
 
 
-def duplicate_linked(patch: Patch, nodes: Collection[str], offset: Position) -> list[str]:
-    """Add copies of the groups among nodes that change together with them, and return the copies."""
+def duplicate_linked(
+    patch: Patch, nodes: Collection[str], offset: Position, size: Callable[[str], tuple[float, float]]
+) -> list[str]:
+    """Add copies of the groups among nodes that change together with them, and return the copies; they cover none."""
     groups = [node for node in nodes if patch.is_group(node)]
     with patch.edit(f"Duplicate {plural(len(groups), 'group')} linked"):
         make_function(patch, groups)
-        return [
+        copies = [
             patch.insert(patch.excerpt([node]), offset=offset, region=patch.nodes[node].region)[node] for node in groups
         ]
+        if copies:
+            uncover(patch, copies, size)
+        return copies
 
 
 def make_unique(patch: Patch, nodes: Collection[str]) -> None:

@@ -85,9 +85,14 @@ class BlockSearch(QObject):
         others = [block_type for block_type in known if block_type not in fitting]
         if not text:
             return [Group("", found), *palette(others, self.recent)]
-        # A type that is called so is meant, even if types fit better whose help has the words.
+        # A type that is called so is meant, even if types fit better whose titles begin so or whose help has the words.
         words = text.lower().split()
-        ranked = sorted([*found, *others], key=lambda kind: not all(word in kind.title.lower() for word in words))
+
+        def rank(kind: type[Block]) -> tuple[bool, bool]:
+            title = kind.title.lower()
+            return title.split() != words, not all(word in title for word in words)
+
+        ranked = sorted([*found, *others], key=rank)
         return [Group("", ranked)]
 
     def _uses(self) -> Callable[[type[Block]], int]:

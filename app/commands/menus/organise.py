@@ -31,7 +31,12 @@ def _go_to(window: Editor, needs: Needs, number: int) -> Command:
 
 
 def _set(window: Editor, needs: Needs, number: int) -> Command:
-    run, keys = partial(window.kernel.set_bookmark, number), (f"Ctrl+{number}",)
+    def run() -> None:
+        window.kernel.set_bookmark(number)
+        if not window.kernel.is_open:  # otherwise that was refused
+            window.note(f"Bookmark {number} is set; {number} returns to it")
+
+    keys = (f"Ctrl+{number}",)
     return Command(f"set_bookmark_{number}", f"&{number}", run, keys=keys, needs=needs.patch, canvas_only=True)
 
 
@@ -49,12 +54,21 @@ def _list_presets(window: Editor, menu: QMenu) -> None:
     if known:
         menu.addSeparator()
     save = menu.addAction("&Save as preset …")
-    save.triggered.connect(lambda: _ask(window, "Save preset", "", partial(organise.save_preset, nodes[0])))
+    save.triggered.connect(lambda: _ask(window, "Save preset", "", partial(_save, window, nodes[0])))
     for title, run in (("&Rename", _rename), ("&Delete", _delete)) if known else ():
         each = QMenu(title, menu)
         menu.addMenu(each)
         for preset in known:
             each.addAction(preset.name.replace("&", "&&")).triggered.connect(partial(run, window, preset))
+
+
+def _save(window: Editor, node: str, name: str) -> None:
+    """Save a preset, and say for which blocks it is."""
+    canvas = window.canvas
+    before = canvas.patch.history.undo_name
+    canvas.organise.save_preset(node, name)
+    if canvas.patch.history.undo_name != before:
+        window.note(f"Preset {name.strip()} is kept for blocks of the type {canvas.patch.nodes[node].type}")
 
 
 def _rename(window: Editor, preset: Preset) -> None:

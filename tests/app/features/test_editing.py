@@ -115,6 +115,7 @@ def test_a_bookmark_returns_to_its_part(person: Person) -> None:
     view.centerOn(QPointF(-300, 50))
     before = view.mapToScene(view.viewport().rect().center())
     person.press(Qt.Key.Key_3, CONTROL)
+    assert person.window.statusBar().currentMessage() == "Bookmark 3 is set; 3 returns to it"
     person.press(Qt.Key.Key_Home)
     view.centerOn(QPointF(900, 900))
     person.press(Qt.Key.Key_3)

@@ -86,6 +86,8 @@ def test_a_group_gets_a_parameter_and_becomes_a_function(person: Person) -> None
     assert person.patch.value("blur", "sigma") == 6
     person.press(Qt.Key.Key_D, CONTROL | ALT)
     (copy,) = person.window.canvas.selected()
+    views = person.hand.scene.nodes
+    assert not views[copy].place.intersects(views[group].place)
     assert copy != group and function_of(person.patch.nodes[copy]) == function_of(person.patch.nodes[group])
     person.command("make unique")
     assert function_of(person.patch.nodes[copy]) == ""
