@@ -7,7 +7,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 # The test processes use all cores already. With several threads, each call of LAPACK would wait for a busy core.
@@ -21,6 +21,7 @@ from engine.device import optimiser as optimising
 from engine.device.device import Device
 from engine.device.open import list_devices, open_device
 from engine.logs import LogBuffer, attach, detach
+from engine.processes import pool
 from engine.protocol import pipe
 from engine.protocol.child import liveness
 from tests.fuzzing import FACTOR, FIRST_SEED, many
@@ -50,6 +51,8 @@ settings.load_profile("warploom")
 
 # On a busy machine, a sound process may be silent for long.
 liveness.LOST_S = liveness.HELLO_S = pipe.PATIENCE_S = 600.0
+# Nor does a slow compile start a second process, which costs 0.4 s, for the next one.
+pool.LONG_S = 600.0
 
 
 def pytest_report_header() -> str:
@@ -63,9 +66,15 @@ def pytest_unconfigure() -> None:
         shutil.rmtree(_HOME, ignore_errors=True)
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     """Exclude the collected tests from garbage collection, which would visit thousands of objects each time."""
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -227,6 +227,7 @@ def test_a_child_ends_with_its_parent() -> None:
     """The child ends even if its parent is killed; then the standard error that both share is closed."""
     code = (
         "import os; from engine import Patch; from engine.protocol.pipe import connect;"
+        "from engine.protocol.child import liveness; liveness.HELLO_S = 600.0;"
         "from tests.protocol.engine_process import COMMAND;"
         "connect(Patch(), COMMAND, 'host').start(); os._exit(5)"
     )

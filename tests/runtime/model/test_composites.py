@@ -1,5 +1,7 @@
 """Composites run like the blocks that they contain, and edits cost the same."""
 
+import threading
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -138,20 +140,21 @@ def test_a_parameter_that_is_exposed_by_another_child_leaves_nothing_behind(kern
 
 
 @pytest.mark.parametrize("power", [2, 1])
-def test_a_live_value_set_while_a_structure_is_looked_at_stays(
-    composites: None, monkeypatch: pytest.MonkeyPatch, power: int
-) -> None:
+def test_a_live_value_set_while_a_structure_is_looked_at_stays(composites: None, power: int) -> None:
     """A live value that is set while its composite is described is not overwritten."""
-    patch = Patch()
+    patch, gate = Patch(), threading.Event()
     out = thrice(patch)
-    with Engine(patch, device="host") as engine:
+    with Engine(patch, device="host") as engine, ExitStack() as closing:
+        closing.callback(gate.set)
         engine.step()
         updates = engine.core.updates
         patch.set("thrice", a=4.0)
         patch.set("thrice", power=power)
+        updates._worker._thread.submit(gate.wait)  # the description waits behind it
         engine.core.frame(free_running=True)
         assert updates.preparing
         patch.set("thrice", a=6.0)
+        gate.set()
         while updates.pending:
             engine.core.frame(free_running=True)
         assert np.array_equal(engine.read(out), numbers(3, 6, 9) * np.float32(10**power * 10))
