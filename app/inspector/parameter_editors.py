@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.edits.files.dropped_files import PICTURES, SOUNDS
+from app.edits.files.dropped_files import FILMS, PICTURES, SOUNDS
 from app.edits.files.file_paths import relative_to
 from app.edits.nodes import parameter_label
 from app.inspector.typed_line import TypedLine
@@ -241,6 +241,7 @@ class PathEditor(TextEditor):
     _FILTERS: ClassVar[dict[str, str]] = {
         "image": f"Images (*{' *'.join(PICTURES)});;All files (*)",
         "kernel": "Kernels (*.cu *.ptx *.py);;All files (*)",
+        "video": f"Films (*{' *'.join(FILMS)});;All files (*)",
         "sound": f"Sounds (*{' *'.join(SOUNDS)});;All files (*)",
     }
 
@@ -263,6 +264,11 @@ class PathEditor(TextEditor):
         self.enter()
         start = str((self._folder() or Path.home()) / self.line.text())
         way, _, kind = self.spec.files.partition(" ")
+        if kind == "images":  # a folder; patterns are typed
+            name = QFileDialog.getExistingDirectory(self.window(), f"Choose {self.name}", start)
+            if name:
+                self.edited.emit(relative_to(Path(name), self._folder()))
+            return
         ask = QFileDialog.getSaveFileName if way == "save" else QFileDialog.getOpenFileName
         name, _ = ask(self.window(), f"Choose {self.name}", start, self._FILTERS.get(kind, "All files (*)"))
         if name:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.video.codecs import Encoding, choose_encoding, sound_codec
+from blocks.video.codecs import Encoding, choose_encoding, is_deep, sound_codec
 from blocks.video.film_source import load_av, reason_of
 from engine.diagnostics import PatchError
 
@@ -92,6 +92,11 @@ class FilmWriter:
     def description(self) -> str:
         """The codec and its encoder, for a person."""
         return self._encoding.description
+
+    @property
+    def is_deep(self) -> bool:
+        """True if pictures of 16 bits make a better film than those of 8."""
+        return is_deep(self.path, self._encoding.codec)
 
     @property
     def problem(self) -> PatchError | None:

@@ -1,4 +1,4 @@
-"""Files that are dropped on the canvas: each kernel, image and sound becomes a block."""
+"""Files that are dropped on the canvas: each kernel, image, film, sound and folder of images becomes a block."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,34 +14,68 @@ from engine.patch.files import SUFFIX
 #: Suffixes of the files that *Load Image* and *Load Audio* read.
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".exr", ".hdr", ".pfm", ".dpx", ".webp", ".bmp")
 SOUNDS = (".wav", ".flac", ".ogg", ".mp3", ".aif", ".aiff")
+#: Suffixes of the films that *Load Video* reads; its library knows more.
+FILMS = (
+    ".mp4",
+    ".m4v",
+    ".mov",
+    ".mkv",
+    ".webm",
+    ".avi",
+    ".mpg",
+    ".mpeg",
+    ".mts",
+    ".ts",
+    ".mxf",
+    ".wmv",
+    ".flv",
+    ".gif",
+)
 #: The blocks that load files other than kernels, by suffix.
-_LOADERS = {**dict.fromkeys(PICTURES, "io.load_image"), **dict.fromkeys(SOUNDS, "io.load_audio")}
+_LOADERS = {
+    **dict.fromkeys(PICTURES, "io.load_image"),
+    **dict.fromkeys(SOUNDS, "io.load_audio"),
+    **dict.fromkeys(FILMS, "io.load_video"),
+}
 #: The distance between the blocks of one drop.
 _APART = 120.0
 
 
 def is_usable(path: Path) -> bool:
-    """True for a file that can be dropped: a kernel, an image, a sound or a patch."""
+    """True for a file that can be dropped: a kernel, an image, a film, a sound or a patch, or a folder of images."""
+    if path.is_dir():
+        return any(each.suffix.lower() in PICTURES for each in path.iterdir())
     return path.suffix.lower() in _LOADERS or path.suffix in SUFFIXES or path.suffix == SUFFIX
 
 
 def place_files(patch: Patch, paths: Iterable[Path], position: Position, scope: str) -> list[str]:
-    """Add a block for each entry point of each kernel file, each image and sound; return the ids of the new nodes.
+    """Add a block for each entry point of each kernel file, each other file and each folder of images.
+
+    Return the ids of the new nodes.
 
     Raise PatchError if none of the files is of these kinds. A kernel with errors gets its block too, which shows them.
     """
     usable = [path for path in paths if is_usable(path) and path.suffix != SUFFIX]
     if not usable:
         kinds = ", ".join(sorted({*SUFFIXES, *_LOADERS}))
-        raise PatchError(f"a dropped file must end in one of {kinds}")
+        raise PatchError(f"a dropped file must end in one of {kinds}, or be a folder of images")
     made: list[str] = []
     with patch.edit(f"Add {', '.join(path.name for path in usable)}"):
         for path in usable:
             file = relative_to(path, patch.path.parent if patch.path else None)
-            for type_id, values in kernel_blocks(path) or [(_LOADERS[path.suffix.lower()], {})]:
+            for type_id, values in _blocks(path, file):
                 place = (position[0], position[1] + len(made) * _APART)
-                made.append(patch.add(type_id, position=place, region=scope, file=file, **values).id)
+                made.append(patch.add(type_id, position=place, region=scope, **values).id)
     return made
+
+
+def _blocks(path: Path, file: str) -> list[tuple[str, dict[str, str]]]:
+    """Return the types of the blocks for a file or folder, each with its values."""
+    if path.is_dir():
+        return [("io.load_images", {"files": file})]
+    if (loader := _LOADERS.get(path.suffix.lower())) is not None:
+        return [(loader, {"file": file})]
+    return [(type_id, {"file": file, **values}) for type_id, values in kernel_blocks(path)]
 
 
 def kernel_blocks(path: Path) -> list[tuple[str, dict[str, str]]]:

@@ -30,7 +30,8 @@ def moved_paths(patch: Patch, folder: Path) -> list[Change]:
             if Path(value).is_absolute():
                 moves = patch.path is None
             else:
-                moves = file.is_file() and file.resolve() != (folder / value).resolve()
+                found = file.parent if set("#*") & set(file.name) else file  # a pattern of numbered files
+                moves = found.exists() and file.resolve() != (folder / value).resolve()
             if moves and (moved := relative_to(file, folder)) != value:
                 changes.append(ParameterChanged(node.id, name, moved, value))
     return changes

@@ -278,9 +278,11 @@ class PortDocks(QObject):
         if self.recorder is not None:
             path = self._patch.path if self._patch is not None else None
             folder = path.parent if path is not None else Path.home()
-            draft = Order(port, self.title(port), self._tone(name), folder)
+            timeline = self._patch.timeline if self._patch is not None else None
+            rate = timeline.rate if timeline is not None else 60.0
+            draft = Order(port, self.title(port), self._tone(name), folder, rate=rate)
             if self._ordered is not None:
-                draft = replace(self._ordered, port=port, title=draft.title, tone=draft.tone)
+                draft = replace(self._ordered, port=port, title=draft.title, tone=draft.tone, rate=rate)
             RecordForm(draft, self._axes(port), self._begin, self._window).open()
 
     def _begin(self, order: Order) -> None:

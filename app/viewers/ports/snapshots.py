@@ -129,14 +129,25 @@ def file_contents(sample: Sample, suffix: str, tone: Tone) -> bytes:
         data = io.BytesIO()
         np.save(data, sample.data)
         return data.getvalue()
+    if suffix == ".exr":
+        return encode_picture(_as_colours(_picture_numbers(sample)), suffix, "float")
+    return encode_picture(shown_pixels(sample, tone), suffix)
+
+
+def shown_pixels(sample: Sample, tone: Tone) -> Array:
+    """Return the shown colours, u8[height, width, 4]. Raise ValueError for a picture of fewer than two axes."""
+    pixels: Array = picture_of(_picture_numbers(sample), tone)[0]
+    return pixels
+
+
+def _picture_numbers(sample: Sample) -> Array:
     axes = len(sample.shape)
+    assert sample.data is not None
     if axes < 2 or sample.data.dtype.names:
         raise ValueError("numbers that are no picture; use a name that ends in .npy")
     numbers = components_of(sample.data, axes)
-    numbers = numbers.reshape(-1, *numbers.shape[-3:])[0]
-    if suffix == ".exr":
-        return encode_picture(_as_colours(numbers), suffix, "float")
-    return encode_picture(picture_of(numbers, tone)[0], suffix)
+    first: Array = numbers.reshape(-1, *numbers.shape[-3:])[0]
+    return first
 
 
 def _as_colours(numbers: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Files of recorded frames: numbered pictures, or one array of all frames."""
+"""Files of recorded frames: numbered pictures, a film, or one array of all frames."""
 
 import io
 import math
@@ -8,20 +8,25 @@ from typing import BinaryIO
 import numpy as np
 
 from app.view_models.looking.tone import Tone
-from app.viewers.ports.snapshots import file_contents
+from app.viewers.ports.snapshots import file_contents, shown_pixels
+from blocks.video.codecs import SUFFIXES
+from blocks.video.film_writer import FilmWriter
 from engine.patch.files import write_atomically
 from engine.protocol.sampling import Sample
 from engine.types import Array
 
 
 class FrameFiles:
-    """Writes samples of one port into a folder; for one thread at a time. `suffix` is ".png", ".exr" or ".npy".
+    """Writes samples of one port into a folder; for one thread at a time.
 
-    Nothing is overwritten. Raise OSError if a file can't be written, and ValueError or PatchError for contents that
-    the format can't hold.
+    `suffix` is ".png", ".exr", ".npy", or that of a film, of which `rate` frames are shown a second. Nothing is
+    overwritten. Raise OSError if a file can't be written, and ValueError or PatchError for contents that the format
+    can't hold.
     """
 
-    def __init__(self, folder: Path, name: str, suffix: str, tone: Tone) -> None:
+    def __init__(self, folder: Path, name: str, suffix: str, tone: Tone, rate: float = 60.0) -> None:
+        self._rate, self._first = rate, 0
+        self._film: FilmWriter | None = None
         self._folder, self._name, self._suffix, self._tone = folder, name, suffix, tone
         self._base = ""
         self._stack: BinaryIO | None = None
@@ -34,6 +39,9 @@ class FrameFiles:
         if self._suffix == ".npy":
             self._append(np.asarray(sample.data))
             return
+        if self._suffix in SUFFIXES:
+            self._add_to_film(frame, shown_pixels(sample, self._tone))
+            return
         self._base = self._base or self._free_base()
         path = self._folder / f"{self._base}.{frame:06}{self._suffix}"
         write_atomically(path, file_contents(sample, self._suffix, self._tone))
@@ -43,6 +51,19 @@ class FrameFiles:
         if self._stack is not None:
             self._stack.close()
             self._stack = None
+        if self._film is not None:
+            film, self._film = self._film, None
+            film.close()
+
+    def _add_to_film(self, frame: int, pixels: Array) -> None:
+        """Add a picture to the film; the one before it is shown for as long as frames are missing."""
+        film = self._film
+        if film is None or (film.height, film.width) != pixels.shape[:2]:  # frames of another size go into another film
+            self.close()
+            path = self._folder / f"{self._free_base()}{self._suffix}"
+            film = self._film = FilmWriter(path, pixels.shape[1], pixels.shape[0], self._rate)
+            self._first = frame
+        film.write(pixels.astype(np.uint16) * 257 if film.is_deep else pixels, frame - self._first)
 
     def _append(self, array: Array) -> None:
         kind = array.dtype, array.shape

@@ -27,6 +27,8 @@ from app.viewers.recording.recorder import Order
 FORMATS = {
     ".png": "PNG: numbered pictures, in the shown colours",
     ".exr": "EXR: numbered pictures of true floats",
+    ".mp4": "MP4: a film in the shown colours, H.264",
+    ".mov": "MOV: a film in the shown colours, ProRes",
     ".npy": "NPY: one array of all frames",
 }
 _MOST_FRAMES = 1_000_000

@@ -36,6 +36,8 @@ class Order:
     suffix: str = ".png"
     frames: int | None = 100
     every_frame: bool = True
+    #: Frames that a film shows a second.
+    rate: float = 60.0
 
 
 @dataclass
@@ -89,7 +91,7 @@ class PortRecorder(QObject):
             return
         self.recording = Recording(order)
         name = f"{order.port.node}.{order.port.port}".replace("/", ".")
-        self._files = FrameFiles(order.folder, name, order.suffix, order.tone)
+        self._files = FrameFiles(order.folder, name, order.suffix, order.tone, order.rate)
         self._thread = ThreadPoolExecutor(1, "warploom-recording")
         self._was_running = self._session.running
         if order.every_frame and self._was_running:

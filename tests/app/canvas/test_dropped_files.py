@@ -58,6 +58,8 @@ def test_a_kernel_with_a_mistake_gets_its_block(canvas: Canvas, patch: Patch, tm
         ("Rain.WAV", "io.load_audio"),
         ("sky.exr", "io.load_image"),
         ("a.flac", "io.load_audio"),
+        ("shot.MOV", "io.load_video"),
+        ("clip.webm", "io.load_video"),
     ],
 )
 def test_pictures_and_sounds_become_blocks_that_load_them(
@@ -70,6 +72,19 @@ def test_pictures_and_sounds_become_blocks_that_load_them(
     assert _drop(canvas, [file], QPointF(0, 200))
     (node,) = canvas.selected()
     assert (patch.nodes[node].type, patch.value(node, "file")) == (block, name)
+
+
+def test_a_folder_of_images_becomes_one_block(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+    """A folder with images is played by one block, and one undo removes it."""
+    patch.path = tmp_path / "a.loom"
+    (tmp_path / "shots").mkdir()
+    assert not _drop(canvas, [tmp_path / "shots"], QPointF(0, 200))
+    (tmp_path / "shots" / "frame_1.png").write_bytes(b"")
+    assert _drop(canvas, [tmp_path / "shots"], QPointF(0, 200))
+    (node,) = canvas.selected()
+    assert (patch.nodes[node].type, patch.value(node, "files")) == ("io.load_images", "shots")
+    assert patch.undo() == "Add shots"
+    assert node not in patch.nodes
 
 
 def test_a_patch_is_opened(canvas: Canvas, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import errno
 from pathlib import Path
 from typing import Any
 
+import av
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
@@ -77,6 +78,18 @@ def test_numbers_are_one_array_and_skipped_frames_are_counted(ports: Ports, tmp_
     assert told[0].startswith("Recorded 4 frames, 2 skipped of Picture · out into ")
     np.testing.assert_array_equal(np.load(tmp_path / "picture.out.npy")[:, 0, 0], [1, 2, 5, 6])
     assert STEP not in engine_of(window).posted
+
+
+def test_every_frame_becomes_a_film(ports: Ports, tmp_path: Path, qtbot: QtBot) -> None:
+    """A recording as MP4 has each frame at the rate of the patch, and skipped ones are shown longer."""
+    order(ports, tmp_path, ".mp4", 3, every=False)
+    for frame in (7, 8, 11):
+        show(ports, frame)
+    qtbot.waitUntil(lambda: ports.window.looking.recorder.recording is None)
+    with av.open(str(tmp_path / "picture.out.mp4")) as film:
+        frames = list(film.decode(video=0))
+    assert [frame.time for frame in frames] == pytest.approx([0, 1 / 60, 4 / 60])
+    assert (frames[0].height, frames[0].width) == (4, 6)
 
 
 def test_a_full_disk_is_one_message_and_keeps_the_files(
