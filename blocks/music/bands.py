@@ -48,6 +48,7 @@ class Bands(
     fall: float = param(0.15, min=0, max=60, unit="s", doc="Time constant of a falling level.")
     rate: int = param(48000, min=1000, max=384000, unit="Hz", structural=True, doc="Samples a second of the sound.")
 
+    saved = ("level",)  # with the levels that are on their way
     weigh = Kernel("music.cu", entry="weigh_newest")
     measure = Kernel("music.cu", entry="band_levels")
 

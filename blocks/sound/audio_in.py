@@ -27,7 +27,7 @@ class AudioIn(
         doc="Sound that is played instead, over and over; with a device, only while this is missing.",
     )
     buffer: float = param(
-        0.03, min=0.005, max=2, unit="s", structural=True, doc="Sound to keep ready, against gaps when frames are late."
+        0.03, min=0.005, max=2, unit="s", structural=True, doc="Sound to keep ready; more when frames are late."
     )
 
     microphone: SoundInput | None = None

@@ -20,7 +20,7 @@ class AudioOut(
     device: str = param("", doc="Part of the device's name; empty or default is the system's own.")
     volume: float = param(1.0, min=0, max=4, doc="Factor for the samples; what is above 1 then is cut off.")
     buffer: float = param(
-        0.06, min=0.005, max=2, unit="s", structural=True, doc="Sound to keep ready, against gaps when frames are late."
+        0.06, min=0.005, max=2, unit="s", structural=True, doc="Sound to keep ready; more when frames are late."
     )
 
     speaker: SoundOutput | None = None

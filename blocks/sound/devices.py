@@ -20,6 +20,8 @@ _log = logging.getLogger(__name__)
 PATIENCE_S = 5.0
 #: How often a lost device is noticed.
 _LOOK_S = 1.0
+#: The most that a queue is lengthened to when frames are late.
+_MOST_KEPT_S = 0.5
 #: The length of a queue, in seconds: frames by hand may take long.
 _LONGEST_S = 10.0
 #: PortAudio is called by one thread at a time. How many streams are open: only without any can devices be listed anew.
@@ -97,6 +99,10 @@ class SoundDevice(Listener):
     def latency_s(self) -> float:
         """The time that sound takes between the patch and the air."""
         return self.follower.length / self.rate + self.device_latency_s
+
+    def keep_more(self) -> None:
+        """Lengthen the queue, since frames were later than it is long."""
+        self.follower.wanted = min(1.5 * self.follower.wanted, max(self.follower.wanted, _MOST_KEPT_S * self.rate))
 
     @abstractmethod
     def call_back(self, samples: Samples, count: int, time: Any, status: Any) -> None:
@@ -189,7 +195,9 @@ class SoundInput(SoundDevice):
         speed = self.follower.speed(held - count / 2, count)
         needed = self.stretch.needed(count, speed)
         if needed > held:
-            self.underruns += bool(self.found)
+            if self.found:
+                self.underruns += 1
+                self.keep_more()
             self._restart(0)
             return self._silence(count)
         self.stretch.add(self.ring.read(needed))
@@ -247,7 +255,9 @@ class SoundOutput(SoundDevice):
             return
         if self._has_run_out:
             # After a longer silence, the patch was paused, which is no fault.
-            self.underruns += self._silent <= wanted + 2 * count
+            if self._silent <= wanted + 2 * count:
+                self.underruns += 1
+                self.keep_more()
             self._has_run_out = False
             self.follower.restart()
         speed = 1.0 if self._is_filling else self.follower.speed(held + count / 2, count)

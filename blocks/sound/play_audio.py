@@ -18,13 +18,14 @@ class PlayAudio(
     is resampled. In headless runs, each frame has the sound of its time. Load Audio loads a whole sound instead.
     """
 
-    time: Value[float] = value_port(unit="s", doc="Position in the file at the end of the window.")
+    position_s: Value[float] = value_port(unit="s", doc="Position in the file at the end of the window.")
+    length_s: Value[float] = value_port(unit="s", doc="Length of the file.")
     ended: Value[bool] = value_port(doc="True once a sound that isn't repeated is over.")
     file: Path = param("", files="open sound", doc="The sound file; a relative path starts at the patch's folder.")
     playing: bool = param(True, doc="Plays; otherwise the sound is silent, and its position stays.")
     loop: bool = param(True, doc="Starts again at the end.")
     speed: float = param(1.0, min=-8, max=8, doc="Speed; below 0 backwards. The pitch changes with it.")
-    seek: float = param(0.0, min=0, max=1e6, unit="s", doc="Position to start at. A change goes there at once.")
+    at: float = param(0.0, min=0, max=1e6, unit="s", doc="Position to start at. A change goes there at once.")
 
     saved = ("place",)
     player: Player | None = None
@@ -39,7 +40,7 @@ class PlayAudio(
     def start(self) -> None:
         """Open the file."""
         self.player = Player(Path(self.file), self.rate, self.channels, self.size)
-        self.place = vars(self.player.place)
+        self.place, self.length_s = vars(self.player.place), self.player.length_s
 
     def update(self, now: Moment) -> None:
         """Give the window of this frame."""
@@ -48,8 +49,8 @@ class PlayAudio(
             self.player.place = Place(**self.place)
             self.place = vars(self.player.place)
         speed = self.speed if self.playing else 0.0
-        self.show(self.player.window(now, speed=speed, loop=self.loop, seek_s=self.seek, waits=self.waits))
-        self.time, self.ended = self.player.position_s, self.player.is_over
+        self.show(self.player.window(now, speed=speed, loop=self.loop, seek_s=self.at, waits=self.waits))
+        self.position_s, self.ended = self.player.position_s, self.player.is_over
 
     def close(self) -> None:
         """Close the file."""

@@ -47,6 +47,12 @@ class Player:
         self.is_over = False
 
     @property
+    def length_s(self) -> float:
+        """The length of the file."""
+        seconds: float = self._reader.length / self._reader.rate
+        return seconds
+
+    @property
     def position_s(self) -> float:
         """The position in the file."""
         seconds: float = min(max(self.place.position, 0.0), self._reader.length) / self._reader.rate

@@ -15,10 +15,10 @@ class SaveAudio(SoundSink, id="io.save_audio", tags=("sound", "record", "wav", "
     not written is overwritten only if you allow it.
     """
 
-    length: Value[float] = value_port(unit="s", doc="Length of the recording.")
+    length_s: Value[float] = value_port(unit="s", doc="Length of the recording.")
     lost: Value[int] = value_port(doc="Samples that were lost, since the disk or the frames were too slow.")
     file: Path = param("sound.wav", files="save sound", doc="File to write: .wav, .flac, .ogg, .mp3 or .aiff.")
-    recording: bool = param(True, doc="Records; when it becomes false, the file is complete.")
+    recording: bool = param(False, doc="Record while this is true; then the file is complete.")
     depth: str = param("usual", choices=DEPTHS, doc="Bits per sample of .wav, .flac and .aiff: usually 16.")
 
     writer: SoundWriter | None = None
@@ -58,7 +58,7 @@ class SaveAudio(SoundSink, id="io.save_audio", tags=("sound", "record", "wav", "
             self.writer.write(samples, waits=waits)
             self.notice = self.writer.problem
         if self.writer is not None:
-            self.length, self.lost = self.writer.length / self.rate, self.writer.lost + self.left_out
+            self.length_s, self.lost = self.writer.length / self.rate, self.writer.lost + self.left_out
 
     def complete(self, writer: SoundWriter) -> None:
         """Wait until a file is complete."""

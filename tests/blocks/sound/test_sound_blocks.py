@@ -107,7 +107,7 @@ def test_a_played_file_is_recorded_sample_by_sample(tmp_path: Path, channels: in
     play = patch.add(
         "io.play_audio", file=write(tmp_path / "a.wav", x, rate), rate=RATE, channels=channels, size=601, loop=False
     )
-    save = patch.add("io.save_audio", file=str(tmp_path / "b.wav"), rate=RATE, depth="float")
+    save = patch.add("io.save_audio", file=str(tmp_path / "b.wav"), rate=RATE, depth="float", recording=True)
     patch.connect(play["out"], save["x"])
     patch.trusted = True
     with Engine(patch, device="host") as engine:
@@ -147,7 +147,7 @@ def test_a_file_that_the_patch_has_not_written_stays(tmp_path: Path) -> None:
     """An untrusted patch overwrites no file of somebody else's; the node says so."""
     x, patch = noise(1000), Patch()
     play = patch.add("io.play_audio", file=write(tmp_path / "a.wav", x), rate=RATE)
-    save = patch.add("io.save_audio", file=str(tmp_path / "a.wav"), rate=RATE)
+    save = patch.add("io.save_audio", file=str(tmp_path / "a.wav"), rate=RATE, recording=True)
     patch.connect(play["out"], save["x"])
     found = problems(patch, frames=3)
     assert [node for node, _, _ in found] == [save.id] and "file must be" in found[0][2]
@@ -170,7 +170,7 @@ def test_a_microphone_by_hand_gives_each_sample_once(sounds: FakeSounds, tmp_pat
     """In frames by hand, Audio In waits for the samples of each frame, and Save Audio records all of them."""
     patch = Patch()
     source = patch.add("io.audio_in", device="micro", rate=RATE, channels=2, size=500)
-    save = patch.add("io.save_audio", file=str(tmp_path / "b.wav"), rate=RATE, depth="float")
+    save = patch.add("io.save_audio", file=str(tmp_path / "b.wav"), rate=RATE, depth="float", recording=True)
     patch.connect(source["out"], save["x"])
     patch.trusted = True
     x = noise(6 * FRAME, 2)
@@ -235,7 +235,7 @@ def test_a_buffer_that_is_no_sound_is_refused(tmp_path: Path) -> None:
     """A picture's rows are no channels."""
     patch = Patch()
     data = patch.add("io.array", data=np.zeros((9, 10), np.float32))
-    save = patch.add("io.save_audio", file=str(tmp_path / "b.wav"))
+    save = patch.add("io.save_audio", file=str(tmp_path / "b.wav"), recording=True)
     patch.connect(data["out"], save["x"])
     found = problems(patch, frames=2)
     assert found == [
