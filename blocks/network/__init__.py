@@ -1,0 +1,1 @@
+"""Pictures and levels from other programs and machines, and to them."""

@@ -1,0 +1,1 @@
+"""Blocks that exchange pictures and levels with other programs."""
