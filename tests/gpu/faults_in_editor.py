@@ -131,6 +131,7 @@ def main() -> None:
             seen, back, told = zip(*rounds, strict=True)
             times = statistics.median(seen), statistics.median(back), max(back)
             print(f"{kind:10} {len(rounds):5} " + " ".join(f"{each:8.2f}" for each in times), flush=True)
+            print("           back: " + " ".join(f"{each:.2f}" for each in back), flush=True)
             print(f"           {told[0][:300]}", flush=True)
         print(f"closed in {editor.close():.2f} s")
     application.quit()
