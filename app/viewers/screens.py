@@ -37,7 +37,7 @@ class _Surface(QOpenGLWidget):
     def paintGL(self) -> None:
         """Draw the picture."""
         with QPainter(self) as painter:
-            self._view.paint(painter)
+            self._view.draw_on(painter)
 
 
 class ScreenView(QWidget):
@@ -98,7 +98,7 @@ class ScreenView(QWidget):
         place.moveCenter(room.center())
         return place
 
-    def paint(self, painter: QPainter) -> None:
+    def draw_on(self, painter: QPainter) -> None:
         """Draw the picture, and at first how to leave it."""
         painter.fillRect(self.rect(), QColor("black"))
         if not self._image.isNull():
@@ -120,7 +120,7 @@ class ScreenView(QWidget):
         """Draw in memory, if OpenGL doesn't."""
         if self._surface is None:
             with QPainter(self) as painter:
-                self.paint(painter)
+                self.draw_on(painter)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Draw on all of the window."""
