@@ -12,6 +12,7 @@ from app.documents.bridge import Bridge
 from app.documents.code_files.own_code import OwnCode
 from app.documents.editor_state import UserState
 from app.documents.file_commands import FileCommands
+from app.documents.playhead import Playhead
 from app.documents.session import Session
 from app.edits.remedies import Remedy
 from app.qt.beside import Beside
@@ -27,6 +28,7 @@ class Editor(Protocol):
     state: UserState
     session: Session
     bridge: Bridge
+    playhead: Playhead
     files: FileCommands
     own_code: OwnCode
     canvas: Canvas

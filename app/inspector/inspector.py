@@ -33,7 +33,15 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import Diagnostic, PatchError
 from engine.kernel_blocks.constants import CONSTANTS, marked
-from engine.patch.changes import Change, Connected, Disconnected, NodeRemoved, NodeRenamed, ParameterChanged
+from engine.patch.changes import (
+    Change,
+    Connected,
+    CurveChanged,
+    Disconnected,
+    NodeRemoved,
+    NodeRenamed,
+    ParameterChanged,
+)
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport, ReleaseOsc, SaveOutputs
 
@@ -103,6 +111,7 @@ class Inspector(EmptyState, Dock):
         self._drives.refused.connect(self.refused)
         self._drives.followed.connect(self.node_followed)
         self._shelve: Shelve = self._patch.shelve
+        self._sets_keys: Callable[[], bool] = lambda: False
         #: The type of the shown nodes when their rows were made.
         self._type: type[Block] | None = None
         self._waiting: list[_Waiting] = []
@@ -116,6 +125,9 @@ class Inspector(EmptyState, Dock):
         session, canvas = editor.session, editor.canvas
         self.beside, self.folded = editor.beside.run, editor.state.folded_sections
         session.enter_typed = self.enter_typed
+        playhead = editor.playhead
+        self._drives.set_playhead(playhead)
+        self._sets_keys = lambda: playhead.auto_key
         editor.kernel.shown.connect(self.set_patch)
         editor.kernel.reported.connect(self.show_report)
         canvas.selection_changed.connect(self.show_nodes)
@@ -351,6 +363,8 @@ class Inspector(EmptyState, Dock):
 
     def _setting(self, name: str, value: Any, gesture: object = None) -> Callable[[Patch], None]:
         nodes = self.nodes
+        if self._sets_keys() and self._drives.has_keys(name):
+            return lambda _: self._drives.set_keys(name, value, gesture)
         return lambda patch: node_edits.set_parameter(patch, nodes, name, value, gesture=gesture)
 
     def _renaming(self, title: str) -> Callable[[Patch], None]:
@@ -403,6 +417,9 @@ class Inspector(EmptyState, Dock):
                 self._stale_values.add(parameter)
                 if self._patch.decides_interface(node, parameter):
                     self._has_other_rows = True
+            case CurveChanged(node, parameter) if node in self._known:
+                self._stale_values.add(parameter)
+                self._stale_drives.add(parameter)
             case Connected(connection) | Disconnected(connection):
                 if connection.target.node in self._known:
                     self._stale_drives.add(connection.target.port)

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QApplication, QMenu
 
-from app.edits import drive, groups
+from app.documents.playhead import Playhead
+from app.edits import drive, groups, keyframes
 from app.edits.drive import NodeSize
 from app.edits.nodes import parameter_label
 from app.edits.organise import osc
@@ -19,6 +21,7 @@ from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import value_text
 from app.widgets.marked_text import without_marks
 from engine.diagnostics import PatchError
+from engine.patch.animation.curves import Course
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.organise.osc_addresses import is_live, osc_address, osc_names
@@ -42,7 +45,73 @@ class ParameterDrives(QObject):
         self._nodes: Sequence[str] = ()
         self._rows: Mapping[str, ParameterRow] = {}
         self._values: Mapping[str, float] = {}
+        self._playhead: Playhead | None = None
+        self._shown_s = -1.0  # the time of the shown values of animated parameters
         self._throttle = Throttle(self._show_values, _INTERVAL_MS, self)
+
+    def set_playhead(self, playhead: Playhead) -> None:
+        """Set keys at the playhead, and show the values of animated parameters there."""
+        self._playhead = playhead
+        playhead.moved.connect(self._throttle.ask)
+
+    def has_keys(self, name: str) -> bool:
+        """True if keys of a parameter count, since no connection drives it."""
+        targets = self._targets(name)
+        is_free = all(self._patch.source_of(target) is None for target in targets)
+        return is_free and any(self._patch.curve(target.node, name) for target in targets)
+
+    def set_keys(self, name: str, value: float, gesture: object) -> None:
+        """Give a parameter a value in the present frame."""
+        assert self._playhead is not None
+        time_s, rate = self._playhead.key_time_s, self._playhead.timeline.rate
+        with self._patch.edit(f"Set key of {parameter_label(name)}", gesture=gesture):
+            for target in self._targets(name):
+                keyframes.set_key(self._patch, target, time_s, value, rate, gesture)
+
+    def _show_key(self, name: str) -> None:
+        """Show the keys of a parameter, and its value in the present frame."""
+        row = self._rows[name]
+        if self._playhead is None or not is_drivable(row.editor.spec) or not self._nodes:
+            return
+        curves = [self._patch.curve(node, name) for node in self._nodes]
+        time_s, rate = self._playhead.key_time_s, self._playhead.timeline.rate
+        has_keys = any(curves)
+        is_at_key = has_keys and all(keyframes.key_index(curve, time_s, rate) is not None for curve in curves)
+        row.show_key(has_keys=has_keys, is_at_key=is_at_key)
+        is_typed = row.editor.isAncestorOf(QApplication.focusWidget() or row) and time_s == self._shown_s
+        if has_keys and not row.is_driven and not is_typed:
+            row.editor.show_values([self._value_at(node, name, time_s) for node in self._nodes])
+
+    def _value_at(self, node: str, name: str, time_s: float) -> Any:
+        curve, spec = self._patch.curve(node, name), self._rows[name].editor.spec
+        if not curve:
+            return self._patch.value(node, name)
+        return spec.coerce(_as_type(keyframes.fitting(spec, Course(curve).at(time_s)), spec.type))
+
+    def _toggle_key(self, name: str) -> None:
+        assert self._playhead is not None
+        targets, playhead = self._targets(name), self._playhead
+        self._do(lambda: keyframes.toggle_keys(self._patch, targets, playhead.key_time_s, playhead.timeline.rate))
+
+    def _go_to_key(self, name: str, step: int) -> None:
+        assert self._playhead is not None
+        timeline = self._playhead.timeline
+        curves = [self._patch.curve(node, name) for node in self._nodes]
+        time_s = keyframes.neighbour(curves, self._playhead.key_time_s, timeline.rate, step)
+        if time_s is not None:
+            self._playhead.seek(timeline.frame_at(time_s))
+
+    def _fill_keys(self, menu: QMenu, row: ParameterRow, name: str) -> None:
+        """Add what can be done with keys to the menu of a parameter."""
+        if not is_drivable(row.editor.spec) or row.is_driven:
+            return
+        curves = [self._patch.curve(node, name) for node in self._nodes]
+        menu.addAction(icon("key"), "Add or remove key" if any(curves) else "Animate", partial(self._toggle_key, name))
+        if any(curves):
+            menu.addAction("Next key", partial(self._go_to_key, name, 1))
+            menu.addAction("Previous key", partial(self._go_to_key, name, -1))
+            self._on(menu.addAction("Remove all keys"), partial(keyframes.remove_all, self._patch, self._targets(name)))
+        menu.addSeparator()
 
     def show_rows(self, patch: Patch, nodes: Sequence[str], rows: Mapping[str, ParameterRow]) -> None:
         """Follow these rows, which are for parameters of these nodes."""
@@ -51,6 +120,9 @@ class ParameterDrives(QObject):
             row.menu.aboutToShow.connect(partial(self._fill, row, name))
             row.label.customContextMenuRequested.connect(partial(self._open_menu, row))
             row.followed.connect(partial(self._follow, name))
+            row.key.clicked.connect(partial(self._toggle_key, name))
+            if self._playhead is not None:
+                row.offer_key()
             if self._group:
                 row.drive.show()  # also for a parameter that no value can drive: it can be promoted
             self.refresh(name)
@@ -68,7 +140,11 @@ class ParameterDrives(QObject):
         self._throttle.ask()
 
     def refresh(self, name: str) -> None:
-        """Show the driver of a parameter."""
+        """Show the driver and the keys of a parameter."""
+        self._refresh(name)
+        self._show_key(name)
+
+    def _refresh(self, name: str) -> None:
         patch, row = self._patch, self._rows[name]
         sources = [patch.source_of(target) for target in self._targets(name)]
         if all(source is None or patch.leaf(source) is None for source in sources):
@@ -105,13 +181,18 @@ class ParameterDrives(QObject):
     def _held(self) -> set[str]:
         """The parameters of the first node that have a value in the report: messages set those without a driver."""
         live = [name for name, row in self._rows.items() if is_live(row.editor.spec)]  # an op's numbers are not
-        return {name for name in live if self._nodes and f"{self._nodes[0]}.{name}" in self._values}
+        held = {name for name in live if self._nodes and f"{self._nodes[0]}.{name}" in self._values}
+        return {name for name in held if not self._patch.curve(self._nodes[0], name)}
 
     def _show_values(self) -> None:
         held = self._held
         for name, row in self._rows.items():
             if row.is_driven is not (name in held):
                 self.refresh(name)
+            else:
+                self._show_key(name)
+        if self._playhead is not None:
+            self._shown_s = self._playhead.key_time_s
         for row in self._rows.values():
             if row.is_driven:
                 row.driven.show_values(self._values)
@@ -132,6 +213,7 @@ class ParameterDrives(QObject):
         for inner in menu.findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly):
             inner.deleteLater()  # clearing the menu does not delete it
         sources = {source for target in targets if (source := patch.source_of(target)) is not None}
+        self._fill_keys(menu, row, name)
         if self._group and not sources:
             promoted = menu.addAction(f"Promote to {_plain(patch.title(self._group))}")
             promoted.setToolTip("Make it a parameter of the group")
@@ -201,6 +283,10 @@ class ParameterDrives(QObject):
             edit()
         except PatchError as problem:
             self.refused.emit(str(problem))
+
+
+def _as_type(value: float, kind: str) -> Any:
+    return bool(value) if kind == "bool" else int(value) if kind == "int" else value
 
 
 def _plain(text: str) -> str:

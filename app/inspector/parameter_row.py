@@ -77,6 +77,9 @@ class ParameterRow(QWidget):
         self.drive.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self.drive)
         self.drive.setMenu(self.menu)
+        self.key = _button("rowKey", f"Animate {name}")
+        self.key.hide()
+        _keep_place(self.key, keeps=False)  # until there is a timeline to set keys in
         self.constant = _button("rowConstant", f"Compile {name} into the kernel")
         self.constant.setCheckable(True)
         self.constant.setChecked(spec.is_constant)
@@ -88,9 +91,10 @@ class ParameterRow(QWidget):
         place = QWidget()
         self._place = QStackedLayout(place, contentsMargins=QMargins())
         self._place.addWidget(editor)
-        layout = QHBoxLayout(self, contentsMargins=QMargins(), spacing=4)
+        layout = QHBoxLayout(self, contentsMargins=QMargins(), spacing=1)
         layout.addWidget(place, 1)
-        for button in (self.constant, self.drive, self.reset):
+        layout.addSpacing(3)
+        for button in (self.constant, self.key, self.drive, self.reset):
             layout.addWidget(button)
         if not is_drivable(spec):
             self.drive.hide()
@@ -118,6 +122,24 @@ class ParameterRow(QWidget):
         """Offer to reset a value, if one was set."""
         self._is_set = is_set
         self.reset.setVisible(is_set and not self.is_driven)
+
+    def offer_key(self) -> None:
+        """Make room for the button that sets keys, and show it for a parameter that can have some."""
+        _keep_place(self.key, keeps=True)
+        self.key.setVisible(is_drivable(self.editor.spec))
+
+    def show_key(self, *, has_keys: bool, is_at_key: bool) -> None:
+        """Show whether the parameter has keys, and one in the present frame."""
+        name = parameter_label(self.editor.spec.name)
+        self.key.setIcon(icon("key" if is_at_key else "no_key", "accent" if has_keys else "text_faint"))
+        if self.is_driven and not has_keys:
+            text = f"A value drives {name}: disconnect it to set keys"
+        elif is_at_key:
+            text = f"Remove the key of {name} in this frame"
+        else:
+            text = f"Add a key of {name} in this frame" if has_keys else f"Animate {name}: set a key in this frame"
+        self.key.setToolTip(text)
+        self.key.setEnabled(not self.is_driven)
 
     def show_free(self) -> None:
         """Show the editor: nothing drives the parameter."""

@@ -20,6 +20,7 @@ from app.docks.plan.memory import Memory
 from app.docks.problems import Problems
 from app.docks.profiler.profiler import Profiler
 from app.docks.recorder import Recorder
+from app.docks.timeline.timeline import TimelineDock
 from app.docks.updates import Updates
 from app.inspector.inspector import Inspector
 
@@ -27,7 +28,7 @@ from app.inspector.inspector import Inspector
 DOCKS: tuple[type[Dock], ...] = (
     *(Inspector, Help, Overview, EditList, Problems, Updates),
     *(Log, Code, Console, Recorder, Profiler, LaunchedGraph, Memory),
-    *(Pins, OscDock),
+    *(Pins, OscDock, TimelineDock),
 )
 #: The lists below the canvas. They are closed at first; the status bar shows their counts and opens them.
 LISTS = tuple(dock.name for dock in DOCKS if dock.area is Qt.DockWidgetArea.BottomDockWidgetArea)

@@ -39,6 +39,7 @@ from app.documents.editor_state import load_state, save_state
 from app.documents.file_commands import FileCommands
 from app.documents.gallery import find_examples
 from app.documents.outside_changes import OutsideChanges
+from app.documents.playhead import Playhead
 from app.documents.recovery import RecoverySlot, find_left_behind
 from app.documents.restarts import MakeSearch, Restarts
 from app.documents.session import MakeEngine, Session
@@ -106,6 +107,7 @@ class MainWindow(QMainWindow):
         self.overwriting = OverwriteQuestion(self.session, self)
         self.bridge = Bridge(self)
         self.session.engine_changed.connect(self.bridge.set_engine)
+        self.playhead = Playhead(self.session, self.bridge, self)
         self.bridge.frozen.connect(self.session.follow_freeze)
         self.bridge.report.connect(self.trust.show_report)
         self.bridge.failed.connect(self.overwriting.show_failure)

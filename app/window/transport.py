@@ -72,7 +72,9 @@ class TransportBar(QWidget):
         self.pacing.setMenu(actions.menus["pacing"])
         self.pacing.setEnabled(self._play.isEnabled())
         self._play.enabledChanged.connect(self.pacing.setEnabled)
+        self._session = session
         self.show_pacing(session.pacing)
+        session.changed.connect(lambda: self.show_pacing(session.pacing))
         self._show_running(session.running)
         session.running_changed.connect(self._show_running)
         session.engine_changed.connect(self.clear)
@@ -89,9 +91,12 @@ class TransportBar(QWidget):
         return False
 
     def show_pacing(self, pacing: Pacing) -> None:
-        """Show another choice."""
-        self.pacing.setText(pacing_text(pacing))
-        self.pacing.setToolTip(pacing_tooltip(pacing))
+        """Show another choice, or the rate of a film, which is its own."""
+        patch = self._session.patch
+        timeline = patch.timeline if patch is not None else None
+        self.pacing.setText(pacing_text(pacing) if timeline is None else f"Film {timeline.rate:g}")
+        tooltip = "The patch's timeline plays at its own rate; see the dock Timeline"
+        self.pacing.setToolTip(pacing_tooltip(pacing) if timeline is None else tooltip)
         self.pacing.setAccessibleName(self.pacing.toolTip())
 
     def show_report(self, report: FrameReport) -> None:

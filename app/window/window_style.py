@@ -33,13 +33,13 @@ def window_stylesheet(theme: Colours) -> str:
 #breadcrumbPatch:hover {{ color: {theme.accent}; }}
 #breadcrumbKernel {{ font-weight: 600; }}
 #viewerFooter {{ background: {theme.dock}; border-top: 1px solid {theme.border}; }}
-#viewerFooter QToolButton, #rowReset, #rowDrive, #rowConstant {{
+#viewerFooter QToolButton, #rowReset, #rowDrive, #rowKey, #rowConstant {{
     background: transparent; border-color: transparent; padding: 2px;
 }}
-#viewerFooter QToolButton:hover, #rowReset:hover, #rowDrive:hover, #rowConstant:hover {{
+#viewerFooter QToolButton:hover, #rowReset:hover, #rowDrive:hover, #rowKey:hover, #rowConstant:hover {{
     background: {theme.control_hover};
 }}
-#rowReset, #rowDrive, #rowConstant {{ padding: 1px; }}
+#rowReset, #rowDrive, #rowKey, #rowConstant {{ padding: 1px; }}
 Inspector QAbstractSpinBox, Inspector QLineEdit, Inspector QComboBox {{ padding-top: 0; padding-bottom: 0; }}
 #rowDrive::menu-indicator {{ image: none; width: 0; }}
 #drivenBy {{ color: {PORT_STYLES[PortKind.NUMBER].colour(theme)}; padding: 0 6px; }}

@@ -5,6 +5,7 @@ from functools import partial
 
 from app.commands.actions import Command, Menu
 from app.commands.command_window import CommandWindow
+from app.commands.menus.film import film_menu
 from app.commands.needs import Needs
 from app.docks.pins.pins import Pins
 from app.docks.profiler.profiler import Profiler
@@ -40,6 +41,7 @@ def run_menu(window: CommandWindow, needs: Needs) -> Menu:
             needs=engine,
         ),
         Menu("pacing", "&Frame pacing", _pacings(window)),
+        film_menu(window, needs),
         None,
         Command(
             "save_outputs",

@@ -1,0 +1,68 @@
+"""`Playhead`: where the open patch's film is, and going to another frame."""
+
+from PySide6.QtCore import QObject, Signal
+
+from app.documents.bridge import Bridge
+from app.documents.session import Session
+from engine.patch.animation.timeline import Timeline
+from engine.protocol.messages import FrameReport, Seek
+
+#: What counts while a patch has no timeline.
+USUAL = Timeline()
+
+
+class Playhead(QObject):
+    """Follows the reports of the engine. A person may go to a frame at once, and its report comes later."""
+
+    #: Another frame is shown, or what is known about it has changed.
+    moved = Signal()
+    #: Keys are set by setting values, or no more; frames are gone to exactly, or no more.
+    modes_changed = Signal()
+
+    def __init__(self, session: Session, bridge: Bridge, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.frame, self.time_s = 0, 0.0
+        #: Whether the shown frame is the one that a run from frame 0 has; below, the frame that is gone to.
+        self.is_exact, self.left_out = True, 0
+        self.replay_to: int | None = None
+        #: Setting a parameter that has keys sets a key.
+        self.auto_key = True
+        #: Frames of a patch with state are gone to by running those before.
+        self.exact = True
+        bridge.report.connect(self._follow)
+        session.replaced.connect(lambda _: self._show(0, 0.0))
+
+    @property
+    def timeline(self) -> Timeline:
+        """The patch's timeline, or the one that it would get."""
+        patch = self._session.patch
+        return (patch.timeline if patch is not None else None) or USUAL
+
+    @property
+    def key_time_s(self) -> float:
+        """The time at which keys are set: that of the present frame."""
+        return self.timeline.time_s(self.frame)
+
+    def seek(self, frame: int) -> None:
+        """Go to a frame."""
+        frame = max(frame, 0)
+        self._session.post(Seek(frame, self.exact))
+        self._show(frame, self.timeline.time_s(frame))
+
+    def set_modes(self, *, auto_key: bool | None = None, exact: bool | None = None) -> None:
+        """Change what setting a value and going to a frame do."""
+        self.auto_key = self.auto_key if auto_key is None else auto_key
+        self.exact = self.exact if exact is None else exact
+        self.modes_changed.emit()
+
+    def _follow(self, report: FrameReport) -> None:
+        known = self.frame, self.time_s, self.is_exact, self.replay_to, self.left_out
+        found = report.frame, report.time_s, report.exact, report.replay_to, report.left_out
+        if found != known:
+            _, _, self.is_exact, self.replay_to, self.left_out = found
+            self._show(report.frame, report.time_s)
+
+    def _show(self, frame: int, time_s: float) -> None:
+        self.frame, self.time_s = frame, time_s
+        self.moved.emit()

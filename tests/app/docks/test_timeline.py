@@ -1,0 +1,212 @@
+"""The timeline dock and the diamonds of the inspector, by mouse and keys."""
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.docks.timeline.curve_painting import RULER
+from app.docks.timeline.timeline import TimelineDock
+from engine.patch.animation.keys import Ease, Key
+from engine.patch.changes import PortRef
+from engine.protocol.messages import Seek
+from tests.app.app_support import make_report, move_pointer
+
+GAIN = PortRef("every", "gain")
+LEFT, NONE, SHIFT = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def dock(opened: Any, qtbot: QtBot) -> TimelineDock:
+    """The dock in a window, with one animated parameter at 10 frames a second."""
+    opened.resize(1200, 900)
+    opened.session.patch.set_timeline(rate=10, length=100)
+    opened.session.patch.animate("every", "gain", [(0, 2.0), (4, 8.0), (8, 4.0)])
+    shown: TimelineDock = opened.reveal(TimelineDock)
+    qtbot.waitUntil(lambda: shown.list.count() == 1 and shown.view.height() > 100)
+    shown.view.fit()
+    return shown
+
+
+def keys(dock: TimelineDock) -> list[tuple[float, float]]:
+    """Return the keys of the parameter."""
+    return [(key.time, round(key.value, 3)) for key in dock.patch.curve(*_names(GAIN))]
+
+
+def _names(port: PortRef) -> tuple[str, str]:
+    return port.node, port.port
+
+
+def place(dock: TimelineDock, time_s: float) -> QPoint:
+    """Return where a key is."""
+    return dock.view.key_place(GAIN, time_s).toPoint()
+
+
+def drag(dock: TimelineDock, start: QPoint, end: QPoint, modifiers: Any = NONE) -> None:
+    """Drag with the left button."""
+    view = dock.view
+    QTest.mousePress(view, LEFT, modifiers, start)
+    for part in range(1, 5):
+        move_pointer(view, start + (end - start) * part / 4, LEFT)
+    QTest.mouseRelease(view, LEFT, modifiers, end)
+
+
+def at(dock: TimelineDock, time_s: float, value: float) -> QPoint:
+    """Return the pixel of a time and value."""
+    return QPointF(dock.view.scale.x(time_s), RULER + dock.view.scale.y(value)).toPoint()
+
+
+def test_an_empty_timeline_says_how_to_begin(opened: Any, qtbot: QtBot) -> None:
+    """Without keys, the list is hidden, and the place of the curves says what to do; the ruler scrubs already."""
+    dock = opened.reveal(TimelineDock)
+    qtbot.waitUntil(lambda: dock.view.height() > 60)
+    assert not dock.list.isVisible() and not dock.view.order
+    QTest.mousePress(dock.view, LEFT, NONE, QPoint(round(dock.view.scale.x(5.0)), 8))
+    seeks = [message for message in opened.session.engine.posted if isinstance(message, Seek)]
+    assert seeks == [Seek(300, True)]
+
+
+def test_a_key_is_dragged_in_one_step_and_snaps_to_frames(dock: TimelineDock) -> None:
+    """Time and value follow the pointer; undo takes all of it back; Escape chooses none."""
+    before = keys(dock)
+    drag(dock, place(dock, 4.0), at(dock, 5.03, 6.0))
+    (_, middle, _) = keys(dock)
+    assert middle[0] == 5.0 and middle[1] == pytest.approx(6.0, abs=0.2)
+    assert dock.view.chosen == {(GAIN, 5.0)}
+    dock.patch.undo()
+    assert keys(dock) == before
+
+
+def test_shift_keeps_a_drag_on_one_axis(dock: TimelineDock) -> None:
+    """The value stays when the pointer goes mostly to the side."""
+    start, end = place(dock, 4.0), at(dock, 6.0, 7.5)
+    QTest.mousePress(dock.view, LEFT, NONE, start)
+    goal, none = QPointF(end), Qt.MouseButton.NoButton
+    moved = QMouseEvent(QEvent.Type.MouseMove, goal, dock.view.mapToGlobal(goal), none, LEFT, SHIFT)
+    QApplication.sendEvent(dock.view, moved)
+    QTest.mouseRelease(dock.view, LEFT, SHIFT, end)
+    assert keys(dock)[1] == (6.0, 8.0)
+
+
+def test_double_click_adds_a_key_and_delete_removes_it(dock: TimelineDock) -> None:
+    """A key is added to the nearest curve at the frame, with the value at the pointer."""
+    QTest.mouseDClick(dock.view, LEFT, NONE, at(dock, 2.02, 7.0))
+    assert keys(dock)[1][0] == 2.0 and keys(dock)[1][1] == pytest.approx(7.0, abs=0.2)
+    QTest.keyClick(dock.view, Qt.Key.Key_Delete)
+    assert [time for time, _ in keys(dock)] == [0, 4, 8]
+    dock.patch.undo()
+    assert len(keys(dock)) == 4
+
+
+def test_a_box_chooses_keys_that_arrows_move_and_copy_and_paste_repeat(dock: TimelineDock, opened: Any) -> None:
+    """Several keys move together; pasted ones begin at the playhead."""
+    drag(dock, at(dock, 3.5, 8.5), at(dock, 8.4, 3.0))
+    assert {time for _, time in dock.view.chosen} == {4.0, 8.0}
+    QTest.keyClick(dock.view, Qt.Key.Key_Right)
+    assert keys(dock) == [(0.0, 2.0), (4.1, 8.0), (8.1, 4.0)]
+    QTest.keyClick(dock.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    opened.bridge.report.emit(make_report(frame=90, running=False, time_s=9.0))
+    QTest.keyClick(dock.view, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    assert keys(dock)[3:] == [(9.0, 8.0), (13.0, 4.0)]
+    assert dock.patch.undo() == "Paste keys"
+
+
+def test_a_tangent_is_turned(dock: TimelineDock) -> None:
+    """The handle of a chosen key gives it a slope; Auto takes that away."""
+    QTest.mouseClick(dock.view, LEFT, NONE, place(dock, 4.0))
+    *_, (target, time_s, side, end) = dock.view.handles()
+    assert (target, time_s, side) == (GAIN, 4.0, "after")
+    drag(dock, end.toPoint(), at(dock, 5.0, 9.0))
+    key = dock.patch.curve(*_names(GAIN))[1]
+    assert key.after is not None and key.after == key.before and key.after == pytest.approx(1.0, abs=0.3)
+    dock.usual.click()
+    assert dock.patch.curve(*_names(GAIN))[1] == Key(4.0, 8.0)
+
+
+def test_fields_change_chosen_keys(dock: TimelineDock) -> None:
+    """Frame, value and the way to the next key."""
+    QTest.mouseClick(dock.view, LEFT, NONE, place(dock, 4.0))
+    dock.value.setValue(5.5)
+    dock.ease.setCurrentText("Hold")
+    dock.time.setValue(30)
+    assert dock.patch.curve(*_names(GAIN))[1] == Key(3.0, 5.5, Ease.HOLD)
+    dock.value.setValue(99)  # beyond the range
+    assert keys(dock)[1] == (3.0, 10.0)
+
+
+def test_wheel_zooms_at_the_pointer_and_f_fits(dock: TimelineDock) -> None:
+    """What is under the pointer stays there."""
+    view = dock.view
+    span, time_s = view.scale.span_s, view.scale.time_s(200)
+    view.scale.zoom(200, 50, 0.5, 1.0)
+    assert view.scale.span_s == pytest.approx(span / 2) and view.scale.time_s(200) == pytest.approx(time_s)
+    QTest.keyClick(view, Qt.Key.Key_F)
+    assert view.scale.span_s == pytest.approx(span)
+
+
+@pytest.mark.feature("film")
+def test_the_film_is_controlled_by_mouse_and_keys(dock: TimelineDock, opened: Any, qtbot: QtBot) -> None:
+    """Frames are gone to by ruler, fields, buttons and keys; in, out and loop are edits with undo."""
+    posted = opened.session.engine.posted
+
+    def sought() -> list[int]:
+        return [message.frame for message in posted if isinstance(message, Seek)]
+
+    drag(dock, QPoint(round(dock.view.scale.x(2.0)), 8), QPoint(round(dock.view.scale.x(3.0)), 8))
+    assert sought()[0] == 20 and sought()[-1] == 30 and dock.bar.frame.value() == 30
+    dock.bar.next.click()
+    assert sought()[-1] == 40
+    dock.bar.previous.click()
+    assert sought()[-1] == 0
+    opened.canvas.setFocus()
+    dock.playhead.seek(15)
+    opened.actions_by_id["step_back"].trigger()
+    assert sought()[-1] == 14
+    opened.actions_by_id["set_in"].trigger()
+    dock.playhead.seek(50)
+    opened.actions_by_id["set_out"].trigger()
+    assert (dock.patch.timeline.first, dock.patch.timeline.last) == (14, 50)
+    opened.actions_by_id["film_start"].trigger()
+    assert sought()[-1] == 14
+    dock.bar.loop.click()
+    assert not dock.patch.timeline.loop
+    dock.patch.undo()
+    assert dock.patch.timeline.loop
+    opened.bridge.report.emit(make_report(frame=14, running=False, exact=False))
+    assert dock.bar.state.text() == "state as it is"
+    opened.bridge.report.emit(make_report(frame=14, running=True, replay_to=99))
+    assert dock.bar.state.text() == "going to 99 …"
+    dock.bar.first.setValue(60)  # after out
+    assert dock.patch.timeline.first == 14 and dock.bar.first.value() == 14
+    qtbot.waitUntil(lambda: "in of a timeline must be at most its out" in opened.statusBar().currentMessage())
+
+
+@pytest.mark.feature("keys")
+def test_the_diamond_sets_keys_and_a_set_value_changes_them(opened: Any, qtbot: QtBot) -> None:
+    """The first key gives the patch a timeline; with auto key, values become keys; without, they are only set."""
+    patch = opened.session.patch
+    opened.canvas.select(["every"])
+    row = opened.inspector.rows["gain"]
+    qtbot.mouseClick(row.key, LEFT)
+    assert patch.curve(*_names(GAIN)) == (Key(0.0, 1.0),) and patch.timeline is not None
+    opened.bridge.report.emit(make_report(frame=60, running=False, time_s=1.0))
+    row.editor.edited.emit(6.0)
+    assert patch.curve(*_names(GAIN)) == (Key(0.0, 1.0), Key(1.0, 6.0))
+    opened.bridge.report.emit(make_report(frame=30, running=False, time_s=0.5))
+    qtbot.waitUntil(lambda: row.editor.box.value() == pytest.approx(3.5))
+    opened.playhead.set_modes(auto_key=False)
+    row.editor.edited.emit(9.0)
+    assert len(patch.curve(*_names(GAIN))) == 2 and patch.nodes["every"].parameters["gain"] == 9.0
+    opened.canvas.setFocus()
+    opened.actions_by_id["toggle_keys"].trigger()
+    assert patch.curve(*_names(GAIN))[1] == Key(0.5, 3.5)
+    opened.actions_by_id["toggle_keys"].trigger()
+    assert len(patch.curve(*_names(GAIN))) == 2
+    row.menu.aboutToShow.emit()
+    remove = next(action for action in row.menu.actions() if action.text() == "Remove all keys")
+    remove.trigger()
+    assert patch.curve(*_names(GAIN)) == ()
