@@ -115,8 +115,9 @@ class SoundDevice(Listener):
         except Unavailable:
             raise
         except Exception as problem:  # the errors of drivers, which only the library knows
-            text = f"device {self.name or 'for sound'} must work, got {type(problem).__name__}: {problem}"
-            raise Unavailable(text, "close the programs that use it; it is tried again by itself") from problem
+            text = f"device {self.name or 'for sound'} must work at {self.rate} Hz, got {problem}"
+            remedy = "close the programs that use it, or choose the rate of the device; it is tried again by itself"
+            raise Unavailable(text, remedy) from problem
         finally:
             self.found = ""
             self.tried.set()

@@ -22,7 +22,21 @@ CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
 
 
 @pytest.mark.parametrize(
-    "name", ["particles", "photo", "springs", "colours", "values", "digits", "picture", "sparse", *CHECKED]
+    "name",
+    [
+        "particles",
+        "photo",
+        "springs",
+        "colours",
+        "values",
+        "digits",
+        "picture",
+        "sparse",
+        "music",
+        "synthesizer",
+        "live_sound",
+        *CHECKED,
+    ],
 )
 def test_example_is_what_the_editor_saves(name: str) -> None:
     """Loading and saving an example changes nothing, so a diff of it shows only edits."""

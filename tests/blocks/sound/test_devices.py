@@ -169,6 +169,20 @@ def test_devices_by_name(
         assert devices.find(sounds, name, kind, channels)[0] == index
 
 
+def test_a_rate_that_a_device_lacks_is_named(sounds: FakeSounds, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a driver refuses is shown with the device and the rate."""
+
+    def refuse(**_: Any) -> None:
+        raise RuntimeError("Error opening InputStream: Invalid sample rate [PaErrorCode -9997]")
+
+    monkeypatch.setattr(sounds, "InputStream", refuse)
+    device = SoundInput("studio", 12345, 1, 0.1)
+    assert device.tried.wait(5)
+    until(lambda: device.problem_at("n") is not None)
+    device.close()
+    assert "device studio must work at 12345 Hz, got Error opening InputStream: Invalid" in str(device.problem_at("n"))
+
+
 def test_a_machine_without_devices_says_so(sounds: FakeSounds) -> None:
     """Without any device, the message says what is missing."""
     sounds.there.clear()
