@@ -20,7 +20,8 @@ from engine.runtime.check.pins import pin_output
 from tests.app.window.window_support import patch_of
 
 _NAMES = ("One", "Two", "Drei & vier")
-_CODES = ("x * gain", "x + y", "sin(x) * depth\n", "vec(", "x if x > level else -x")
+WRONG_CODE = "vec("
+_CODES = ("x * gain", "x + y", "sin(x) * depth\n", WRONG_CODE, "x if x > level else -x")
 
 
 class RandomEdits:
