@@ -35,6 +35,7 @@ CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
         "music",
         "synthesizer",
         "live_sound",
+        "glitch",
         *CHECKED,
     ],
 )
@@ -60,6 +61,21 @@ def test_fountain_fills_with_light() -> None:
     bright = (image[..., :3].max(2) > 0.25).mean()
     assert 0.005 < bright < 0.5
     assert np.isfinite(image).all() and image.min() >= 0 and image.max() <= 1
+
+
+def test_a_film_is_dithered_into_few_colours() -> None:
+    """The glitched film moves, and each channel has so many levels as the slider says."""
+    patch = load_patch(EXAMPLES / "glitch.loom")
+    with Engine(patch, device="host") as engine:
+        pictures = []
+        for _ in range(3):
+            assert not engine.step().diagnostics
+            pictures.append(engine.read(patch["film"]["out"]))
+        levels = np.unique(engine.read(patch["dither"]["out"])[..., :3])
+    assert pictures[0].shape == (360, 640, 4)
+    np.testing.assert_array_equal(pictures[0], pictures[1])  # 30 frames a second in 60 of the patch
+    assert np.abs(pictures[2] - pictures[1]).max() > 0.1
+    np.testing.assert_allclose(levels, (np.arange(4) / 3) ** 2, atol=1e-6)
 
 
 def test_values_drive_the_particles() -> None:
