@@ -36,7 +36,7 @@ class AudioOut(
             samples = in_channels(samples, self.speaker.channels) * self.volume
             self.speaker.put(samples.clip(-1, 1))
         if self.speaker is not None:
-            self.latency, self.underruns = self.speaker.latency_s, self.speaker.underruns
+            self.latency, self.underruns = self.speaker.latency_s, self.speaker.underruns + self.missed
             self.notice = notice_of(self.speaker)
 
     def close(self) -> None:

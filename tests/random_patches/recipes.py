@@ -637,6 +637,7 @@ RECIPES: dict[str, Cook] = {
     "value.counter": _NOTHING,
     "value.envelope": _NOTHING,
     "value.expression": _sized(text=("a * sin(t)", "a + b * c - d", "a if b > 0 else c", "frame")),
+    "value.gate": _NOTHING,
     "value.keyboard": _sized(key=("a", "b")),
     "value.lfo": _sized(frequency=(0.25, 7.0, -20.0)),
     "value.map": _NOTHING,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from engine import Patch
 from engine.blocktypes.updated_blocks import Moment
 from engine.diagnostics import PatchError
-from tests.values.running import Running, place, record
+from tests.values.running import Running, moments, place, record
 
 NUMBERS = st.floats(-1000, 1000)
 
@@ -158,3 +158,24 @@ def test_peak_holds_and_falls(inputs: list[float], hold: float, fall: float) -> 
         assert got[frame] == pytest.approx(max(value, fallen), abs=1e-6)
         if value >= fallen:
             peak = frame
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=60), st.floats(0, 0.5), st.floats(0, 0.2))
+def test_gate_opens_at_its_threshold_and_closes_below_its_margin(
+    inputs: list[float], margin: float, hold: float
+) -> None:
+    """The gate is open from an input at the threshold to one below the margin, and for its hold at least."""
+    block, frame_of_opening = place("value.gate", threshold=0.2, margin=margin, hold=hold), -1000
+    was_open = False
+    for now in moments(len(inputs)):
+        value = inputs[now.frame]
+        block.set("input", value)
+        block.update(now)
+        held = (now.frame - frame_of_opening) / 60 < hold - 1e-6
+        is_open = value >= 0.2 or (was_open and (held or value >= 0.2 - margin))
+        if abs((now.frame - frame_of_opening) / 60 - hold) < 1e-6:
+            is_open = block.is_open  # type: ignore[attr-defined]  # either is right
+        assert (block.is_open, block.opened) == (is_open, is_open and not was_open)  # type: ignore[attr-defined]
+        assert block.value == (value if is_open else 0.0)  # type: ignore[attr-defined]
+        frame_of_opening = now.frame if is_open and not was_open else frame_of_opening
+        was_open = is_open
