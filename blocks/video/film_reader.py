@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.video.film_source import FilmInfo, FilmSource, reason_of
+from blocks.video.film_source import FilmInfo, FilmSource
+from blocks.video.picture_writer import reason_of
 from engine.diagnostics import PatchError
 
 if TYPE_CHECKING:

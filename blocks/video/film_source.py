@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from blocks.video.frame_layout import FrameLayout, layout_of
+from blocks.video.picture_writer import reason_of
 from engine.diagnostics import PatchError
 
 if TYPE_CHECKING:
@@ -45,11 +46,6 @@ def is_address(name: str) -> bool:
 def is_live(name: str) -> bool:
     """True for an address whose frames come when they come."""
     return is_address(name) and name.partition(":")[0].lower() in _LIVE
-
-
-def reason_of(problem: Exception) -> str:
-    """Return why a film can't be read or written, for the end of a message."""
-    return str(getattr(problem, "strerror", None) or problem or type(problem).__name__)
 
 
 @dataclass(frozen=True)

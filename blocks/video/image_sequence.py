@@ -1,4 +1,4 @@
-"""Reads numbered pictures, a few ahead of the one that is shown."""
+"""Reads numbered pictures, a few ahead of the one that is shown, and writes them."""
 
 import re
 import threading
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from blocks.io.decode_image import load_linear
+from blocks.video.picture_writer import PictureWriter
 from engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
@@ -80,3 +81,37 @@ class ImageSequence:
         size = wanted.result().nbytes if wanted.done() and wanted.exception() is None else 1
         while len(self._futures) > max(2 * AHEAD, _KEPT_BYTES // size if size > 1 else 0):
             self._futures.popitem(last=False)[1].cancel()
+
+
+def is_numbered(place: Path) -> bool:
+    """True for a pattern of numbered pictures, such as frame_####.png."""
+    return "#" in place.name
+
+
+class SequenceWriter(PictureWriter):
+    """Writes numbered pictures: u8 is sRGB, and f32 linear light as it is; # in the name stands for a digit."""
+
+    def __init__(self, path: Path, width: int, height: int) -> None:
+        super().__init__(path, width, height)
+        self._begin()
+
+    def _encode(self, pixels: Array, number: int) -> None:
+        import OpenImageIO  # only patches with pictures need it
+
+        path = self.path.with_name(re.sub("#+", lambda run: f"{number:0{len(run[0])}}", self.path.name, count=1))
+        linear = pixels.dtype == np.float32
+        output = OpenImageIO.ImageOutput.create(str(path))
+        if output is None:
+            raise ValueError(f"no image format whose files end in {path.suffix!r}")
+        channels = 4 if output.supports("alpha") else 3
+        if linear and output.format_name() == "openexr":  # which stores colours multiplied by alpha
+            pixels = np.concatenate([pixels[..., :3] * pixels[..., 3:], pixels[..., 3:]], axis=-1)
+        spec = OpenImageIO.ImageSpec(self.width, self.height, channels, "half" if linear else "uint8")
+        spec.attribute("oiio:UnassociatedAlpha", 1)
+        spec.attribute("oiio:ColorSpace", "lin_rec709_scene" if linear else "srgb_rec709_scene")
+        stored = np.ascontiguousarray(pixels[..., :channels])
+        if not (output.open(str(path), spec) and output.write_image(stored) and output.close()):
+            raise ValueError(output.geterror().split("\n")[0] or "an image that its format refuses")
+
+    def _end(self, *, finishes: bool) -> None:
+        """Each file is closed already."""

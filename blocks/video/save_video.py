@@ -1,3 +1,4 @@
+import re
 from math import floor
 from pathlib import Path
 from uuid import uuid4
@@ -6,8 +7,11 @@ from blocks.io.pixels import PIXEL
 from blocks.video.codecs import BY_NAME, CODECS, QUALITIES, check_encoding, is_deep
 from blocks.video.film_source import load_av
 from blocks.video.film_writer import FilmWriter
+from blocks.video.image_sequence import SequenceWriter, is_numbered
+from blocks.video.picture_writer import PictureWriter
 from engine.api import (
     BlockBuilder,
+    DType,
     In,
     LiveBlock,
     Moment,
@@ -22,6 +26,8 @@ from engine.api import (
 )
 from engine.diagnostics import Incomplete, PatchError
 
+#: Suffixes of numbered pictures that hold linear light.
+LINEAR = (".exr", ".tif", ".tiff", ".hdr", ".pfm")
 #: Choices of the frames that are recorded.
 TIMINGS = ("every frame", "real time")
 
@@ -31,20 +37,23 @@ class SaveVideo(
     id="io.save_video",
     tags=("film", "movie", "record", "export", "write", "render", "mp4", "mov", "mkv", "prores", "h264", "hevc", "av1"),
 ):
-    """Records an image as a film while `recording` is true.
+    """Records an image as a film, or as numbered pictures, while `recording` is true.
 
     The file name's extension decides the container and, unless you choose one, the codec: H.264 for .mp4 and .mkv,
     ProRes for .mov, AV1 for .webm, lossless FFV1 for .avi. ProRes of quality "high" and FFV1 keep alpha. Each recording
     is a file of its own: the second one has -2 in its name. With "every frame", each frame of the patch is one of the
     film; with "real time", a frame is shown for as long as in the patch. Encoding runs on another thread; frames for
     which the encoder is too slow are dropped and counted, except in frames by hand and `warploom run`, which wait.
-    A film whose recording is cut off by a crash can be played up to there.
+    A film whose recording is cut off by a crash can be played up to there. A name with #, such as frame_####.exr, makes
+    numbered pictures, in which EXR, TIFF, HDR and PFM hold linear light; # stands for a digit.
     """
 
     image: In[float4] = port(rank=2, doc="The image to record, linear RGBA, shape [height, width].")
     frames: Value[int] = value_port(doc="Frames in the film.")
     dropped: Value[int] = value_port(doc="Frames that are missing, since the encoder was late.")
-    file: Path = param("film.mp4", files="save video", doc="File to write: .mp4, .mov, .mkv, .webm or .avi.")
+    file: Path = param(
+        "film.mp4", files="save video", doc="File to write: .mp4, .mov, .mkv, .webm, .avi, or frame_####.png."
+    )
     recording: bool = param(False, doc="Record while this is true.")
     codec: str = param(BY_NAME, choices=CODECS, doc="Codec of the film.")
     quality: str = param("high", choices=QUALITIES, doc="Quality of the film; H.264, HEVC and FFV1 can be lossless.")
@@ -56,21 +65,30 @@ class SaveVideo(
         f"c = image{PIXEL.replace('* 255', '* 65535')}", output="pixels", output_type=ushort4, image=float4
     )
 
+    linear = OpGraphSource.of_expression("image", output="pixels", output_type=float4, image=float4)
+
     def describe(self, build: BlockBuilder) -> None:
         """Launch one thread per pixel, which encodes it as sRGB."""
         if not str(self.file):
             raise Incomplete("file", "name a film")
-        check_encoding(Path(self.file), self.codec, self.quality)
-        load_av()
-        deep = is_deep(Path(self.file), self.codec)
-        pixels = build.buffer("pixels", ushort4 if deep else uchar4, shape="same(image)")
-        build.compute(self.deep if deep else self.encoded, over=pixels)
+        graph: OpGraphSource = self.encoded
+        dtype: DType = uchar4
+        if is_numbered(Path(self.file)):
+            if Path(self.file).suffix.lower() in LINEAR:
+                graph, dtype = self.linear, float4
+        else:
+            check_encoding(Path(self.file), self.codec, self.quality)
+            load_av()
+            if is_deep(Path(self.file), self.codec):
+                graph, dtype = self.deep, ushort4
+        pixels = build.buffer("pixels", dtype, shape="same(image)")
+        build.compute(graph, over=pixels)
         build.watch(pixels)
 
     def start(self) -> None:
         """Begin with no film."""
-        self._writer: FilmWriter | None = None
-        self._ending: list[FilmWriter] = []
+        self._writer: PictureWriter | None = None
+        self._ending: list[PictureWriter] = []
         self._moments: dict[int, float | None] = {}
         self._first_s = 0.0
         self._missed = self.missed
@@ -108,12 +126,15 @@ class SaveVideo(
         if self.missed > self._missed:
             self.dropped, self._missed = self.dropped + self.missed - self._missed, self.missed
 
-    def _begin(self, width: int, height: int, time_s: float) -> FilmWriter:
+    def _begin(self, width: int, height: int, time_s: float) -> PictureWriter:
         name = Path(self.file)
         folder = self.file_to_write(str(name.with_name(f".{uuid4().hex}"))).parent  # nothing there is overwritten
         path = self.file_to_write(str(free_path(folder / name.name)))
         self._first_s, self.frames, self.dropped = time_s, 0, 0
-        self._writer = FilmWriter(path, width, height, self.rate, codec=self.codec, quality=self.quality)
+        if is_numbered(path):
+            self._writer = SequenceWriter(path, width, height)
+        else:
+            self._writer = FilmWriter(path, width, height, self.rate, codec=self.codec, quality=self.quality)
         return self._writer
 
     def _end(self) -> None:
@@ -132,10 +153,12 @@ class SaveVideo(
 
 
 def free_path(path: Path) -> Path:
-    """Return the path, or one with a number after the name if there is such a file."""
+    """Return the path, or one with a number after the name if there is such a file; of a pattern, if one fits."""
+    taken = {each.name for each in path.parent.iterdir()} if path.parent.is_dir() else set()
     numbered = path
     for number in range(2, 100_000):
-        if not numbered.exists():
+        pattern = re.compile(re.sub(r"(?:\\#)+", "[0-9]+", re.escape(numbered.name)))
+        if not any(pattern.fullmatch(name) for name in taken):
             return numbered
         numbered = path.with_name(f"{path.stem}-{number}{path.suffix}")
     raise PatchError(f"folder of {path} must have room for another film, got 100,000 of this name; choose another name")

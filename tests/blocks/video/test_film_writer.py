@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from blocks.video.codecs import check_encoding
-from blocks.video.film_writer import WAITING, FilmWriter
+from blocks.video.film_writer import FilmWriter
+from blocks.video.picture_writer import WAITING
 from engine.diagnostics import PatchError
 from tests.blocks.video.films import decoded, pictures
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blocks.io.decode_image import load_linear
 from blocks.video.frame_layout import layout_of
 from blocks.video.image_sequence import find_pictures
 from engine import Engine, Patch
@@ -118,6 +119,24 @@ def test_save_video_records_while_it_is_asked_to(tmp_path: Path) -> None:
     for name, part in (("film.avi", frames[2:5]), ("film-2.avi", frames[8:10])):
         made = [frame.to_ndarray(format="rgba") for _, frame in decoded(tmp_path / name)]
         np.testing.assert_array_equal(made, part)
+
+
+@pytest.mark.parametrize("suffix", [".exr", ".png"])
+def test_numbered_pictures_are_recorded(suffix: str, tmp_path: Path) -> None:
+    """A name with # makes a picture of each frame, which Load Images plays; another recording overwrites none."""
+    frames = pictures(3, 12, 8, 4)
+    for name in (f"shot_###{suffix}", f"shot_###-2{suffix}"):
+        patch = Patch()
+        patch.path = tmp_path / "patch.loom"
+        image = patch.add("io.image_array")
+        save = patch.add("io.save_video", file=tmp_path / f"shot_###{suffix}", recording=True)
+        patch.connect(image["out"], save["image"])
+        with Engine(patch, device="host") as engine:
+            for frame in frames:
+                patch.set(image, data=_linear(frame))
+                assert not engine.step().diagnostics
+        made = [load_linear(path) for path in find_pictures(tmp_path / name)]
+        np.testing.assert_allclose(made, [_linear(frame) for frame in frames], atol=1e-3)
 
 
 def test_real_time_keeps_the_pace(tmp_path: Path) -> None:
