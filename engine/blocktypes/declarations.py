@@ -174,6 +174,7 @@ def param(
     replaces: tuple[str, ...] = (),
     language: str = "",
     fresh: bool = False,
+    restarts: bool = False,
 ) -> Any:
     """Declare a parameter; the annotation gives its type (float, int, bool, str, Path, numpy.ndarray,
     UserArray, or dict for a JSON object).
@@ -182,7 +183,8 @@ def param(
     `structural` makes its value part of the description (text, paths and arrays always are). A `UserArray` is memory of
     the user's own; it is not saved with the patch. `replaces` are former names: values under these, in files and
     running patches, count as the parameter's own. A text with a `language`, such as "cuda", has several lines. Each new
-    node gets a different value of a `fresh` whole number, such as a seed.
+    node gets a different value of a `fresh` whole number, such as a seed. When a boolean that `restarts` becomes true,
+    the block's state begins again before the next launch.
     """
     with declaring("param") as where:
         spec = ParameterSpec(
@@ -198,6 +200,7 @@ def param(
             replaces=texts(where, "replaces", replaces),
             language=prose(where, "language", language),
             fresh=flag(where, "fresh", fresh),
+            restarts=flag(where, "restarts", restarts),
         )
     return ParameterDeclaration(spec)
 
@@ -301,6 +304,8 @@ def _parameter_spec(cls: type[Any], declaration: ParameterDeclaration, hint: Any
     spec = replace(declaration.spec, type=kind, structural=structural)
     if not spec.doc.strip():
         raise BlockDefinitionError(f"{where} must have a doc, got none")
+    if spec.restarts and (kind != "bool" or structural):
+        raise BlockDefinitionError(f"{where}: a parameter that restarts must be a live boolean, got {kind}")
     try:
         return replace(spec, default=spec.coerce(spec.default))
     except PatchError as problem:

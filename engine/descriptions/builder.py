@@ -124,6 +124,7 @@ class BlockBuilder(BlockNames):
         thread_block: int | Sequence[int] | None = None,
         shared_bytes: int = 0,
         count: BufferHandle | None = None,
+        needs: BufferHandle | None = None,
     ) -> None:
         """Launch `kernel` over at least `num_threads` threads (one number, or x, y and z).
 
@@ -135,8 +136,13 @@ class BlockBuilder(BlockNames):
         count as an argument, and loops over its grid with `for_each_counted` of `kernels/count.cuh`. Use this if the
         count is often far below `num_threads`, as with append buffers; a CPU vectorises such a loop less well. When
         `count` is an unconnected input, the grid covers `num_threads`.
+
+        With `needs`, an optional input, there is no launch while that is unconnected.
         """
         where = self._id
+        needed = None if needs is None else self._port(needs)
+        if needed is not None and not self._ports[needed].optional:
+            raise checks.refuse(where, "needs", "be an optional input", needed)
         checks.instance(where, "kernel", kernel, Kernel, "be a Kernel(file, entry)")
         sizes = tuple([self._size(size) for size in checks.dimensions(where, "num_threads", num_threads)])
         if thread_block is None:
@@ -156,7 +162,7 @@ class BlockBuilder(BlockNames):
             if not any(isinstance(argument, BufferArgument) and argument.name == name for argument in taken):
                 text = f"among args, for the kernel to read, got {name!r} beside them"
                 raise checks.BlockCallError(f"{where}: count must be {text}")
-        self._entries.append(KernelEntry(kernel, sizes, (x, y, z), taken, shared_bytes, name))
+        self._entries.append(KernelEntry(kernel, sizes, (x, y, z), taken, shared_bytes, name, needed))
 
     def compute(
         self,

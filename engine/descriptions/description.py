@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -100,6 +100,24 @@ class BlockDescription:
     def outputs(self) -> tuple[PortSpec, ...]:
         """Output ports in order of declaration."""
         return tuple(spec for spec in self.ports if not spec.is_input)
+
+    @cached_property
+    def needed_inputs(self) -> frozenset[str]:
+        """Inputs without which some launches are left out."""
+        return frozenset(entry.needs for entry in self.entries if isinstance(entry, KernelEntry) and entry.needs)
+
+    @cached_property
+    def _reduced(self) -> dict[frozenset[str], BlockDescription]:
+        return {}
+
+    def without_inputs(self, missing: frozenset[str]) -> BlockDescription:
+        """Return the description without the launches that need one of these inputs; equal calls return one object."""
+        if not missing:
+            return self
+        if missing not in self._reduced:
+            kept = [e for e in self.entries if not (isinstance(e, KernelEntry) and e.needs in missing)]
+            self._reduced[missing] = replace(self, entries=tuple(kept))
+        return self._reduced[missing]
 
     @cached_property
     def seen_buffers(self) -> tuple[str, ...]:
@@ -306,6 +324,7 @@ def check_outputs(where: str, description: BlockDescription) -> None:
             raise BlockCallError(f"{where}: output {spec.name!r} {text}")
     for entry in description.all_entries:
         if not isinstance(entry, DelayEntry):
+            needs = isinstance(entry, KernelEntry) and entry.needs is not None
             for argument in buffer_arguments(entry):
-                if argument.writes and (argument.name in views or argument.name in delayed):
+                if argument.writes and (argument.name in views or (argument.name in delayed and not needs)):
                     raise refuse(where, "written buffer", "be no view and no delay", argument.name)

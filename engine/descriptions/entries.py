@@ -125,6 +125,8 @@ class KernelEntry:
     arguments: tuple[Argument, ...]
     shared_bytes: int = 0
     count: str | None = None
+    #: The input without which there is no launch.
+    needs: str | None = None
 
     @cached_property
     def buffers(self) -> tuple[BufferArgument, ...]:

@@ -55,6 +55,7 @@ DECLARING: dict[str, dict[str, Any]] = {
         "replaces": ("before",),
         "language": "",
         "fresh": False,
+        "restarts": False,
     },
     "value_port": {"doc": "Value.", "unit": "m", "replaces": ("said",)},
     "class": {

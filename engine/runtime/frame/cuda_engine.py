@@ -195,6 +195,8 @@ class CudaEngine:
             compiled = updates.running.compiled
             if self.context.muted.reasons:
                 compiled = self._without_muted(compiled, by_hand)
+            if self.context.parameters.restarts:
+                self._restart()
             if launcher.live is not None and launcher.live.has_given:
                 launcher.is_current = False
             # A launch is skipped when its results would equal those of the last one.
@@ -333,6 +335,21 @@ class CudaEngine:
         self.context.value_graph.begin_again()
         self.clock.reset()
         self.launcher.is_current = self._is_frozen = False
+
+    def _restart(self) -> None:
+        """Clear the state of nodes whose parameter asks for it."""
+        parameters, compiled = self.context.parameters, self.updates.running.compiled
+        places, parameters.restarts = parameters.restarts, {}
+        if compiled is None:
+            return
+        self.settle()
+        self.launcher.restore()
+        plan = compiled.plan
+        nodes = {node for node, _ in plan.inlined.set_places(dict(places))}
+        owners = {owner for owner in plan.buffers.allocations if owner.node in nodes}
+        owners |= {plan.buffers.swaps[owner] for owner in owners & plan.buffers.swaps.keys()}
+        self.context.services.states.clear(owners)
+        self.launcher.is_current = False
 
     def _take_state(self) -> EngineState:
         self.settle()

@@ -83,10 +83,11 @@ class StateStore:
                 self._pool.release(state.memory)
         self._states = kept
 
-    def clear(self) -> None:
-        """Reset every state to its initial contents."""
+    def clear(self, owners: Collection[PortRef] | None = None) -> None:
+        """Reset every state, or those of `owners`, to its initial contents."""
         for owner, state in self._states.items():
-            self._fill(owner, state)
+            if owners is None or owner in owners:
+                self._fill(owner, state)
 
     def _fill(self, owner: PortRef, state: KeptState) -> None:
         if isinstance(state.initial, np.ndarray):

@@ -277,6 +277,7 @@ def describe_patch(patch: PatchSnapshot, code: CodeRunner) -> PatchDescription:
     if kept != graph.connections or patch.sentinels:
         sentinels = {_present(port, graph.by_id.get(port.node)): check for port, check in patch.sentinels.items()}
         graph = GraphDescription(graph.nodes, kept, sentinels)
+    graph = _without_unneeded(graph)
     stale = [problem for node in nodes if node.stale for problem in node.stale]
     problems = [problem for node in nodes if node.problems for problem in node.problems]
     problems += [why for node, why in patch.muted.items() if node in wrong]
@@ -288,6 +289,18 @@ def describe_patch(patch: PatchSnapshot, code: CodeRunner) -> PatchDescription:
     ]
     notices = (*stale, *noted, *patch.notices, *dangling)
     return PatchDescription(tuple(nodes), inline(graph), tuple(problems), notices, {**patch.values, **succeeded})
+
+
+def _without_unneeded(graph: GraphDescription) -> GraphDescription:
+    """Leave out the launches that need an input which is not connected."""
+    if not any(kind.needed_inputs for kind in graph.kinds):
+        return graph
+    fed = {connection.target for connection in graph.connections}
+    nodes = []
+    for node in graph.nodes:
+        missing = frozenset(name for name in node.description.needed_inputs if PortRef(node.id, name) not in fed)
+        nodes.append(replace(node, description=node.description.without_inputs(missing)) if missing else node)
+    return GraphDescription(tuple(nodes), graph.connections, graph.sentinels)
 
 
 def _present(port: PortRef, node: BlockNode | None) -> PortRef:

@@ -77,6 +77,8 @@ class ParameterStore:
         #: Values that wait, by `hold`.
         self.held: dict[ParameterRef, None] = {}
         self.refused: ArgumentError | None = None
+        #: The parameters that have become true, and restart their nodes' state.
+        self.restarts: dict[ParameterRef, None] = {}
         self._folder = folder
         self._nodes: dict[str, _Node] = {}
         #: The values in the running graph of nodes and parameters that the patch no longer has.
@@ -280,7 +282,11 @@ class ParameterStore:
         write = self._writers.get(place)
         if write is None and self._graph is not None:
             places = self._graph.plan.inlined.set_places({place: None})
-            write = self._writers[place] = together([self._graph.live.find(found) for found in places])
+            writes = [self._graph.live.find(found) for found in places]
+            spec = self.spec(*place)
+            if spec is not None and spec.restarts:
+                writes.append(partial(self._restart, place))
+            write = self._writers[place] = together(writes)
         if write is None or self._records:
             self.changed[place] = None
         if write is None:
@@ -291,6 +297,10 @@ class ParameterStore:
                 write(value)
             except ArgumentError as problem:
                 self.refused = problem
+
+    def _restart(self, place: ParameterRef, value: object) -> None:
+        if value:
+            self.restarts[place] = None
 
     def read(self, inbox: deque[Message]) -> Message | None:
         """Write the values at the front of an inbox that fit unchanged; return the first other message, or None.

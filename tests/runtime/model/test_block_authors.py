@@ -59,6 +59,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
             "thread_block": fine(32),
             "shared_bytes": fine(16),
             "count": fine(None),
+            "needs": fine(None),
         },
     ),
     "compute": (
