@@ -43,6 +43,7 @@ extern "C" __global__ void band_levels(
         power += part * (value.x * value.x + value.y * value.y);
     }
     float level = sqrtf(power * (4.0f / 1.5f));
+    if (!(level <= 3.4e38f)) level = 0.0f;  // NaN in the sound must not stay in the state
     if (range > 0.0f) level = level > 0.0f ? fminf(fmaxf(1.0f + 20.0f * log10f(level) / range, 0.0f), 1.0f) : 0.0f;
     const float before = out[band], time = level > before ? rise : fall;
     const float left = time > 1e-6f ? expf(-frame->time_step / time) : 0.0f;

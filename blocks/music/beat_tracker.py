@@ -29,7 +29,8 @@ class Rises:
         before, self._before = self._before, levels
         if before is None or before.shape != levels.shape:
             return 0.0
-        rise = float(np.maximum(levels - before, 0).mean())
+        with np.errstate(invalid="ignore", over="ignore"):
+            rise = float(np.maximum(levels - before, 0).mean())
         return rise if math.isfinite(rise) else 0.0
 
 

@@ -50,7 +50,8 @@ class SoundSource(LiveBlock, abstract=True):
 
     def show(self, window: Samples) -> None:
         """Output a window, shape [size, channels]."""
-        self.level = float(np.sqrt(np.mean(np.square(window), dtype=np.float64)))
+        square = float(np.mean(np.square(window, dtype=np.float64)))
+        self.level = math.sqrt(square) if math.isfinite(square) else 0.0
         self.give("out", window.T if self.channels > 1 else window[:, 0])
 
 

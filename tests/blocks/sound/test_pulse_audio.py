@@ -27,7 +27,7 @@ while np.count_nonzero(np.concatenate(heard or [np.zeros((0, 1))])) < RATE:
     time.sleep(max(0, began + k * FRAME / RATE - time.monotonic()))
 found = np.concatenate(heard)[-RATE // 2:, 0]
 frequency = int(np.argmax(np.abs(np.fft.rfft(found * np.hanning(len(found)))))) * 2
-print(speaker.found, speaker.latency_s > 0.1, round(frequency, -1), round(float(np.abs(found).max()), 1))
+print(speaker.found, speaker.latency_s > 0.1, 970 < frequency < 1030, 0.4 < np.abs(found).max() < 0.7)
 speaker.close()
 microphone.close()
 """
@@ -57,9 +57,9 @@ def server(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 def test_a_sine_goes_through_a_server(server: dict[str, str]) -> None:
-    """What a loudspeaker plays, a microphone hears: the same frequency at the same level."""
+    """What a loudspeaker plays, a microphone hears, nearly at the same frequency and level, on a busy machine too."""
     done = subprocess.run([sys.executable, "-c", _PROGRAM], env=server, capture_output=True, text=True, check=False)
     if "must have the library" in done.stderr or "must be there, got" in done.stderr:
         pytest.skip("needs PortAudio with the ALSA plugin of PulseAudio")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["pulse", "True", "1000", "0.5"]
+    assert done.stdout.split() == ["pulse", "True", "True", "True"]
