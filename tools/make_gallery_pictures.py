@@ -31,6 +31,7 @@ CHOICES: dict[str, tuple[int, int, str]] = {
     "particles": (260, 6, ""),
     "values": (260, 6, ""),
     "feedback": (200, 6, ""),
+    "journey": (24, 9, ""),
     "music": (500, 3, ""),
     "live_sound": (300, 6, ""),
     "synthesizer": (240, 3, ""),

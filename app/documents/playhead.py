@@ -1,5 +1,7 @@
 """`Playhead`: where the open patch's film is, and going to another frame."""
 
+import time
+
 from PySide6.QtCore import QObject, Signal
 
 from app.documents.bridge import Bridge
@@ -7,6 +9,8 @@ from app.documents.session import Session
 from engine.patch.animation.timeline import Timeline
 from engine.protocol.messages import FrameReport, Seek
 
+#: How long the report of a frame is waited for that was gone to, and how many frames may be played meanwhile.
+_PATIENCE_S, _NEAR = 3.0, 30
 #: What counts while a patch has no timeline.
 USUAL = Timeline()
 
@@ -30,6 +34,9 @@ class Playhead(QObject):
         self.auto_key = True
         #: Frames of a patch with state are gone to by running those before.
         self.exact = True
+        # The frame that was gone to last, until a report of it has come, and when that is no longer waited for.
+        self._sought: int | None = None
+        self._until_s = 0.0
         bridge.report.connect(self._follow)
         session.replaced.connect(lambda _: self._show(0, 0.0))
 
@@ -48,6 +55,7 @@ class Playhead(QObject):
         """Go to a frame."""
         frame = max(frame, 0)
         self._session.post(Seek(frame, self.exact))
+        self._sought, self._until_s = frame, time.monotonic() + _PATIENCE_S
         self._show(frame, self.timeline.time_s(frame))
 
     def set_modes(self, *, auto_key: bool | None = None, exact: bool | None = None) -> None:
@@ -57,6 +65,11 @@ class Playhead(QObject):
         self.modes_changed.emit()
 
     def _follow(self, report: FrameReport) -> None:
+        if self._sought is not None:  # reports of frames before that were under way
+            is_there = report.replay_to == self._sought or 0 <= report.frame - self._sought <= _NEAR
+            if not is_there and time.monotonic() < self._until_s:
+                return
+            self._sought = None
         known = self.frame, self.time_s, self.is_exact, self.replay_to, self.left_out
         found = report.frame, report.time_s, report.exact, report.replay_to, report.left_out
         if found != known:
