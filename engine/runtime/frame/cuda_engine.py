@@ -157,7 +157,7 @@ class CudaEngine:
         """
         if self.fault is not None:
             self._recover()
-        launcher, updates, clock, reporter = self.launcher, self.updates, self.clock, self._reporter
+        launcher, updates, clock, reporter, film = self.launcher, self.updates, self.clock, self._reporter, self.film
         by_hand, is_launched, is_done = not free_running, False, False
         level, records = _NONE, _NO_RECORDS
         began_ns = start_ns = _now_ns()
@@ -166,16 +166,16 @@ class CudaEngine:
         elif launcher.flying:
             began_ns = self._ended_ns
         try:
-            if self.film.turns:
-                self._go_to(self.film.timeline.first if self.film.timeline is not None else 0, exact=self.film.exact)
+            if film.is_active and film.turns:
+                self._go_to(film.timeline.first if film.timeline is not None else 0, exact=film.exact)
             if self.inbox:
                 self.read_inbox()
                 self._heard_ns = start_ns
                 if self.context.parameters.is_written:
-                    self.film.note_edit()
-            if self.film.is_active:
+                    film.note_edit()
+            if film.is_active:
                 self._begin_film_frame()
-                if self.film.replay_to is not None or (by_hand and self.film.timeline is not None):
+                if film.replay_to is not None or (by_hand and film.timeline is not None):
                     real_time = False  # no frame is left out
             advance = self.running or by_hand
             if self._is_frozen and advance:
@@ -188,7 +188,7 @@ class CudaEngine:
             if not updates.is_settled:
                 level = max(level, self._update(advance, by_hand))
                 if level > _HOT:
-                    self.film.note_edit()
+                    film.note_edit()
                     records = updates.take_records()
                     if self.context.value_graph.osc.table.outs:
                         self._sample_osc()
@@ -229,7 +229,7 @@ class CudaEngine:
                     self.frames_left -= 1
                     self.running = self.frames_left > 0
                 clock.end()
-                if self.film.is_active and not by_hand:
+                if film.is_active and not by_hand:
                     self._end_film_frame()
             is_late = by_hand and self.profiler.level  # the report has the times of this very launch
             if not plan.reports:

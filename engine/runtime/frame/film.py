@@ -62,6 +62,8 @@ class Film:
     ) -> None:
         self._clock, self._has_state = clock, has_state
         self._take, self._put, self._begin_again = take, put, begin_again
+        #: False for a patch that only plays on: there is nothing to do at its frames.
+        self.is_active = False
         self.timeline: Timeline | None = None
         #: The pacing that a person chose, for patches without a timeline.
         self.asked = Pacing()
@@ -77,11 +79,6 @@ class Film:
         self._left_out = 0
         self._kept: dict[int, EngineState] = {}
         self._spacing = SPACING
-
-    @property
-    def is_active(self) -> bool:
-        """False while there is nothing to do at a frame."""
-        return self.timeline is not None or self.exact or self.replay_to is not None or self.shows_next
 
     @property
     def is_exact(self) -> bool:
@@ -102,6 +99,7 @@ class Film:
         if timeline is None or self.timeline is None or timeline.rate != self.timeline.rate:
             self.note_edit()
         self.timeline = timeline
+        self.is_active = self.is_active or timeline is not None
         rate = None if timeline is None else timeline.rate
         self._clock.set_film(rate, leaves_out=timeline is not None and not timeline.every_frame)
 
@@ -137,7 +135,7 @@ class Film:
 
     def go_to(self, frame: int, *, exact: bool) -> int:
         """Go to a frame, and return how many frames must be run to get there; no launch may be under way."""
-        self.exact, self.turns, self.replay_to = exact, False, None
+        self.exact, self.turns, self.replay_to, self.is_active = exact, False, None, True
         clock, here = self._clock, self._clock.moment.frame
         if frame == 0:
             self.restart()
