@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.video.film_sound import open_film_sound
 from engine.api import read_bytes
 from engine.diagnostics import PatchError
 
@@ -72,6 +73,8 @@ def read_sound(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
     try:
         samples, rate = soundfile.read(io.BytesIO(with_size(data)), dtype="float32", always_2d=True)
     except soundfile.LibsndfileError as problem:
+        if (film := open_film_sound(io.BytesIO(data))) is not None:
+            return film.samplerate, film.read(film.frames)
         reason = problem.error_string.rstrip(".")
         raise ValueError("a rate of 0 Hz" if "SF_INFO" in reason else reason) from problem
     except RuntimeError as problem:

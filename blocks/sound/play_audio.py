@@ -15,7 +15,8 @@ class PlayAudio(
 
     The output is a window of the newest samples, which moves on with each frame. Connect Bands to let a picture follow
     the music, and Audio Out to hear it. The file is read as it is played, so it may be long; a file with another rate
-    is resampled. In headless runs, each frame has the sound of its time. Load Audio loads a whole sound instead.
+    is resampled. In headless runs, each frame has the sound of its time. Load Audio loads a whole sound instead. The
+    sound track of a film is played too: with the same speed and loop, in step with Load Video.
     """
 
     position_s: Value[float] = value_port(unit="s", doc="Position in the file at the end of the window.")

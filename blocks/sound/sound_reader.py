@@ -10,6 +10,7 @@ import numpy as np
 from blocks.io.decode_sound import MAX_RATE, with_size
 from blocks.sound.resampling import Positions, interpolate, reach
 from blocks.sound.ring import Samples
+from blocks.video.film_sound import open_film_sound
 from engine.diagnostics import PatchError
 
 #: Samples that are decoded at once, the pieces that are kept, and those that are decoded ahead.
@@ -139,7 +140,12 @@ class SoundReader:
 def _opened(path: Path) -> Any:
     import soundfile  # only patches with sounds need it
 
-    file = soundfile.SoundFile(path)
+    try:
+        file: Any = soundfile.SoundFile(path)
+    except soundfile.LibsndfileError:
+        if (file := open_film_sound(path)) is None:
+            raise
+        return file
     if not file.frames:  # perhaps a recording that was cut off
         file.close()
         file = soundfile.SoundFile(io.BytesIO(with_size(path.read_bytes())))

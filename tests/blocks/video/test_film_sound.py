@@ -1,0 +1,58 @@
+"""The sound track of a film, at any sample."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blocks.io.decode_sound import load_sound
+from blocks.sound.sound_reader import SoundReader
+from blocks.video.film_sound import FilmSound
+from blocks.video.film_writer import FilmWriter
+from engine.diagnostics import PatchError
+from tests.blocks.video.films import encode, pictures
+
+RATE = 48000
+
+
+@pytest.fixture(scope="module")
+def sound() -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    """Two channels of a sweep, 2 s long."""
+    time_s = np.arange(2 * RATE) / RATE
+    return np.stack([np.sin(2 * np.pi * (200 * time_s + shift)) * 0.5 for shift in (0, 0.25)]).astype(np.float32)
+
+
+@pytest.mark.parametrize(("name", "near"), [("film.avi", 1e-4), ("film.mp4", 0.03)])
+def test_samples_are_those_of_the_track_after_any_seek(
+    name: str, near: float, sound: np.ndarray[tuple[int, int], np.dtype[np.float32]], tmp_path: Path
+) -> None:
+    """A film's samples are those that were written, at their places, in order and after seeks."""
+    writer = FilmWriter(tmp_path / name, 34, 18, 30, codec="H.264", sound_rate=RATE)
+    for number, frame in enumerate(pictures(60, 34, 18, 4)):
+        writer.write(frame)
+        writer.write_sound(sound[:, number * 1600 : (number + 1) * 1600])
+    writer.close()
+    film = FilmSound(tmp_path / name)
+    assert (film.samplerate, film.channels) == (RATE, 2)
+    assert film.frames == pytest.approx(2 * RATE, abs=3000)
+    for begin, count in ((4800, 10000), (14800, 5000), (60000, 2000), (20000, 30000), (0, 2000)):
+        if film.tell() != begin:
+            film.seek(begin)
+        read = film.read(count)
+        inside = slice(1200, None)  # the first samples of the track may fade in
+        np.testing.assert_allclose(read[inside], sound.T[begin : begin + count][inside], atol=near)
+    film.close()
+    reader = SoundReader(tmp_path / name)
+    played = reader.read(30000, 4000)
+    reader.close()
+    assert played is not None
+    np.testing.assert_allclose(played, sound.T[30000:34000], atol=near)
+    whole = load_sound(tmp_path / name, RATE, "left")
+    np.testing.assert_allclose(whole[4000:80000], sound[0, 4000:80000], atol=near)
+
+
+def test_a_film_without_sound_is_named(tmp_path: Path) -> None:
+    """A film without a sound track is refused by name."""
+    path = encode(tmp_path / "silent.mp4", pictures(3))
+    with pytest.raises(PatchError, match=r"silent\.mp4 must be a readable sound"):
+        SoundReader(path)
