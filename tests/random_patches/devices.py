@@ -32,6 +32,7 @@ JUMPS: Mapping[str, str] = {
     **dict.fromkeys(("particles.select", "tensor.accuracy"), "which side of a limit a number is on"),
     **dict.fromkeys(("particles.emitter", "particles.forces", "particles.integrate"), "when one is born or bounces"),
     "image.convert_color": "the hue of a grey",
+    "image.optical_flow": "whether a pixel comes from outside the picture",
     "tensor.train": "weights follow from all steps before",
     "kernel.expression": "whatever a person wrote",
     "kernel.graph": "whatever a person wrote",

@@ -567,6 +567,7 @@ RECIPES: dict[str, Cook] = {
     "image.invert": _color(),
     "image.mix": _mix,
     "image.noise": _sized(**_IMAGE_SIZE),
+    "image.optical_flow": _sized(_color(), levels=(1, 2, 5), steps=(1, 2)),
     "image.plot": _sized(_alike(("f32",), "x", axes=1), width=(16, 33, 100), height=(16, 31)),
     "image.relief": _alike(("f32",), "heights", axes=2),
     "image.resize": _resize,
