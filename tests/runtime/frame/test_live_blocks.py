@@ -1,5 +1,6 @@
 """Live blocks: their lives, what they give and take while frames are in flight, and their mistakes."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,10 @@ from engine.runtime.frame import cuda_engine, live_buffers
 from engine.types import SCALARS, VECTORS
 from tests.device.lagging_device import LaggingDevice
 from tests.runtime.conftest import Kernels
+from tests.waiting import until
 
+#: An update of a block that is "slow" waits for this.
+GO_ON = threading.Event()
 ALL_TYPES = {str(dtype): dtype for dtype in (*SCALARS, *VECTORS)}
 #: What the blocks of a test do, in order.
 Events = list[tuple[Any, ...]]
@@ -68,6 +72,8 @@ def events() -> Iterator[Events]:
             self.updates += 1
             dtype = ALL_TYPES[self.dtype].numpy
             array: np.ndarray[Any, Any] = np.full((self.size, *dtype.shape), now.frame * self.gain, dtype.base)
+            if self.wrong == "slow" and now.frame == 1:
+                GO_ON.wait()
             if self.wrong == "update":
                 raise ValueError("no update")
             if self.wrong == "shape":
@@ -258,6 +264,37 @@ def test_mistakes_are_told_on_the_node_and_the_rest_runs_on(
         assert not engine.step().diagnostics
         np.testing.assert_array_equal(engine.read(patch["scale"]["out"]), [6, 6, 6])
     assert [event[2] for event in events if event[0] == "took"] == [0, 1, 2, 3]
+
+
+def test_a_slow_update_holds_up_no_frame(device: Device, events: Events) -> None:
+    """While an update takes long, frames run with the contents before; what it gives counts once it is done."""
+    GO_ON.clear()
+    patch = fed_sink()
+    patch.set("feed", wrong="slow", gain=5.0)
+    with Engine(patch, device) as engine:
+        engine.step()
+        for _ in range(3):
+            engine.core.frame(free_running=True)
+        np.testing.assert_array_equal(engine.read(patch["scale"]["out"]), [0, 0, 0])
+        GO_ON.set()
+        until(lambda: engine.core.frame(free_running=True) and engine.read(patch["scale"]["out"])[0] > 0)
+    taken = [event[2] for event in events if event[0] == "took"]
+    assert taken == list(range(len(taken))) and len(taken) > 4
+
+
+def test_blocks_in_a_group_run_on(device: Device, events: Events) -> None:
+    """To group a live block, and to take the group apart, begins nothing again."""
+    patch = fed_sink()
+    patch.connect(patch["feed"]["updates"], patch["scale"]["offset"])
+    with Engine(patch, device) as engine:
+        engine.step()
+        lives(events)
+        patch.ungroup(patch.group(["feed", "sink"]))
+        patch.group(["feed"])
+        report = engine.step()
+        assert not report.diagnostics and report.update_level is UpdateLevel.HOT
+        np.testing.assert_array_equal(engine.read(patch["scale"]["out"]), [4, 4, 4])
+        assert lives(events) == []
 
 
 def test_a_close_that_fails_stops_nothing(device: Device, events: Events, caplog: pytest.LogCaptureFixture) -> None:
