@@ -205,7 +205,7 @@ class ReleaseOsc(msgspec.Struct, frozen=True, tag=True):
 class HoldOsc(msgspec.Struct, frozen=True, tag=True):
     """Give parameters values that OSC messages to an earlier engine have set."""
 
-    values: tuple[tuple[PortRef, float], ...]
+    values: tuple[tuple[PortRef, bool | int | float], ...]
 
 
 class SetTimeline(msgspec.Struct, frozen=True, tag=True):
@@ -383,7 +383,7 @@ class FrameReport(msgspec.Struct, frozen=True, tag=True):
     #: How many elements each append buffer holds, by "node.port".
     counts: dict[str, int] = {}
     #: The value of every value output and driven parameter, by "node.port"; refreshed as often as a person can read it.
-    values: dict[str, float] = {}
+    values: dict[str, bool | int | float] = {}
     #: Compilation is under way beside the running graph.
     preparing: bool = False
     #: How many frames of this engine wrote parameters and did no other update.

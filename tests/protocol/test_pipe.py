@@ -15,6 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from engine import Engine, Patch, UpdateLevel, forget_blocks, trust_blocks
+from engine.blocktypes.value_blocks import ValueBlock
+from engine.catalogue.catalogue import default_catalogue
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError
 from engine.patch.changes import Change, NodeRemoved, ParameterChanged, PortRef
 from engine.patch.files import save_patch
@@ -127,6 +129,22 @@ def test_a_child_process_says_what_an_engine_here_says() -> None:
         told = a_session(client, child_patch)
     assert any(item == (-2.0 * np.arange(1000) + 1).tolist() for item in told)
     assert told == expected
+
+
+def test_value_outputs_of_each_type_cross_the_pipe() -> None:
+    """Reports have the same values with the same types: truth, whole numbers and others, of all value blocks."""
+
+    def told(connected: Connect) -> str:
+        patch = Patch()
+        types = [t for t in default_catalogue().all() if issubclass(t, ValueBlock) and t.category != "Sample"]
+        for block_type in types:
+            patch.add(block_type.id, **({"seed": 1} if "seed" in block_type.parameters else {}))
+        assert {spec.type for t in types for spec in t.values_out.values()} == {"bool", "int", "float"}
+        with connected(patch) as client:
+            client.step()
+            return str(sorted(client.step().values.items()))
+
+    assert told(in_a_child) == told(here)
 
 
 @pytest.mark.parametrize("connected", [here, in_a_child])
