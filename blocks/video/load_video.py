@@ -75,7 +75,17 @@ class LoadVideo(
         self.is_new = False
         if self._film is not None:
             self._play(self._film, now, elapsed_s)
-        elif self._stream is not None and (newest := self._stream.newest(self.waits)) is not None:
+        elif self._stream is not None:
+            self._follow(self._stream, now)
+
+    def _follow(self, stream: LiveReader, now: Moment) -> None:
+        try:
+            newest = stream.newest(self.waits)
+        except PatchError as problem:
+            self.notice = f"{problem}; it is tried again"
+            return
+        self.notice = ""
+        if newest is not None:
             self._show(newest[0], float(newest[1]), now.time_s)
 
     def _play(self, film: FilmReader, now: Moment, elapsed_s: float) -> None:

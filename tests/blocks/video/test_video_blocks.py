@@ -2,9 +2,12 @@
 
 import os
 import shutil
+import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +166,29 @@ def test_a_camera_is_shown_and_a_missing_one_named() -> None:
         for _ in range(3):
             report = engine.step()
     assert ["/dev/none" in item.message for item in report.diagnostics] == [True]
+
+
+def test_a_stream_is_shown_and_opened_again(tmp_path: Path) -> None:
+    """A stream on a server is shown; when it breaks off, the block says so, and shows the next one."""
+    path = encode(tmp_path / "stream.ts", [np.full((16, 16, 3), 255, np.uint8)] * 5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with suppress(OSError):  # the server was closed
+                while True:
+                    connection, _ = server.accept()
+                    with connection:
+                        connection.sendall(path.read_bytes())
+
+        threading.Thread(target=serve, daemon=True).start()
+        patch = Patch()
+        film = patch.add("io.load_video", address=f"tcp://127.0.0.1:{server.getsockname()[1]}")
+        with Engine(patch, device="host") as engine:
+            notices: list[str] = []
+            while not notices:
+                notices = [item.message for item in engine.step().diagnostics]
+                np.testing.assert_allclose(engine.read(film["out"])[8, 8], 1, atol=0.02)
+        assert "got its end; it is tried again" in notices[0]
 
 
 def _linear(pixels: Array) -> Array:
