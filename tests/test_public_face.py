@@ -157,13 +157,14 @@ def test_what_an_engine_is_asked_refuses_in_one_message(seed: int) -> None:
     patch = Patch()
     node = patch.add("math.saxpy")
     right = {"frames": 0, "port": node["a"], "asked": (), "message": messages.Reset()}
-    right |= {"node_id": "saxpy", "name": "seen"}
+    right |= {"node_id": "saxpy", "name": "seen", "frame": 0}
     methods = {
         name: method
         for name, method in inspect.getmembers(Client, inspect.isfunction)
         if not name.startswith("_") and name not in ("close", "watch_files")
     }
     with Engine(patch, "host") as client:
+        right["state"] = client.read_state()
         for what, method in methods.items():
             hints = hints_of(method)
             for name in [name for name in parameters_of(method) if name != "self"]:
