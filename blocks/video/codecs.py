@@ -78,6 +78,11 @@ _ENCODERS: dict[str, tuple[_Encoder, ...]] = {
 }
 
 
+#: The presets with which encoders keep pace with 60 frames a second: files are half as large again. 1080p takes H.264
+#: 13 ms of a core instead of 50.
+_AT_ONCE = {"libx264": "ultrafast", "libx264rgb": "ultrafast", "libx265": "ultrafast", "libsvtav1": "12"}
+
+
 def codec_of(path: Path) -> str | None:
     """Return the usual codec of a file's suffix; None if this isn't the suffix of a film."""
     known = _SUFFIXES.get(path.suffix.lower())
@@ -159,9 +164,12 @@ def _set_up(context: Any, encoding: Encoding, rate: Fraction) -> None:
 
 
 def choose_encoding(
-    av: ModuleType, path: Path, codec: str, quality: str, width: int, height: int, rate: Fraction
+    av: ModuleType, path: Path, codec: str, quality: str, width: int, height: int, rate: Fraction, at_once: bool
 ) -> Encoding:
-    """Return how a film is encoded: with the first encoder of its codec that this machine can open."""
+    """Return how a film is encoded: with the first encoder of its codec that this machine can open.
+
+    With `at_once`, encoders are as fast as they can be.
+    """
     container, codec = check_encoding(path, codec, quality)
     os.environ.setdefault("SVT_LOG", "1")  # the encoder of AV1 otherwise prints its settings
     place, problem = QUALITIES.index(quality), "no encoder"
@@ -169,6 +177,8 @@ def choose_encoding(
         options, pixel_format = encoder.options[place], encoder.formats[place]
         if options is None:
             continue
+        if at_once and encoder.name in _AT_ONCE:
+            options = options | {"preset": _AT_ONCE[encoder.name]}
         halves = "420" in pixel_format, "42" in pixel_format  # the height, and the width
         even = [size + size % 2 if half else size for size, half in ((height, halves[0]), (width, halves[1]))]
         reformatter = av.video.reformatter.VideoReformatter()

@@ -34,7 +34,8 @@ class FilmWriter(PictureWriter):
 
     `codec` is one of CODECS and `quality` one of QUALITIES. Codecs that store colours at half the resolution get an
     even size: the last column or row is repeated. With `sound_rate`, the film has a sound track of 1, 2, 4, 6 or 8
-    channels. Raise PatchError when the file can't be written, or the codec and its options don't go together.
+    channels. With `at_once`, the encoder keeps pace with frames that come in real time. Raise PatchError when the file
+    can't be written, or the codec and its options don't go together.
     """
 
     def __init__(
@@ -48,11 +49,12 @@ class FilmWriter(PictureWriter):
         quality: str = "high",
         sound_rate: int = 0,
         sound_channels: int = 2,
+        at_once: bool = False,
     ) -> None:
         super().__init__(path, width, height)
         self._av = load_av()
         self.rate = Fraction(rate).limit_denominator(1001)
-        encoding = choose_encoding(self._av, path, codec, quality, width, height, self.rate)
+        encoding = choose_encoding(self._av, path, codec, quality, width, height, self.rate, at_once)
         self._encoding: Encoding = encoding
         self._samples = 0
         try:

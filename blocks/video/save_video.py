@@ -134,7 +134,8 @@ class SaveVideo(
         if is_numbered(path):
             self._writer = SequenceWriter(path, width, height)
         else:
-            self._writer = FilmWriter(path, width, height, self.rate, codec=self.codec, quality=self.quality)
+            codec, quality, at_once = self.codec, self.quality, not self.waits
+            self._writer = FilmWriter(path, width, height, self.rate, codec=codec, quality=quality, at_once=at_once)
         return self._writer
 
     def _end(self) -> None:
