@@ -88,19 +88,30 @@ def layout(model: NodeViewModel) -> NodeLayout:
         tuple(QPointF(width, first + ROW * row) for row in range(len(model.outputs))),
         header,
         track,
-        max((text_width(port.label, SMALL, False) for port in model.inputs if port.live is not None), default=0.0),
+        _names(model),
     )
 
 
 def _enlarged(model: NodeViewModel, below: int) -> float:
-    """Return the width of the widest row of names in their largest size; inputs begin `below` the first row."""
-    size = round(SMALL * MOST_GROWTH)
+    """Return the width of the widest row in its largest size; inputs begin `below` the first row.
+
+    A name with a number does not grow, but the number does.
+    """
+    size, names = round(SMALL * MOST_GROWTH), _names(model)
+    number = VALUE_GAP + text_width(WIDEST, size, False)
     rows = [0.0] * max(len(model.inputs) + below, len(model.outputs))
     for first, ports in ((below, model.inputs), (0, model.outputs)):
         for row, port in enumerate(ports, first):
-            if port.live is None:  # a name with a number does not grow
+            if port.live is None:
                 rows[row] += PORT_TEXT + text_width(port.label, size, False)
+            else:
+                rows[row] += PORT_TEXT + (names if port.is_input else text_width(port.label, SMALL, False)) + number
     return max(rows, default=0.0) + APART
+
+
+def _names(model: NodeViewModel) -> float:
+    """Return the width of the longest name of a driven parameter."""
+    return max((text_width(port.label, SMALL, False) for port in model.inputs if port.live is not None), default=0.0)
 
 
 def title_size(title: str, room: float, growth: float) -> int:

@@ -241,7 +241,7 @@ def test_a_block_inserted_on_a_value_connection_suits_the_parameter(hand: Hand, 
     popup = hand.canvas.findChild(SearchPopup)
     assert popup is not None and popup.isVisible()
     found = [row.data(0, Qt.ItemDataRole.UserRole) for row in popup.rows()]
-    assert Dial in found and all(block_type.is_value for block_type in found)
+    assert Dial in found and all(block_type.has_values for block_type in found)
     popup.chosen.emit(Dial)
     source = patch.source_of(STEPS)
     assert source is not None and patch.value(source.node, "turn") == 2
