@@ -36,6 +36,7 @@ class Playhead(QObject):
         self.exact = True
         # The frame that was gone to last, until a report of it has come, and when that is no longer waited for.
         self._sought: int | None = None
+        self._was_running = False
         self._until_s = 0.0
         bridge.report.connect(self._follow)
         session.replaced.connect(lambda _: self._show(0, 0.0))
@@ -70,6 +71,11 @@ class Playhead(QObject):
             if not is_there and time.monotonic() < self._until_s:
                 return
             self._sought = None
+        timeline, session = self.timeline, self._session
+        has_ended = self._was_running and not report.running and not timeline.loop and report.frame >= timeline.end
+        self._was_running = report.running
+        if has_ended and session.running:
+            session.follow_pause()
         known = self.frame, self.time_s, self.is_exact, self.replay_to, self.left_out
         found = report.frame, report.time_s, report.exact, report.replay_to, report.left_out
         if found != known:

@@ -259,7 +259,7 @@ class Session(QObject):
         self.post(SetRunning(running))
         self.running_changed.emit(running)
 
-    def follow_freeze(self) -> None:
+    def follow_pause(self) -> None:
         """Note that the engine has paused by itself."""
         self.running = False
         self.running_changed.emit(False)

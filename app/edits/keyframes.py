@@ -28,7 +28,7 @@ def animated(patch: Patch) -> dict[PortRef, Curve]:
     """Return the keys of all parameters that have some, by node."""
     return {
         PortRef(node.id, name): curve
-        for _, node in sorted(patch.nodes.items())
+        for node in sorted((node for node in patch.nodes.values() if node.curves), key=lambda node: node.id)
         for name, curve in sorted(node.curves.items())
     }
 

@@ -108,7 +108,7 @@ class MainWindow(QMainWindow):
         self.bridge = Bridge(self)
         self.session.engine_changed.connect(self.bridge.set_engine)
         self.playhead = Playhead(self.session, self.bridge, self)
-        self.bridge.frozen.connect(self.session.follow_freeze)
+        self.bridge.frozen.connect(self.session.follow_pause)
         self.bridge.report.connect(self.trust.show_report)
         self.bridge.failed.connect(self.overwriting.show_failure)
         self.restarts = Restarts(self.session, self.bridge, make_search, self)

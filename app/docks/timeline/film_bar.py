@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QMargins, QSignalBlocker, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QWidget
 
 from app.documents.playhead import Playhead
@@ -39,7 +40,34 @@ def label(text: str) -> QLabel:
     return made
 
 
-class FilmBar(QWidget):
+class Row(QWidget):
+    """Widgets in a row, of which a narrow one shows only those that matter most."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.row = QHBoxLayout(self, contentsMargins=QMargins(8, 3, 8, 3), spacing=4)
+        self.setMinimumWidth(120)
+        self._groups: list[tuple[int, list[QWidget]]] = []
+
+    def add(self, *parts: QWidget | str, rank: int = 0) -> None:
+        """Add widgets, and names in front of fields; those of a higher rank go first when there is no room."""
+        made = [label(part) if isinstance(part, str) else part for part in parts]
+        for part in made:
+            self.row.addWidget(part)
+        self._groups.append((rank, made))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show what there is room for."""
+        super().resizeEvent(event)
+        room = self.width() - 16
+        for _, parts in sorted(self._groups, key=lambda group: group[0]):
+            needed = sum(min(part.sizeHint().width(), part.maximumWidth()) + 4 for part in parts)
+            for part in parts:
+                part.setVisible(needed <= room)
+            room -= needed
+
+
+class FilmBar(Row):
     """Shows and changes the timeline of a patch, and where the film is."""
 
     refused = Signal(str)
@@ -71,12 +99,13 @@ class FilmBar(QWidget):
             "autoKey", "Auto key: setting a parameter that has keys sets a key", checkable=True, look="record"
         )
         self.state = QLabel(objectName="faint")
-        row = QHBoxLayout(self, contentsMargins=QMargins(8, 4, 8, 4), spacing=4)
-        parts: list[QWidget | str] = [self.to_start, self.previous, self.back, self.play, self.forward, self.next]
-        parts += [self.frame, self.time, "Rate", self.rate, "In", self.first, "Out", self.last, "Length", self.length]
-        for part in (*parts, self.loop, self.auto):
-            row.addWidget(label(part) if isinstance(part, str) else part)
-        row.addStretch(1)
+        self.add(self.to_start, self.previous, self.back, self.play, self.forward, self.next, self.frame)
+        self.add(self.time, rank=4)
+        self.add("Rate", self.rate, rank=3)
+        self.add("In", self.first, "Out", self.last, rank=2)
+        self.add("Length", self.length, rank=5)
+        self.add(self.loop, self.auto, rank=1)
+        self.row.addStretch(1)
         self.frame.valueChanged.connect(lambda value: playhead.seek(round(value)))
         for box, name in ((self.rate, "rate"), (self.length, "length"), (self.first, "first"), (self.last, "last")):
             box.valueChanged.connect(self._setting(name, float if name == "rate" else round))

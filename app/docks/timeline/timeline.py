@@ -7,7 +7,6 @@ from PySide6.QtGui import QColor, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QSplitter,
@@ -18,7 +17,7 @@ from PySide6.QtWidgets import (
 from app.docks.dock import Dock, Editor
 from app.docks.timeline.curve_painting import curve_colour
 from app.docks.timeline.curve_view import CurveView
-from app.docks.timeline.film_bar import FilmBar, button, field, label
+from app.docks.timeline.film_bar import FilmBar, Row, button, field
 from app.documents.playhead import Playhead
 from app.documents.session import Session
 from app.edits import keyframes
@@ -43,6 +42,7 @@ class TimelineDock(QWidget, Dock):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("timelineDock")
+        self._is_seen = False
 
     def follow(self, editor: Editor) -> None:
         """Follow the patch and the playhead."""
@@ -64,23 +64,12 @@ class TimelineDock(QWidget, Dock):
         self.usual.setText("Auto")
         self.remove = button("deleteKeys", "Delete the chosen keys (Delete)", look="delete")
         self.fit = button("fitCurves", "Show all keys (F)", look="fit")
-        self.fields = QWidget()
-        row = QHBoxLayout(self.fields, contentsMargins=QMargins(8, 2, 8, 2), spacing=4)
-        parts: list[QWidget | str] = [
-            "Frame",
-            self.time,
-            "Value",
-            self.value,
-            self.ease,
-            self.usual,
-            self.remove,
-            self.fit,
-        ]
-        for part in parts:
-            row.addWidget(label(part) if isinstance(part, str) else part)
-        row.addStretch(1)
-        for part in (self.bar.state, self.bar.pace, self.bar.exact):
-            row.addWidget(part)
+        self.fields = Row()
+        self.fields.add("Frame", self.time, "Value", self.value, self.ease)
+        self.fields.add(self.usual, self.remove, self.fit, rank=1)
+        self.fields.row.addStretch(1)
+        self.fields.add(self.bar.pace, self.bar.exact, rank=2)
+        self.fields.row.insertWidget(self.fields.row.count() - 2, self.bar.state)
         split = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         split.addWidget(self.list)
         split.addWidget(self.view)
@@ -108,6 +97,12 @@ class TimelineDock(QWidget, Dock):
         self.remove.clicked.connect(lambda: self.view.do(lambda: keyframes.remove_keys(self.patch, self.view.chosen)))
         self.fit.clicked.connect(self.view.fit)
 
+    def set_seen(self, seen: bool) -> None:
+        """Follow edits while the dock is visible."""
+        self._is_seen = seen
+        if seen:
+            self.refresh()
+
     @property
     def patch(self) -> Patch:
         """The open patch."""
@@ -132,6 +127,8 @@ class TimelineDock(QWidget, Dock):
 
     def refresh(self) -> None:
         """Follow an edit."""
+        if not self._is_seen:
+            return
         curves = keyframes.animated(self.patch)
         order = tuple(curves)
         if order != self._known:

@@ -210,3 +210,31 @@ def test_the_diamond_sets_keys_and_a_set_value_changes_them(opened: Any, qtbot: 
     remove = next(action for action in row.menu.actions() if action.text() == "Remove all keys")
     remove.trigger()
     assert patch.curve(*_names(GAIN)) == ()
+
+
+def test_a_narrow_dock_keeps_what_matters_most(dock: TimelineDock, qtbot: QtBot) -> None:
+    """The rows give up fields, and ask for no more room than the window has."""
+    dock.bar.resize(1200, dock.bar.height())
+    assert dock.bar.length.isVisible()
+    dock.bar.resize(330, dock.bar.height())
+    assert dock.bar.play.isVisible() and dock.bar.frame.isVisible() and not dock.bar.length.isVisible()
+    assert dock.minimumSizeHint().width() < 500
+
+
+def test_play_shows_that_a_film_has_ended(dock: TimelineDock, opened: Any) -> None:
+    """A film without a loop pauses at its end by itself, and the buttons follow."""
+    dock.patch.set_timeline(loop=False)
+    opened.bridge.report.emit(make_report(frame=98, running=True))
+    assert opened.session.running
+    opened.bridge.report.emit(make_report(frame=99, running=False))
+    assert not opened.session.running and dock.bar.play.toolTip() == "Play"
+
+
+def test_reports_of_frames_before_do_not_move_the_playhead_back(dock: TimelineDock, opened: Any) -> None:
+    """A slow engine still reports where it was."""
+    dock.playhead.seek(70)
+    opened.bridge.report.emit(make_report(frame=3, running=False))
+    assert dock.playhead.frame == 70
+    opened.bridge.report.emit(make_report(frame=70, running=False))
+    opened.bridge.report.emit(make_report(frame=4, running=False))
+    assert dock.playhead.frame == 4
