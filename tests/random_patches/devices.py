@@ -108,7 +108,8 @@ def _sources(patch: Patch) -> Mapping[str, set[str]]:
     before: dict[str, set[str]] = defaultdict(set)
     for connection in patch.connections:
         source, target = connection.source, connection.target
-        if patch.is_value_connection(connection):
+        source_type = patch.block_type(source.node)
+        if patch.is_value_connection(connection) and not (source_type is not None and source_type.is_live):
             continue
         before[target.node].add(source.node)
         block_type = patch.block_type(target.node)

@@ -216,7 +216,7 @@ class RandomPatch(Chooser):
                 self.patch.connect(source, copy["x"])
                 source = copy["out"]
             self.patch.connect(source, node[name])
-        if block_type.is_value or self.maybe(0.1):
+        if block_type.has_values or self.maybe(0.1):
             self._drive(node.id)
         return node
 
@@ -370,11 +370,11 @@ class RandomPatch(Chooser):
         block_type = self.patch.block_type(node)
         assert block_type is not None
         targets = self._live()
-        if block_type.is_value:
+        if block_type.values_out:
             sources = [PortRef(node, spec.name) for spec in block_type.value_outputs()]
             targets = [item for item in targets if item[0] != node]
         else:
-            found = (pair for pair in self._types() if pair[1].is_value)
+            found = (pair for pair in self._types() if pair[1].values_out)
             sources = [PortRef(n, spec.name) for n, b in found for spec in b.value_outputs()]
             targets = [item for item in targets if item[0] == node]
         if sources and targets:

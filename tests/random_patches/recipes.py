@@ -30,6 +30,18 @@ LEFT_OUT = {
     "io.midi_out": "needs a MIDI device, and waits for one on a thread of its own",
     "value.midi_in": "needs a MIDI device, and waits for one on a thread of its own",
     "value.osc_in": "needs a UDP port, which two engines can't both have",
+    "data.load_array": "reads a file",
+    "data.load_table": "reads a file",
+    "data.save_array": "writes a file",
+    "data.save_table": "writes a file",
+    "geometry.load_mesh": "reads a file",
+    "geometry.load_points": "reads a file",
+    "geometry.save_points": "writes a file",
+    "geometry.render_cloud": "has tests of its own",
+    "image.text": "draws with the system's fonts",
+    "value.dmx_in": "needs a UDP port, which two engines can't both have",
+    "value.gamepad": "needs a gamepad",
+    "value.websocket_in": "needs a server",
 }
 
 
@@ -618,6 +630,7 @@ RECIPES: dict[str, Cook] = {
     "reduce.largest": _alike(NUMBERS, "x"),
     "reduce.smallest": _alike(NUMBERS, "x"),
     "reduce.sum": _alike(NUMBERS, "x"),
+    "value.from_buffer": _alike(NUMBERS, "x"),
     "signal.convolve": _convolve,
     "signal.fft": _fft(COMPLEX),
     "signal.fft_shift": _sized(_fft(ANY)),

@@ -34,10 +34,10 @@ WANTED = sorted(TYPES)
 
 
 def test_every_block_type_takes_part() -> None:
-    """Every block type of the library takes part, except those that listen to a device or a port."""
+    """Every block type of the library takes part, except those of files, devices and ports."""
     assert LIBRARY - TYPES.keys() == LEFT_OUT.keys()
     listening = {b.id for b in default_catalogue().all() if issubclass(b, ValueBlock) and b("node").source()}
-    assert listening & LIBRARY == LEFT_OUT.keys()
+    assert listening & LIBRARY <= LEFT_OUT.keys()
 
 
 @pytest.mark.parametrize("seed", seeds(24))
