@@ -99,7 +99,9 @@ class NodePage(QWidget):
             ports = GroupPorts(patch, node)
             ports.asked.connect(self.asked)
             column.addWidget(ports)
-        if block_type is not None and any(spec.files.startswith("save") for spec in block_type.parameters.values()):
+        specs = block_type.parameters.values() if block_type is not None else ()
+        records = block_type is not None and block_type.is_live  # such a block writes while the patch runs
+        if not records and any(spec.files.startswith("save") for spec in specs):
             save = QPushButton(
                 icon("snapshot"), "Save now", toolTip="Write the files of all save blocks (Save outputs)"
             )
