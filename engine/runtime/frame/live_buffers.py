@@ -107,7 +107,7 @@ class LiveBuffers:
         self._bound: dict[str, _Bound] = {}
         self._retired: list[_Slots] = []
         self._waits = False
-        #: True in a replay, which writes no files.
+        #: True in a replay, which writes no files; it is set before the first frame.
         self.is_replay = False
 
     @property
