@@ -72,9 +72,9 @@ class Playhead(QObject):
                 return
             self._sought = None
         timeline, session = self.timeline, self._session
-        has_ended = self._was_running and not report.running and not timeline.loop and report.frame >= timeline.end
-        self._was_running = report.running
-        if has_ended and session.running:
+        self._was_running = session.running and (self._was_running or report.running)
+        if self._was_running and not report.running and not timeline.loop and report.frame >= timeline.end:
+            self._was_running = False
             session.follow_pause()
         known = self.frame, self.time_s, self.is_exact, self.replay_to, self.left_out
         found = report.frame, report.time_s, report.exact, report.replay_to, report.left_out

@@ -224,7 +224,8 @@ def test_a_narrow_dock_keeps_what_matters_most(dock: TimelineDock, qtbot: QtBot)
 def test_play_shows_that_a_film_has_ended(dock: TimelineDock, opened: Any) -> None:
     """A film without a loop pauses at its end by itself, and the buttons follow."""
     dock.patch.set_timeline(loop=False)
-    opened.bridge.report.emit(make_report(frame=98, running=True))
+    opened.bridge.report.emit(make_report(frame=97, running=True))
+    opened.bridge.report.emit(make_report(frame=98, running=False))
     assert opened.session.running
     opened.bridge.report.emit(make_report(frame=99, running=False))
     assert not opened.session.running and dock.bar.play.toolTip() == "Play"
