@@ -41,6 +41,8 @@ class LoadVideo(
     playing: bool = param(True, doc='With the clock "own", play; otherwise pause.')
     restart: bool = param(False, doc='With the clock "own", go back to the start when this becomes true.')
 
+    saved = ("_moved_s", "_was_restart", "_has_begun")
+
     def describe(self, build: BlockBuilder) -> None:
         """Allocate a frame's bytes, and launch one thread per pixel."""
         describe_frames(build, self.out, _info(self._source).layout)
@@ -60,18 +62,16 @@ class LoadVideo(
         self._film: FilmReader | None = None
         self._stream: LiveReader | None = None
         self._shown: float | None = None
-        self._moved_s, self._before_own_s, self._was_restart = 0.0, None, True
+        self._before_own_s: float | None = None
+        self._moved_s, self._was_restart, self._has_begun = 0.0, True, False
         if not is_live(self._source):
             self._film = FilmReader(self._source)
         elif not self.is_replay:
             self._stream = LiveReader(self._source, _info(self._source).layout)
 
-    _moved_s: float
-    _before_own_s: float | None
-
     def update(self, now: Moment) -> None:
         """Give the frame of this time, if it is another one."""
-        elapsed_s = self.elapsed_s(now)
+        elapsed_s, self._has_begun = now.time_step_s if self._has_begun else 0.0, True
         self.is_new = False
         if self._film is not None:
             self._play(self._film, now, elapsed_s)

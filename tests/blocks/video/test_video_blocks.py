@@ -91,6 +91,23 @@ def test_speed_loop_clock_and_position(film: Path) -> None:
     assert _numbers(patch, out, 3, {0: {"at": 0.5}, 1: {"at": 0.21}, 2: {"at": 99.0}}) == [5, 2, 9]
 
 
+def test_a_film_goes_on_from_a_saved_state(film: Path) -> None:
+    """By its own clock, a film that goes on from a saved state shows the frames of a run from the start."""
+    patch = Patch()
+    block = patch.add("io.load_video", file=film, clock="own", speed=3.0)
+    with Engine(patch, device="host", time_step_s=0.1) as engine:
+        for _ in range(4):
+            engine.step()
+        state = engine.read_state()
+        engine.step()
+        expected = engine.read(block["out"])
+    with Engine(patch, device="host", time_step_s=0.1) as engine:
+        engine.put_state(state)
+        assert not engine.step().diagnostics
+        np.testing.assert_array_equal(engine.read(block["out"]), expected)
+        assert engine.read(block["position_s"]) == pytest.approx(0.2)  # after 1.2 s of 1 s
+
+
 def test_a_film_plays_by_itself(film: Path) -> None:
     """While the engine plays, nobody waits: frames come, and their numbers grow."""
     patch = Patch()
