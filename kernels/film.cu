@@ -122,3 +122,36 @@ extern "C" __global__ void usual_film_to_linear(const unsigned char* __restrict_
                                        srgb_light(m[4] * a + m[5] * b + m[6] * c + m[7]),
                                        srgb_light(m[8] * a + m[9] * b + m[11]), 1.0f);
 }
+
+namespace {
+
+// A pixel's luma in BT.709 of limited range, with 16 bits after the point.
+__device__ int luma(unsigned int pixel) {
+    const int red = pixel & 255, green = pixel >> 8 & 255, blue = pixel >> 16 & 255;
+    return 11966 * red + 40254 * green + 4064 * blue + (16 << 16) + (1 << 15);
+}
+
+}  // namespace
+
+// sRGB pixels as planes of Y, U and V, which most encoders take: even sizes, U and V of half the width and height. A
+// thread makes four pixels; behind an odd size, the last column or row is repeated.
+extern "C" __global__ void pixels_to_planes(const uchar4* __restrict__ pixels, unsigned char* __restrict__ planes,
+                                            int columns, int rows) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+    const int half_columns = (columns + 1) >> 1, half_rows = (rows + 1) >> 1;
+    if (x >= half_columns) return;
+    const unsigned int* top = reinterpret_cast<const unsigned int*>(pixels) + 2 * y * columns;
+    const unsigned int* low = reinterpret_cast<const unsigned int*>(pixels) + min(2 * y + 1, rows - 1) * columns;
+    const int right = min(2 * x + 1, columns - 1);
+    const unsigned int a = top[2 * x], b = top[right], c = low[2 * x], d = low[right];
+    unsigned short* lines = reinterpret_cast<unsigned short*>(planes) + 2 * y * half_columns;
+    lines[x] = luma(a) >> 16 | luma(b) >> 16 << 8;
+    lines[half_columns + x] = luma(c) >> 16 | luma(d) >> 16 << 8;
+    // The sums of two components of four pixels, each with 16 bits.
+    const unsigned int even = (a & 0xff00ff) + (b & 0xff00ff) + (c & 0xff00ff) + (d & 0xff00ff);
+    const unsigned int odd = (a >> 8 & 255) + (b >> 8 & 255) + (c >> 8 & 255) + (d >> 8 & 255);
+    const int red = even & 0xffff, green = odd, blue = even >> 16, middle = (128 << 18) + (1 << 17);
+    unsigned char* colours = planes + 4 * half_columns * half_rows + y * half_columns;
+    colours[x] = (28784 * blue - 6596 * red - 22188 * green + middle) >> 18;
+    colours[half_columns * half_rows + x] = (28784 * red - 26145 * green - 2639 * blue + middle) >> 18;
+}

@@ -77,7 +77,6 @@ _ENCODERS: dict[str, tuple[_Encoder, ...]] = {
     "FFV1": (_Encoder("ffv1", ("bgra",) * 4, ({"level": "3", "slices": "4"},) * 4),),
 }
 
-
 #: The presets with which encoders keep pace with 60 frames a second: files are half as large again. 1080p takes H.264
 #: 13 ms of a core instead of 50.
 _AT_ONCE = {"libx264": "ultrafast", "libx264rgb": "ultrafast", "libx265": "ultrafast", "libsvtav1": "12"}
@@ -92,6 +91,13 @@ def codec_of(path: Path) -> str | None:
 def is_deep(path: Path, codec: str) -> bool:
     """True if a film takes pictures of 16 bits: its codec has more than 8."""
     return (codec_of(path) if codec == BY_NAME else codec) in ("ProRes", "AV1")
+
+
+def takes_planes(path: Path, codec: str, quality: str) -> bool:
+    """True if all encoders of a codec take planes of Y, U and V of 8 bits, the last two at half the size."""
+    encoders = _ENCODERS[codec_of(path) or "" if codec == BY_NAME else codec]
+    place = QUALITIES.index(quality)
+    return all(each.formats[place] == "yuv420p" for each in encoders if each.options[place] is not None)
 
 
 def check_encoding(path: Path, codec: str, quality: str) -> tuple[str, str]:
@@ -137,7 +143,11 @@ class Encoding:
         return {name: value for name, value in self.options.items() if name != "tag"}
 
     def frame_of(self, pixels: Array) -> Any:
-        """Return a picture, u8 or u16[height, width, 4] in sRGB, as a frame that the encoder takes."""
+        """Return a picture, u8 or u16[height, width, 4] in sRGB, or its planes, as a frame that the encoder takes."""
+        if pixels.ndim == 2:
+            made = self.from_array(pixels, format="yuv420p")
+            made.colorspace, made.color_range = _BT709, _LIMITED
+            return made
         added = self.height - pixels.shape[0], self.width - pixels.shape[1]
         if any(added):
             pixels = np.pad(pixels, ((0, added[0]), (0, added[1]), (0, 0)), "edge")

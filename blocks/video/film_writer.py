@@ -34,8 +34,10 @@ class FilmWriter(PictureWriter):
 
     `codec` is one of CODECS and `quality` one of QUALITIES. Codecs that store colours at half the resolution get an
     even size: the last column or row is repeated. With `sound_rate`, the film has a sound track of 1, 2, 4, 6 or 8
-    channels. With `at_once`, the encoder keeps pace with frames that come in real time. Raise PatchError when the file
-    can't be written, or the codec and its options don't go together.
+    channels. With `at_once`, the encoder keeps pace with frames that come in real time. For a codec that `takes_planes`
+    holds for, pictures may be planes in BT.709 of limited range, u8[height * 3 / 2, width] with even sizes: those of U
+    and V follow that of Y. Raise PatchError when the file can't be written, or the codec and its options don't go
+    together.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from blocks.io.pixels import PIXEL
-from blocks.video.codecs import BY_NAME, CODECS, QUALITIES, check_encoding, is_deep
+from blocks.video.codecs import BY_NAME, CODECS, QUALITIES, check_encoding, is_deep, takes_planes
 from blocks.video.film_source import load_av
 from blocks.video.film_writer import FilmWriter
 from blocks.video.image_sequence import SequenceWriter, is_numbered
@@ -13,6 +13,7 @@ from engine.api import (
     BlockBuilder,
     DType,
     In,
+    Kernel,
     LiveBlock,
     Moment,
     OpGraphSource,
@@ -20,6 +21,7 @@ from engine.api import (
     float4,
     param,
     port,
+    u8,
     uchar4,
     ushort4,
     value_port,
@@ -66,6 +68,7 @@ class SaveVideo(
     )
 
     linear = OpGraphSource.of_expression("image", output="pixels", output_type=float4, image=float4)
+    to_planes = Kernel("film.cu", entry="pixels_to_planes")
 
     def describe(self, build: BlockBuilder) -> None:
         """Launch one thread per pixel, which encodes it as sRGB."""
@@ -83,7 +86,18 @@ class SaveVideo(
                 graph, dtype = self.deep, ushort4
         pixels = build.buffer("pixels", dtype, shape="same(image)")
         build.compute(graph, over=pixels)
+        if self._has_planes:
+            planes = build.buffer("planes", u8, "[6, (image.dim0 + 1) // 2, (image.dim1 + 1) // 2]")
+            threads, size = (planes.dim(2), planes.dim(1)), (self.image.dim(1), self.image.dim(0))
+            build.launch(self.to_planes, num_threads=threads, thread_block=(256, 1), args=(pixels, planes, *size))
+            pixels = planes
         build.watch(pixels)
+
+    @property
+    def _has_planes(self) -> bool:
+        """True if pixels are converted on the device to what the encoder takes."""
+        path = Path(self.file)
+        return not is_numbered(path) and takes_planes(path, self.codec, self.quality)
 
     def start(self) -> None:
         """Begin with no film."""
@@ -103,15 +117,18 @@ class SaveVideo(
         self._ending = [writer for writer in self._ending if not writer.is_done]
 
     def _take(self) -> None:
-        for frame, pixels in self.taken("pixels"):
+        for frame, pixels in self.taken("planes" if self._has_planes else "pixels"):
             time_s = self._moments.pop(frame, None)
             if time_s is None:
                 self._end()
                 continue
+            if self._has_planes:
+                pixels = pixels.reshape(3 * pixels.shape[1], 2 * pixels.shape[2])
+            width, height = pixels.shape[1], pixels.shape[0] * 2 // 3 if self._has_planes else pixels.shape[0]
             writer = self._writer
-            if writer is None or (writer.width, writer.height) != pixels.shape[1::-1]:
+            if writer is None or (writer.width, writer.height) != (width, height):
                 self._end()
-                writer = self._begin(pixels.shape[1], pixels.shape[0], time_s)
+                writer = self._begin(width, height, time_s)
             number = None
             if self.timing == "real time":
                 number = floor((time_s - self._first_s) * self.rate + 1e-6)

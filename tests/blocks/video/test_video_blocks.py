@@ -159,6 +159,26 @@ def test_numbered_pictures_are_recorded(suffix: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(made, [_linear(frame) for frame in frames], atol=1e-3)
 
 
+@pytest.mark.parametrize("size", [(64, 48), (33, 17), (1, 1)])
+def test_planes_are_the_picture(size: tuple[int, int], tmp_path: Path) -> None:
+    """Planes that the device makes for an encoder are the picture; behind an odd size, its edge is repeated."""
+    patch = Patch()
+    patch.path = tmp_path / "patch.loom"
+    y, x = np.mgrid[: size[1], : size[0]]
+    frame = np.stack([40 + 3 * x, 200 - 2 * x, 20 + 4 * y, np.full_like(x, 255)], -1).astype(np.uint8)
+    image = patch.add("io.image_array", data=_linear(frame))
+    save = patch.add("io.save_video", file=tmp_path / "film.mp4", recording=True)
+    patch.connect(image["out"], save["image"])
+    with Engine(patch, device="host") as engine:
+        for _ in range(3):
+            assert not engine.step().diagnostics
+    even = np.pad(frame, [(0, size[1] % 2), (0, size[0] % 2), (0, 0)], "edge")
+    for _, made in decoded(tmp_path / "film.mp4"):
+        difference = made.to_ndarray(format="rgb24").astype(int) - even[..., :3]
+        assert np.abs(difference).max() <= 16
+        assert np.abs(difference.mean((0, 1))).max() <= 2
+
+
 def test_real_time_keeps_the_pace(tmp_path: Path) -> None:
     """In real time, frames of the patch that are longer than the film's last for several of these."""
     patch = Patch()
