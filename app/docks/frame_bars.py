@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPai
 from PySide6.QtWidgets import QWidget
 
 from app.theme import colours
-from app.theme.fonts import SMALL, ui_font
+from app.theme.fonts import SMALL, length, widget_font
 from app.view_models.profile.flight import Flight
 from engine.figures import format_time
 from engine.protocol.messages import UpdateLevel
@@ -75,12 +75,12 @@ class FrameBars(QWidget):
         if flight is None or not len(flight.frames):
             return
         scale = self.devicePixelRatioF()
-        width, height = round(self.width() * scale), round((self.height() - 2 * _MARKS) * scale)
+        width, height = round(self.width() * scale), round((self.height() - 2 * length(_MARKS)) * scale)
         columns = flight.columns(width)
         image = _bars(flight, columns, max(height, 1))
-        painter.drawImage(QRectF(0, 0, self.width(), self.height() - 2 * _MARKS), image)
+        painter.drawImage(QRectF(0, 0, self.width(), self.height() - 2 * length(_MARKS)), image)
         self._paint_marks(painter, flight, columns, scale)
-        painter.setFont(ui_font(SMALL))
+        painter.setFont(widget_font(SMALL))
         self._paint_scale(painter, flight)
         if self._place is not None and len(places := np.flatnonzero(columns == self._place)):
             painter.setOpacity(1)
@@ -126,24 +126,24 @@ class FrameBars(QWidget):
         slow = there & (flight.totals[columns] > flight.record.budget_ns)
         updated = there & (flight.frames["level"][columns] > UpdateLevel.HOT)
         for row, (marked, colour) in enumerate(((updated, theme.accent), (slow, theme.warning))):
-            y = self.height() - (2 - row) * _MARKS
+            y = self.height() - (2 - row) * length(_MARKS)
             for column in np.flatnonzero(marked).tolist():
-                painter.fillRect(QRectF(column / scale - 1, y + 1, 3, _MARKS - 1), QColor(colour))
+                painter.fillRect(QRectF(column / scale - 1, y + 1, 3, length(_MARKS) - 1), QColor(colour))
 
     def _paint_scale(self, painter: QPainter, flight: Flight) -> None:
         """Draw the budget's line, and label the top; a budget beyond the top is shown beside the label."""
-        theme, room = colours.current(), self.height() - 2 * _MARKS
+        theme, room = colours.current(), self.height() - 2 * length(_MARKS)
         budget_ns, top_ns = flight.record.budget_ns, flight.top_ns
         label = format_time(top_ns)
         if budget_ns <= top_ns:
             y = room * (1 - budget_ns / top_ns)
             painter.setPen(QColor(theme.warning))
             painter.drawLine(QPointF(0, y), QPointF(self.width(), y))
-            _draw_label(painter, QPointF(4, y - 3 if y > 30 else y + 12), format_time(budget_ns))
+            _draw_label(painter, QPointF(4, y - 3 if y > length(30) else y + length(12)), format_time(budget_ns))
         else:
             label += f"   (budget {format_time(budget_ns)})"
         painter.setPen(QColor(theme.text_dim))
-        _draw_label(painter, QPointF(4, 12), label)
+        _draw_label(painter, QPointF(4, length(12)), label)
 
 
 def _draw_label(painter: QPainter, place: QPointF, text: str) -> None:

@@ -8,11 +8,11 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QMenu,
     QPushButton,
+    QScrollArea,
     QSpinBox,
     QVBoxLayout,
     QWidget,
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.docks.dock import Dock, Editor
 from app.edits.organise import osc as edits
+from app.qt.flow_row import FlowRow
 from app.qt.throttle import Throttle
 from app.theme import colours
 from app.view_models.lists.osc_rows import OscRow, osc_rows
@@ -36,6 +37,8 @@ from engine.protocol.messages import FrameReport, ReleaseOsc
 
 _HINT = "No parameters that messages could set.\nPress Tab on the canvas to add a block"
 _PORT = 9000  # what most controllers send to at first
+#: The height of the list that a low dock keeps, in pixels.
+_LEAST_LIST = 96
 _REFRESH_MS = 100
 _EVERYONE = "0.0.0.0"
 _HOSTS = {"this machine": THIS_MACHINE, "the network": _EVERYONE}
@@ -133,15 +136,20 @@ class OscDock(QWidget, Dock):
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(self._open_menu)
         self.list = EmptyState(self.table, _HINT)
-        column = QVBoxLayout(self, contentsMargins=QMargins(8, 8, 8, 0), spacing=8)
+        page = QWidget()
+        scroll = QScrollArea(widgetResizable=True, frameShape=QScrollArea.Shape.NoFrame)
+        scroll.setWidget(page)
+        self.list.setMinimumHeight(_LEAST_LIST)
+        QVBoxLayout(self, contentsMargins=QMargins()).addWidget(scroll)
+        column = QVBoxLayout(page, contentsMargins=QMargins(8, 8, 8, 0), spacing=8)
         for widgets in (
             (self.listens, self.port, QLabel("from"), self.host),
             (QLabel("Send to"), self.to),
             (self.status, self.keep, self.give_back),
         ):
-            row = QHBoxLayout(spacing=8)
+            row = FlowRow(margins=QMargins(), spacing=8)
             for widget in widgets:
-                row.addWidget(widget, 1 if widget in (self.host, self.to, self.status) else 0)
+                row.add(widget, grows=widget in (self.host, self.to, self.status))
             column.addLayout(row)
         column.addWidget(self.filter)
         column.addWidget(self.list, 1)

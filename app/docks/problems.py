@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from app.docks.dock import Dock, Editor
 from app.edits.remedies import Remedy, remedies
 from app.theme import colours
+from app.theme.fonts import length
 from app.theme.icons import icon
 from app.view_models.lists.problems import Problem, ProblemColumn, ProblemFilter, ProblemOrder, Rank, listed, rank_text
 from app.widgets.button_row import ButtonRow
@@ -313,7 +314,7 @@ class _RemedyDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         whole = super().sizeHint(option, index)
         width = min(whole.width(), int(self._view.width() * _REMEDY_SHARE))
-        return QSize(width, max(whole.height(), _ROW_HEIGHT))
+        return QSize(width, max(whole.height(), length(_ROW_HEIGHT)))
 
 
 class _FileDelegate(QStyledItemDelegate):

@@ -285,7 +285,8 @@ class Inspector(EmptyState, Dock):
 
     def _wrap_rows(self) -> None:
         if self._page is not None:
-            self._page.wrap(self.width() / self.fontInfo().pixelSize())
+            bar = self._scroll.verticalScrollBar().sizeHint().width()
+            self._page.wrap(self.width() - bar, self.height(), self.fontInfo().pixelSize())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap the rows for the new width."""

@@ -16,6 +16,8 @@ from engine.blocktypes.parameters import ParameterSpec
 from engine.patch.document import Patch
 from engine.patch.groups.types import FUNCTION
 
+#: The height below which the summary is hidden, in sizes of the font.
+_LOW = 14
 #: How long widgets are made in one turn of the event loop.
 _TURN_S = 0.003
 #: Makes the row of a parameter; the second argument is whether other rows have the switch for constants.
@@ -48,7 +50,7 @@ class NodePage(QWidget):
         super().__init__(parent)
         self._patch, self._nodes, self._type = patch, nodes, block_type
         self._specs, self._folded = specs, folded
-        self._column = QVBoxLayout(self, contentsMargins=QMargins(12, 8, 12, 8), spacing=8)
+        self._column = QVBoxLayout(self, contentsMargins=QMargins(12, 8, 4, 8), spacing=8)
         self._made: list[ParameterRow] = []
         self._steps: Iterator[None] = iter(())
         self._later = QTimer(self, singleShot=True, interval=0)
@@ -110,10 +112,12 @@ class NodePage(QWidget):
         column.addWidget(self.status)
         column.addStretch(1)
 
-    def wrap(self, width: float) -> None:
-        """Use a width, in sizes of the font."""
+    def wrap(self, width: int, height: int, size: int) -> None:
+        """Use the size of the dock, with a font of a size: parameters need a low dock more than the summary does."""
+        self.header.summary.setVisible(height >= _LOW * size)
         if self._form is not None:
-            self._form.wrap(width)
+            margins = self._column.contentsMargins()
+            self._form.wrap(width - margins.left() - margins.right(), size)
 
     def end(self) -> None:
         """Take no input any more: the page stays in sight for a moment, until another one is made."""

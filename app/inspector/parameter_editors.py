@@ -34,7 +34,7 @@ from engine.figures import format_bytes, format_shape
 
 SLIDER_STEPS = 1000
 _WIDEST_SLIDER = 1e8  # with wider bounds, a slider could not select a number
-_NARROWEST, _WIDEST = 8, 12  # in sizes of the font
+_NARROWEST, _WIDEST = 7, 12  # in sizes of the font
 
 
 class ParameterEditor(QWidget):

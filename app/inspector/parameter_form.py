@@ -7,11 +7,11 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFormLayout, QSizePolicy, QToolButton
 
 from app.inspector.parameter_editors import NumberEditor
-from app.inspector.parameter_row import ParameterRow
+from app.inspector.parameter_row import LEAST_NAME, ParameterRow
 from app.theme.icons import icon
 
-#: Widths in sizes of the font. Below the first, names are above their editors; below the second, there are no sliders.
-_NARROW, _TIGHT = 23, 28
+#: The width below which there are no sliders, in sizes of the font.
+_TIGHT = 28
 
 
 class ParameterForm(QFormLayout):
@@ -45,13 +45,20 @@ class ParameterForm(QFormLayout):
                 if has_headings and title in folded:
                     self.setRowVisible(row, False)
 
-    def wrap(self, width: float) -> None:
-        """Use a width, in sizes of the font: a tight form has no sliders, and a narrow one has names above editors."""
-        policy = QFormLayout.RowWrapPolicy
-        self.setRowWrapPolicy(policy.WrapAllRows if width < _NARROW else policy.DontWrapRows)
+    def wrap(self, width: int, size: int) -> None:
+        """Use a width, with a font of a size: a tight form has no sliders, and a narrow one has names above editors."""
         for row in self.rows:
             if isinstance(row.editor, NumberEditor) and row.editor.slider is not None:
-                row.editor.slider.setHidden(width < _TIGHT)  # too short to be of use
+                row.editor.slider.setHidden(width < _TIGHT * size)  # too short to be of use
+        beside = [row for row in self.rows if not row.editor.spec.language]
+        names = max((row.label.sizeHint().width() for row in beside), default=0)
+        editors = max((row.minimumSizeHint().width() for row in beside), default=0)
+        room = width - self.horizontalSpacing() - editors
+        is_narrow = room < min(names, LEAST_NAME)
+        for row in self.rows:
+            row.label.setMaximumWidth(width if is_narrow or row not in beside else max(room, LEAST_NAME))
+        policy = QFormLayout.RowWrapPolicy
+        self.setRowWrapPolicy(policy.WrapAllRows if is_narrow else policy.DontWrapRows)
 
     def _fold(self, rows: Sequence[ParameterRow], title: str, folded: bool) -> None:
         (self._folded.add if folded else self._folded.discard)(title)

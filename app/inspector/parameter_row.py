@@ -6,6 +6,7 @@ from functools import cached_property
 from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QStackedLayout, QToolButton, QWidget
 
+from app.docks.elided_label import ElidedLabel
 from app.edits.nodes import parameter_label
 from app.inspector.parameter_editors import ParameterEditor
 from app.theme.icons import icon
@@ -14,6 +15,9 @@ from app.view_models.parameter_text import parameter_facts, value_text
 from app.widgets.marked_text import without_marks
 from engine.blocktypes.parameters import ParameterSpec
 from engine.patch.rules import is_drivable
+
+#: The width to which a name may be cut off in a narrow inspector, in pixels.
+LEAST_NAME = 72
 
 
 class DrivenView(QWidget):
@@ -67,10 +71,12 @@ class ParameterRow(QWidget):
         super().__init__()
         self.editor = editor
         name = parameter_label(spec.name)
-        self.label = QLabel(name)
+        self.label = ElidedLabel("")
+        self.label.setText(name)
+        self.label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self._facts = "\n".join([without_marks(spec.doc), *parameter_facts(spec)])
         self.label.setToolTip(self._facts)
-        self.label.setMinimumWidth(72)
+        self.label.setMinimumWidth(LEAST_NAME)
         self.label.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.label.setBuddy(editor)
         self.drive = _button("rowDrive", f"Drive {name}")

@@ -7,11 +7,12 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.theme.colours import Colours, make_current, mix
-from app.theme.fonts import BODY, ui_font
+from app.theme.fonts import BODY, code_font, length, set_zoom, widget_font
 from app.theme.icons import save_icon
 
 #: The glyphs of the stylesheet: icons, their sides in pixels, and how much the drawing is enlarged, to leave no margin.
@@ -30,7 +31,7 @@ def stylesheet(theme: Colours) -> str:
     """Return the application's Qt stylesheet for a theme."""
     pressed = mix(theme.control, theme.accent, 0.25)
     field = theme.canvas if theme.is_dark else theme.control_hover
-    glyph = _glyphs(theme)
+    glyph = _glyphs(theme, length(BODY))
     # Only the empty check box has its own rule: with a rule for all states, Qt would not draw the check mark.
     return f"""
 QToolTip {{
@@ -40,6 +41,7 @@ QMainWindow::separator {{ background: {theme.canvas}; width: 4px; height: 4px; }
 QMainWindow::separator:hover {{ background: {theme.accent}; }}
 QSplitter::handle {{ background: {theme.canvas}; }}
 QSplitter::handle:hover {{ background: {theme.accent}; }}
+QDockWidget {{ font-size: {BODY}px; }}
 QDockWidget {{ titlebar-close-icon: url({glyph["close"]}); titlebar-normal-icon: url({glyph["float"]}); }}
 QDockWidget::title {{ background: {theme.dock}; padding: 5px 8px; }}
 QDockWidget::close-button, QDockWidget::float-button {{
@@ -107,6 +109,8 @@ QTabBar::tab {{
     background: transparent; color: {theme.text_dim}; padding: 4px 8px; border: none;
     border-bottom: 2px solid transparent;
 }}
+QTabBar::scroller {{ width: 44px; }}
+QTabBar QToolButton {{ background: {theme.dock}; border-color: transparent; }}
 QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.accent}; }}
 QScrollBar {{ background: transparent; border: none; }}
 QScrollBar:vertical {{ width: 8px; }}
@@ -127,22 +131,28 @@ def _folder() -> Path:
 
 
 @cache
-def _glyphs(theme: Colours) -> dict[str, str]:
-    """Return the files of glyphs that the stylesheet names, since it takes pictures only from files."""
-    files = {name: _folder() / f"{theme.name}-{name}.png" for name in _GLYPHS}
+def _glyphs(theme: Colours, size: int) -> dict[str, str]:
+    """Return the files of glyphs that the stylesheet names, since it takes pictures only from files.
+
+    `size` is that of the font.
+    """
+    files = {name: _folder() / f"{theme.name}-{size}-{name}.png" for name in _GLYPHS}
     for name, (side, growth) in _GLYPHS.items():
-        save_icon(name, theme.text_dim, side, growth, files[name])
+        save_icon(name, theme.text_dim, round(side * size / BODY), growth, files[name])
     return {name: file.as_posix() for name, file in files.items()}
 
 
-def enlarged(sheet: str, zoom: float) -> str:
-    """Return a stylesheet with its lengths in another size; thin lines stay thin."""
-    return _PIXELS.sub(lambda found: f"{zoomed(int(found[1]), zoom)}px", sheet)
+def enlarged(sheet: str) -> str:
+    """Return a stylesheet with its lengths in the present size."""
+    return _PIXELS.sub(lambda found: f"{length(int(found[1]))}px", sheet)
 
 
-def zoomed(pixels: int, zoom: float) -> int:
-    """Return a length of the usual size in another one."""
-    return round(pixels * zoom) if pixels > 1 else pixels
+def renew_code_fonts(root: QWidget) -> None:
+    """Give the code in a widget the present size, which fonts of their own don't get from the application."""
+    font = code_font()
+    for widget in root.findChildren(QWidget):
+        if widget.testAttribute(Qt.WidgetAttribute.WA_SetFont) and widget.font().family() == font.family():
+            widget.setFont(font)
 
 
 def apply_theme(app: QApplication, name: str, zoom: float = 1.0) -> None:
@@ -151,12 +161,13 @@ def apply_theme(app: QApplication, name: str, zoom: float = 1.0) -> None:
     `zoom` enlarges texts and controls. Raise ValueError for another name.
     """
     theme = make_current(name)
-    sheet = enlarged(stylesheet(theme), zoom)
+    set_zoom(zoom)
+    sheet = enlarged(stylesheet(theme))
     if app.styleSheet() == sheet:
         return  # setting the same theme would make Qt restyle every widget
     if not app.styleSheet():  # the style is the same for all themes
         app.setStyle("Fusion")
-    app.setFont(ui_font(zoomed(BODY, zoom)))
+    app.setFont(widget_font())
     app.setPalette(palette(theme))
     app.setStyleSheet(sheet)
 

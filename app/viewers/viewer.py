@@ -247,7 +247,7 @@ class ViewerPanel(QWidget):
         if rate is not None:
             parts.append(format_rate(rate))
         tools = sum(button.sizeHint().width() + _SPACING for button in self._footer.findChildren(QToolButton))
-        room, metrics = self._footer.width() - tools - _MARGIN, self.status_label.fontMetrics()
+        room, metrics = self._footer.width() - tools - _MARGIN - 2 * _SPACING, self.status_label.fontMetrics()
         while len(parts) > 1 and metrics.horizontalAdvance(" · ".join(parts)) > room:
             del parts[0]  # a narrow dock shows the rest; the tooltip of the connection has the size
         self.status_label.setText(" · ".join(parts))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar
 
 from app.docks.dock import Editor
 from app.docks.pins.pins import Pins, offer_pin
+from app.theme.fonts import title_font
 from app.view_models.looking.fitting import ports_of
 from app.view_models.profile.tape import Moment
 from app.view_models.tooltips import message_text
@@ -189,6 +190,7 @@ class ViewerDocks(QObject):
 
     def _make_dock(self, name: str, title: str, viewer: ViewerPanel) -> QDockWidget:
         dock = QDockWidget(title, self._window, objectName=name)
+        dock.setFont(title_font())
         dock.setWidget(viewer)
         viewer.failed.connect(self.failed)
         return dock

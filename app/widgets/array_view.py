@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import colours
-from app.theme.fonts import SMALL, ui_font
+from app.theme.fonts import SMALL, widget_font
 
 _NUMBERS = 24
 
@@ -46,7 +46,7 @@ class ArrayView(QWidget):
         """Paint the title, and the picture or the numbers under it."""
         theme, painter = colours.current(), QPainter(self)
         painter.fillRect(self.rect(), QColor(theme.canvas))
-        painter.setFont(ui_font(SMALL))
+        painter.setFont(widget_font(SMALL))
         painter.setPen(QColor(theme.text_dim))
         painter.drawText(QRectF(8, 4, self.width() - 16, 16), Qt.AlignmentFlag.AlignLeft, self._title)
         room = QRectF(8, 24, self.width() - 16, self.height() - 32)

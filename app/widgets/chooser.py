@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.theme import colours
-from app.theme.fonts import BODY, SMALL, ui_font
+from app.theme.fonts import BODY, SMALL, length, widget_font
 
 _WIDTH, _ROW, _ROWS, _TOP, _ICON = 520, 28, 12, 48, 16
 _CHOICE = Qt.ItemDataRole.UserRole
@@ -96,9 +96,9 @@ class Chooser(QFrame):
         self.field.clear()
         self._fill("")
         room = self._room.rect()
-        width = min(_WIDTH, room.width() - 16)
-        height = min(_ROWS * _ROW + 64, room.height() - 16)
-        self.setGeometry((room.width() - width) // 2, min(_TOP, room.height() - height - 8), width, height)
+        width = min(length(_WIDTH), room.width() - 16)
+        height = min(_ROWS * length(_ROW) + 64, room.height() - 16)
+        self.setGeometry((room.width() - width) // 2, min(length(_TOP), room.height() - height - 8), width, height)
         self.show()
         self.raise_()
         self.field.setFocus()
@@ -155,7 +155,7 @@ class _Delegate(QStyledItemDelegate):
     """A choice's icon and text, with what it belongs to beside it, and its note at the right."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(0, _ROW)
+        return QSize(0, length(_ROW))
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -168,8 +168,9 @@ class _Delegate(QStyledItemDelegate):
             painter.fillRect(rect.left(), rect.top(), 2, rect.height(), QColor(theme.accent))
         if choice.icon is not None:
             mode = QIcon.Mode.Normal if choice.enabled else QIcon.Mode.Disabled
-            choice.icon.paint(painter, rect.left() + 8, rect.center().y() - _ICON // 2 + 1, _ICON, _ICON, mode=mode)
-        area = QRectF(rect.adjusted(16 + _ICON, 0, -8, 0))
+            side = length(_ICON)
+            choice.icon.paint(painter, rect.left() + 8, rect.center().y() - side // 2 + 1, side, side, mode=mode)
+        area = QRectF(rect.adjusted(16 + length(_ICON), 0, -8, 0))
         dim = theme.text_dim if choice.enabled else theme.text_faint
         area.setRight(area.right() - self._draw(painter, area, choice.note, dim, SMALL, is_right=True) - 16)
         ink = theme.text if choice.enabled else theme.text_faint
@@ -179,7 +180,7 @@ class _Delegate(QStyledItemDelegate):
     @staticmethod
     def _draw(painter: QPainter, area: QRectF, text: str, ink: str, size: int, *, is_right: bool = False) -> float:
         """Draw a text in the middle of the area's height, and return its width."""
-        painter.setFont(ui_font(size))
+        painter.setFont(widget_font(size))
         painter.setPen(QColor(ink))
         side = Qt.AlignmentFlag.AlignRight if is_right else Qt.AlignmentFlag.AlignLeft
         shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, max(int(area.width()), 0))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QWidget
 
 from app.docks.code.code import Code
 from app.docks.console import Console
@@ -23,6 +23,7 @@ from app.docks.recorder import Recorder
 from app.docks.timeline.timeline import TimelineDock
 from app.docks.updates import Updates
 from app.inspector.inspector import Inspector
+from app.theme.fonts import title_font
 
 #: Every dock except the viewers, in the order of the View menu and the status bar. List new ones here.
 DOCKS: tuple[type[Dock], ...] = (
@@ -96,12 +97,20 @@ class Docks:
     def _add(self, widget: Dock) -> QDockWidget:
         assert isinstance(widget, QWidget)
         dock = QDockWidget(widget.title, self._window, objectName=widget.name)
+        dock.setFont(title_font())
         dock.setWidget(widget)
         dock.visibilityChanged.connect(widget.set_seen)
+        dock.visibilityChanged.connect(self._show_whole_tabs)
         widget.windowTitleChanged.connect(dock.setWindowTitle)
         widget.setMinimumSize(_LEAST_WIDTH, _LEAST_LIST if widget.name in LISTS else _LEAST)
         self._window.addDockWidget(widget.area, dock)
         return dock
+
+    def _show_whole_tabs(self) -> None:
+        """Let tabs scroll where they have no room, since shortened titles can't be told apart."""
+        for tabs in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            tabs.setElideMode(Qt.TextElideMode.ElideNone)
+            tabs.setUsesScrollButtons(True)
 
     def show_all(self, shown: bool) -> None:
         """Show all docks except those that the person closed, or hide all of them."""

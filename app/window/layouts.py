@@ -20,6 +20,10 @@ _SIZE = QSize(1440, 900)
 _FRAME = QSize(16, 48)  # roughly the size of a window manager's frame
 #: Shares of the window. The viewer shows the result of a person's work, so its column is wide.
 _SIDE_SHARE, _VIEWER_SHARE = 0.32, 0.46
+#: The same in a small window, so that the names of parameters are beside their editors, and more of these are in view.
+_SMALL_SIDE_SHARE, _SMALL_VIEWER_SHARE = 0.385, 0.4
+#: In a window that is narrower, in pixels, one column has all docks beside the canvas.
+_NARROW, _SMALL = 1000, 800
 _VIEWER = "viewer"
 _HORIZONTAL, _VERTICAL = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 
@@ -97,9 +101,11 @@ class Layouts:
         sized = {name: dock for name, dock in self._sized().items() if dock.isVisible()}
         shares = arrangement.shares if arrangement is not None else {}
         if not shares:
-            sides = {name: dock for name, dock in sized.items() if name not in LISTS}
-            upper = {_VIEWER: _VIEWER_SHARE}
-            shares = {name: (_SIDE_SHARE, upper.get(name, 1 - _VIEWER_SHARE)) for name in sides}
+            is_small = width < _SMALL
+            side = _SMALL_SIDE_SHARE if is_small else _SIDE_SHARE
+            upper = _SMALL_VIEWER_SHARE if is_small else _VIEWER_SHARE
+            sides = [name for name in sized if name not in LISTS]
+            shares = {name: (side, upper if name == _VIEWER else 1 - upper) for name in sides}
         known = [(dock, shares[name]) for name, dock in sized.items() if name in shares]
         docks = [dock for dock, _ in known]
         self._window.resizeDocks(docks, [round(share[0] * width) for _, share in known], _HORIZONTAL)
@@ -115,9 +121,11 @@ class Layouts:
         return dock.width() / self._window.width(), dock.height() / self._window.height()
 
     def _tabify_sides(self) -> None:
-        """Put the docks of each side behind its first one."""
-        for area in (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea):
-            front, *behind = (self._docks[dock.name] for dock in DOCKS if dock.area == area)
+        """Put the docks of each side behind its first one, or all of them behind one in a narrow window."""
+        left, right = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
+        is_narrow = self._window.width() < _NARROW
+        for areas in ((left, right),) if is_narrow else ((left,), (right,)):
+            front, *behind = (self._docks[dock.name] for dock in DOCKS if dock.area in areas)
             for dock in behind:
                 QTimer.singleShot(0, self._window, lambda front=front, dock=dock: self._tabify(front, dock))
 

@@ -21,3 +21,12 @@ class ListButtons(QWidget):
             button.setHidden(action.isChecked())
             action.toggled.connect(button.setHidden)
             row.addWidget(button)
+        self._buttons = self.findChildren(QPushButton)
+
+    def set_narrow(self, is_narrow: bool) -> None:
+        """Take less room, in a narrow window."""
+        state = "narrow" if is_narrow else ""
+        for button in self._buttons:
+            if button.property("state") != state:
+                button.setProperty("state", state)
+                button.style().polish(button)

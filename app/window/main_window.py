@@ -50,7 +50,7 @@ from app.edits.remedies import Remedy
 from app.inspector.inspector import Inspector
 from app.qt.beside import Beside
 from app.qt.gc_timer import GcTimer
-from app.theme.apply import apply_theme, enlarged
+from app.theme.apply import apply_theme, enlarged, renew_code_fonts
 from app.theme.colours import current
 from app.viewers.ports.port_docks import PortDocks
 from app.viewers.viewer_docks import ViewerDocks
@@ -259,13 +259,12 @@ class MainWindow(QMainWindow):
         self.state.theme = name
         zoom = self.state.scale / self._first_scale
         apply_theme(application(), name, zoom)
-        self.setStyleSheet(enlarged(window_stylesheet(current()), zoom))
+        self.setStyleSheet(enlarged(window_stylesheet(current())))
 
     def set_scale(self, scale: float) -> None:
         """Show texts, controls and the canvas in another size.
 
-        Qt scales everything, also titles of docks, drawings in them and the margins of controls, but only at its start
-        (`app/editor.py`).
+        Qt itself scales everything, but only at its start (`app/editor.py`); until then, styles and widgets do.
         """
         if scale == self.state.scale:
             return
@@ -273,14 +272,15 @@ class MainWindow(QMainWindow):
         self.state.scale = scale
         self.set_theme(self.state.theme)
         grow_tables(self, growth)
+        renew_code_fonts(self)
         self.inspector.align()
-        self.badge.set_narrow(self.width() < _NARROW)
+        self._set_narrow()
         application().sendEvent(self.menuBar(), QEvent(QEvent.Type.StyleChange))  # it makes room for the badge
         view.unit = scale / self._first_scale
         view.set_zoom(view.zoom * growth)
         self.layouts.resize(arrangement)
         self._save_state()
-        self.note(f"The editor is shown at {scale:.0%}; titles of docks and drawings in them follow at the next start")
+        self.note(f"The editor is shown at {scale:.0%}")
 
     def go_to_part(self, step: int) -> None:
         """Move the focus to the next part of the window, or with -1 to the one before."""
@@ -345,8 +345,12 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave room for the menus beside the badge."""
-        self.badge.set_narrow(event.size().width() < _NARROW)
+        self._set_narrow()
         super().resizeEvent(event)
+
+    def _set_narrow(self) -> None:
+        for part in (self.badge, self.list_buttons):
+            part.set_narrow(self.width() < _NARROW)
 
     def changeEvent(self, event: QEvent) -> None:
         """Stop drawing while the window is minimised."""

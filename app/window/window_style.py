@@ -62,6 +62,7 @@ Inspector QAbstractSpinBox, Inspector QLineEdit, Inspector QComboBox {{ padding-
 #link:hover {{ color: {theme.accent}; }}
 QStatusBar {{ max-height: 26px; }}
 #listToggle {{ background: transparent; border-color: transparent; padding: 2px 6px; color: {theme.text_dim}; }}
+#listToggle[state="narrow"] {{ padding: 2px 1px; }}
 #listToggle:hover {{ background: {theme.control_hover}; color: {theme.text}; }}
 #problemCount {{ background: transparent; border-color: transparent; padding: 2px 8px; color: {theme.text_dim}; }}
 #problemCount[state="warning"] {{ color: {theme.warning}; }}

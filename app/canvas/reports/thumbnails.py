@@ -179,7 +179,10 @@ class Thumbnails(QObject):
 
     def take(self, node: str, sample: Sample) -> None:
         """Show a sample of a node's output."""
-        if node not in self._asked or sample.data is None or sample.sampling.port != self._asked[node].port:
+        view = self._scene.nodes.get(node)
+        if view is None or node not in self._asked or sample.sampling.port != self._asked[node].port:
+            return
+        if sample.data is None:
             return
         before = self._layer.area(node)
         if sample.sampling.reduction is Reduction.PICK:
@@ -190,7 +193,6 @@ class Thumbnails(QObject):
         elif sample.sampling.reduction is Reduction.MEAN:
             self._layer.pictures[node] = _picture(sample)
         else:
-            view = self._scene.nodes[node]
             port = view.ports.get((sample.sampling.port.port, False))
             style = PORT_STYLES[port.model.kind if port else PortKind.FLOAT]
             self._layer.pictures[node] = _plot(sample, style, _PLOT_HEIGHT / min(view.place.width(), _MOST_WIDTH))

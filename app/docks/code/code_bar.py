@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QMargins, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
 
 from app.docks.elided_label import ElidedLabel
 from app.theme.icons import icon
 from app.view_models.code.places import CodePlace
 from engine.patch.document import Patch
+
+#: In a narrower bar, in pixels, two buttons have no texts.
+_NARROW = 520
 
 
 class CodeBar(QWidget):
@@ -22,8 +25,12 @@ class CodeBar(QWidget):
         self.places.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.state = ElidedLabel("message")
         self.state.setTextFormat(Qt.TextFormat.PlainText)
-        self.save = QPushButton(icon("save"), "Save", toolTip="Save the file (Ctrl+S in the code)")
-        self.copy = QPushButton(icon("duplicate"), "Edit a copy", toolTip="Make a copy that you can change")
+        self.save = QPushButton(
+            icon("save"), "Save", toolTip="Save the file (Ctrl+S in the code)", accessibleName="Save"
+        )
+        self.copy = QPushButton(
+            icon("duplicate"), "Edit a copy", toolTip="Edit a copy that you can change", accessibleName="Edit a copy"
+        )
         self.compiled = QToolButton(text="Compiled", checkable=True, toolTip="PTX and SASS beside the code")
         self.compare = QToolButton(text="Compare", checkable=True, toolTip="Two versions side by side")
         self.trial = QToolButton(text="A/B", toolTip="Run the code before and the code now on the same input")
@@ -45,6 +52,13 @@ class CodeBar(QWidget):
         right: list[QWidget] = [self.trial, self.compiled, self.compare, more]
         for part in right:
             row.addWidget(part)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show only icons where texts have no room."""
+        super().resizeEvent(event)
+        is_narrow = self.width() < _NARROW
+        self.save.setText("" if is_narrow else "Save")
+        self.copy.setText("" if is_narrow else "Edit a copy")
 
     def list_places(
         self, listed: Sequence[CodePlace], unsaved: Sequence[CodePlace], shown: CodePlace | None, patch: Patch | None

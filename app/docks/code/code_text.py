@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextDocumentLayout, QPlainTextEdit, 
 
 from app.docks.code.completion import Completion
 from app.theme import colours
-from app.theme.fonts import SMALL, code_font, ui_font
+from app.theme.fonts import SMALL, code_font, widget_font
 from app.view_models.code.checks import Mistake
 from app.view_models.code.names import Names
 from app.widgets.highlighter import Highlighter
@@ -78,7 +78,7 @@ class _Layout(QPlainTextDocumentLayout):
 
 def mistake_height() -> float:
     """Return the height of a mistake's line."""
-    return QFontMetricsF(ui_font(SMALL)).height() + 2
+    return QFontMetricsF(widget_font(SMALL)).height() + 2
 
 
 class CodeText(QPlainTextEdit):
@@ -98,7 +98,6 @@ class CodeText(QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setFont(code_font())
         self.setAccessibleName("Code")
-        self.setTabStopDistance(_INDENT * self.fontMetrics().horizontalAdvance(" "))
         self._margin = _Margin(self)
         self._found: list[QTextEdit.ExtraSelection] = []
         #: Returns the names that may complete the word at a place of the text.
@@ -106,7 +105,7 @@ class CodeText(QPlainTextEdit):
         self.completion = Completion(self)
         self.completion.chosen.connect(self._complete)
         self.updateRequest.connect(lambda *_: self._margin.update())
-        self.blockCountChanged.connect(self._fit_margin)
+        self.blockCountChanged.connect(self._fit)
         self.cursorPositionChanged.connect(self._on_cursor)
         self._shown = CodeDocument("", "")
         self.show_document(self._shown)
@@ -118,7 +117,7 @@ class CodeText(QPlainTextEdit):
         self.setDocument(document)
         self.setFont(code_font())
         self._found = []
-        self._fit_margin()
+        self._fit()
         self._mark()
 
     @property
@@ -304,7 +303,7 @@ class CodeText(QPlainTextEdit):
         if not self._shown.mistakes:
             return
         theme, painter = colours.current(), QPainter(self.viewport())
-        painter.setFont(ui_font(SMALL))
+        painter.setFont(widget_font(SMALL))
         metrics, height = QFontMetricsF(painter.font()), mistake_height()
         width = self.viewport().width()
         for block, place in self._visible():
@@ -358,13 +357,17 @@ class CodeText(QPlainTextEdit):
         self._margin.setGeometry(QRect(inside.left(), inside.top(), self._margin.sizeHint().width(), inside.height()))
 
     def changeEvent(self, event: QEvent) -> None:
-        """Update the colours to another theme's."""
+        """Follow another theme's colours, and a font of another size."""
         super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_shown"):
+            self._fit()
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_shown"):
             self._shown.highlighter.rehighlight()
             self._mark()
 
-    def _fit_margin(self) -> None:
+    def _fit(self) -> None:
+        """Fit the margin and the tab stops to the text and its font."""
+        self.setTabStopDistance(_INDENT * self.fontMetrics().horizontalAdvance(" "))
         width = self._margin.sizeHint().width()
         self.setViewportMargins(width, 0, 0, 0)
         inside = self.contentsRect()

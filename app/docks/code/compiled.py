@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QTabWidget, QTextE
 
 from app.qt.beside import Run, at_once
 from app.theme import colours
-from app.theme.fonts import SMALL, code_font, ui_font
+from app.theme.fonts import SMALL, code_font, widget_font
 from app.view_models.ops.kernel_code import Listing, cuda_listing, llvm_listing, ptx_listing, sass_listing
 from app.widgets.empty_state import EmptyState
 from engine.device.device import HOST_ARCHITECTURE
@@ -215,7 +215,7 @@ class CodeView(QPlainTextEdit):
         """Paint the title of each op beside the first of its lines."""
         theme = colours.current()
         painter.fillRect(area, QColor(theme.dock))
-        painter.setFont(ui_font(SMALL))
+        painter.setFont(widget_font(SMALL))
         metrics = QFontMetricsF(painter.font())
         block = self.firstVisibleBlock()
         first = block.blockNumber()

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QSizePolicy
 from app.canvas.canvas import Canvas
 from app.canvas.drawing.shapes import qcolor
 from app.theme import colours
-from app.theme.colours import category_tint, frame_colour, mix
+from app.theme.colours import far_tint, frame_colour, mix
 from app.widgets.view_keys import ViewKeys
 
 _MARGIN = 8.0
@@ -23,7 +23,7 @@ class MapView(ViewKeys):
         self.setAccessibleName("Map")
         self.canvas: Canvas | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumHeight(96)
+        self.setMinimumHeight(48)
         self.setToolTip("Click or drag to go to a part of the canvas")
 
     def sizeHint(self) -> QSize:
@@ -72,7 +72,7 @@ class MapView(ViewKeys):
             painter.drawRect(on_map(layout.box))
         painter.setPen(Qt.PenStyle.NoPen)
         for view in scene.nodes.values():
-            colour = theme.accent if view.isSelected() else category_tint(view.model.category, theme)
+            colour = theme.accent if view.isSelected() else far_tint(view.model.category, theme)
             painter.setBrush(qcolor(colour))
             rect = on_map(view.place)
             painter.drawRect(rect.adjusted(0, 0, max(2.0 - rect.width(), 0), max(2.0 - rect.height(), 0)))

@@ -1,6 +1,7 @@
 """The map of the canvas, with the bookmarks of the patch below it."""
 
 from PySide6.QtCore import QMargins, QPointF, Qt, QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from app.docks.dock import Dock, Editor
@@ -11,7 +12,9 @@ from engine.diagnostics import PatchError
 from engine.patch.organise.annotations import Bookmark
 
 _REFRESH_MS = 100  # milliseconds; the map follows the view while somebody looks at it
-_HINT = "No bookmarks.\nCtrl+1 to Ctrl+9 on the canvas set one, and 1 to 9 go there"
+_HINT = "No bookmarks. Ctrl+1 to Ctrl+9 on the canvas set one, and 1 to 9 go there"
+#: The height of two rows of the list.
+_LEAST_LIST = 48
 _NUMBER = Qt.ItemDataRole.UserRole
 
 
@@ -34,8 +37,14 @@ class Overview(QWidget, Dock):
         layout = QVBoxLayout(self, contentsMargins=QMargins(), spacing=1)
         layout.addWidget(self.map, 2)
         layout.addWidget(self.bookmarks, 1)
+        self.bookmarks.setMinimumHeight(_LEAST_LIST)
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self._refresh)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave a low dock to the map."""
+        super().resizeEvent(event)
+        self.bookmarks.setVisible(self.height() >= 3 * _LEAST_LIST)
 
     def follow(self, editor: Editor) -> None:
         """Show the editor's canvas."""

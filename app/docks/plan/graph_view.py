@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.theme import colours
-from app.theme.fonts import SMALL, ui_font
+from app.theme.fonts import SMALL, ui_font, unit
 from app.view_models.profile.launched_graph import BOX, KINDS, STRIP, GraphDrawing, blocks_of, tooltip
 from engine.compiler.inspection.data import FramePlan
 from engine.drawings.layers import Rectangle
@@ -29,7 +29,7 @@ from engine.figures import format_time
 _PER_EIGHTH_DEGREE, _STEP = 1.0015, 1.25
 _LEAST, _MOST = 0.02, 2.0
 #: The least scale at first, and the least at which texts are painted.
-_READABLE, _LABELLED = 1.0, 0.4
+_LABELLED = 0.4
 #: The categories of blocks whose colours the kinds of nodes have.
 _TINTS = {"kernel": "math", "memset": "buffer", "memcpy": "io", "library": "linalg", "conditional": "control"}
 _MARGIN, _DRAG, _ARROW = 12.0, 4, 4.0
@@ -112,7 +112,7 @@ class GraphView(QWidget):
     def fit(self) -> None:
         """Show the whole graph."""
         width, height = self.drawing.width + 2 * _MARGIN, self.drawing.height + 2 * _MARGIN
-        self.scale = min(max(min(self.width() / width, self.height() / height), _LEAST), 1.0)
+        self.scale = min(max(min(self.width() / width, self.height() / height), _LEAST), unit())
         self._origin = QPointF(
             -_MARGIN - max(self.width() / self.scale - width, 0) / 2,
             -_MARGIN - max(self.height() / self.scale - height, 0) / 2,
@@ -132,8 +132,8 @@ class GraphView(QWidget):
         """Show the start of the graph at a readable size, unless the person has chosen another part."""
         if not self._is_placed:
             self.fit()
-            if self.scale < _READABLE:
-                self.scale = _READABLE
+            if self.scale < unit():
+                self.scale = unit()
                 room = self.height() / self.scale - self.drawing.height
                 self._origin = QPointF(-_MARGIN, -max(room / 2, _MARGIN))
             self._is_placed = False
@@ -227,7 +227,7 @@ class GraphView(QWidget):
         painter, theme, seen = QPainter(self), colours.current(), QRectF(self.rect())
         painter.fillRect(self.rect(), QColor(theme.canvas))
         font = QFont(ui_font(SMALL))
-        font.setPixelSize(max(round(font.pixelSize() * min(self.scale, 1.25)), 1))
+        font.setPixelSize(max(round(font.pixelSize() * min(self.scale, 1.25 * unit())), 1))
         painter.setFont(font)
         metrics = QFontMetricsF(font)
         regions = [index for index, operation in enumerate(self.plan.operations) if operation.kind == "region"]

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEv
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.theme import colours
-from app.theme.fonts import SMALL, ui_font
+from app.theme.fonts import SMALL, length, widget_font
 from app.view_models.profile.launched_graph import blocks_of
 from engine.compiler.inspection.data import FramePlan, PlannedMemory
 from engine.figures import format_bytes, plural
@@ -85,13 +85,13 @@ class MemoryView(QWidget):
 
     def _reveal(self) -> None:
         if self._row >= 0:
-            self.row_shown.emit(_HEAD + _ROW * self._row + _ROW // 2)
+            self.row_shown.emit(length(_HEAD) + length(_ROW) * self._row + length(_ROW) // 2)
 
     def bar(self, row: int) -> QRectF:
         """Return the place of a row's bar."""
         buffer, width = self.rows[row], self._column()
-        left = _NAMES + _BYTES + width * buffer.first
-        return QRectF(left, _HEAD + _ROW * row + 3, max(width * (buffer.last - buffer.first + 1) - 1, 2), _ROW - 6)
+        left, top = self._left + width * buffer.first, length(_HEAD) + length(_ROW) * row + 3
+        return QRectF(left, top, max(width * (buffer.last - buffer.first + 1) - 1, 2), length(_ROW) - 6)
 
     def name(self, buffer: PlannedMemory) -> str:
         """Return a buffer's name as people read it: its block and port."""
@@ -101,7 +101,7 @@ class MemoryView(QWidget):
     def operation_at(self, x: float) -> int:
         """Return the operation of a column; -1 left of all."""
         count = len(self.plan.operations) if self.plan is not None else 0
-        index = int((x - _NAMES - _BYTES) // self._column())
+        index = int((x - self._left) // self._column())
         return index if 0 <= index < count else -1
 
     def tooltip(self, row: int) -> str:
@@ -119,19 +119,24 @@ class MemoryView(QWidget):
             lines.append(f"from {buffer.first} ({first.title}) to {buffer.last} ({last.title})")
         return "\n".join(lines)
 
+    @property
+    def _left(self) -> int:
+        """The left edge of the bars."""
+        return length(_NAMES) + length(_BYTES)
+
     def _column(self) -> float:
         count = max(len(self.plan.operations), 1) if self.plan is not None else 1
-        return max((self.width() - _NAMES - _BYTES - 8) / count, 0.5)
+        return max((self.width() - self._left - 8) / count, 0.5)
 
     def _row_at(self, y: float) -> int:
-        row = int((y - _HEAD) // _ROW)
-        return row if y >= _HEAD and row < len(self.rows) else -1
+        row = int((y - length(_HEAD)) // length(_ROW))
+        return row if y >= length(_HEAD) and row < len(self.rows) else -1
 
     # Qt
 
     def sizeHint(self) -> QSize:
         """Return the size of all rows."""
-        return QSize(_NAMES + _BYTES + 200, _HEAD + _ROW * len(self.rows) + 4)
+        return QSize(self._left + 200, length(_HEAD) + length(_ROW) * len(self.rows) + 4)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the chosen row in view."""
@@ -144,7 +149,7 @@ class MemoryView(QWidget):
             return super().event(event)
         row, index = self._row_at(event.pos().y()), self.operation_at(event.pos().x())
         text = self.tooltip(row) if row >= 0 else ""
-        if self.plan is not None and event.pos().y() < _HEAD and index >= 0:
+        if self.plan is not None and event.pos().y() < length(_HEAD) and index >= 0:
             text = f"{index}: {self.plan.operations[index].title}, {self.plan.operations[index].work}"
         QToolTip.showText(event.globalPos(), text, self)
         return True
@@ -165,27 +170,27 @@ class MemoryView(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the visible rows."""
-        painter, theme, font = QPainter(self), colours.current(), ui_font(SMALL)
+        painter, theme, font = QPainter(self), colours.current(), widget_font(SMALL)
         painter.fillRect(event.rect(), QColor(theme.canvas))
         painter.setFont(font)
         metrics, chosen = QFontMetricsF(font), self.chosen
         self._paint_bodies(painter)
         self._paint_head(painter, metrics)
         sharers = set(chosen.shares) if chosen is not None else set()
-        first = max((event.rect().top() - _HEAD) // _ROW, 0)
-        for row in range(first, min((event.rect().bottom() - _HEAD) // _ROW + 1, len(self.rows))):
+        first = max((event.rect().top() - length(_HEAD)) // length(_ROW), 0)
+        for row in range(first, min((event.rect().bottom() - length(_HEAD)) // length(_ROW) + 1, len(self.rows))):
             buffer = self.rows[row]
-            top = _HEAD + _ROW * row
+            top = length(_HEAD) + length(_ROW) * row
             if row == self._row or buffer.name in self.marked:
-                painter.fillRect(QRect(0, top, self.width(), _ROW), QColor(theme.control))
+                painter.fillRect(QRect(0, top, self.width(), length(_ROW)), QColor(theme.control))
             painter.setPen(QColor(theme.text))
             left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-            name = metrics.elidedText(self.name(buffer), Qt.TextElideMode.ElideMiddle, _NAMES - 16)
-            painter.drawText(QRectF(8, top, _NAMES - 16, _ROW), left, name)
+            name = metrics.elidedText(self.name(buffer), Qt.TextElideMode.ElideMiddle, length(_NAMES - 16))
+            painter.drawText(QRectF(length(8), top, length(_NAMES - 16), length(_ROW)), left, name)
             painter.setPen(QColor(theme.text_dim))
             right = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
             size = format_bytes(buffer.held_bytes) if buffer.lifetime != "fused" else "fused"
-            painter.drawText(QRectF(_NAMES, top, _BYTES - 12, _ROW), right, size)
+            painter.drawText(QRectF(length(_NAMES), top, length(_BYTES - 12), length(_ROW)), right, size)
             self._paint_bar(painter, row, buffer, is_sharer=buffer.name in sharers)
         painter.end()
 
@@ -194,7 +199,7 @@ class MemoryView(QWidget):
         theme, width = colours.current(), self._column()
         for index, operation in enumerate(self.plan.operations if self.plan is not None else ()):
             if operation.region >= 0:
-                place = QRectF(_NAMES + _BYTES + width * index, 0, width, self.height())
+                place = QRectF(self._left + width * index, 0, width, self.height())
                 painter.fillRect(place, QColor(colours.mix(theme.canvas, theme.dock, 0.9)))
 
     def _paint_bar(self, painter: QPainter, row: int, buffer: PlannedMemory, *, is_sharer: bool) -> None:
@@ -217,9 +222,9 @@ class MemoryView(QWidget):
         count = len(self.plan.operations) if self.plan is not None else 0
         label = metrics.horizontalAdvance(str(count)) + 8
         step = max(round(label / width + 0.5), 1)
-        painter.drawText(QPointF(8, _HEAD - 6), "Buffer")
+        painter.drawText(QPointF(8, length(_HEAD - 6)), "Buffer")
         for index in range(0, count, step):
-            painter.drawText(QPointF(_NAMES + _BYTES + width * index + 1, _HEAD - 6), str(index))
+            painter.drawText(QPointF(self._left + width * index + 1, length(_HEAD - 6)), str(index))
 
 
 def totals(plan: FramePlan) -> str:

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEv
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.theme import colours
-from app.theme.fonts import SMALL, ui_font
+from app.theme.fonts import SMALL, length, widget_font
 from app.view_models.profile.table import ProfileTable
 from app.view_models.profile.timeline import Bar, Timeline, ruler
 from engine.figures import format_time
@@ -33,7 +33,7 @@ class TimelineView(QWidget):
         super().__init__()
         self.setAccessibleName("Timeline of the last measured frame")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMinimumHeight(_RULER + 2 * _LANE)
+        self.setMinimumHeight(length(_RULER) + 2 * length(_LANE))
         self.timeline, self._table = Timeline(), ProfileTable()
         self._selected: frozenset[str] = frozenset()
         #: The visible range of time, in nanoseconds; None for the whole frame.
@@ -81,8 +81,8 @@ class TimelineView(QWidget):
 
     def bar_at(self, point: QPointF) -> Bar | None:
         """Return the bar at a point; the longest of several in one pixel."""
-        lane = (point.y() - _RULER + self._up) / _LANE
-        if point.y() < _RULER:
+        lane = (point.y() - length(_RULER) + self._up) / length(_LANE)
+        if point.y() < length(_RULER):
             return None
         found = [bar for bar in self.timeline.bars if bar.lane == int(lane) and self._covers(bar, point.x())]
         return max(found, key=lambda bar: bar.last_ns - bar.first_ns, default=None)
@@ -142,7 +142,7 @@ class TimelineView(QWidget):
         elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
             self.pan(self.width() / 8 * (1 if key == Qt.Key.Key_Left else -1))
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
-            self._move_up(self._up + _LANE * (1 if key == Qt.Key.Key_Down else -1))
+            self._move_up(self._up + length(_LANE) * (1 if key == Qt.Key.Key_Down else -1))
         elif key == Qt.Key.Key_Home:
             self.fit()
         else:
@@ -152,17 +152,17 @@ class TimelineView(QWidget):
         """Draw the ruler and the visible bars; of bars that share a pixel, draw one."""
         painter, theme = QPainter(self), colours.current()
         painter.fillRect(self.rect(), QColor(theme.canvas))
-        font = ui_font(SMALL)
+        font = widget_font(SMALL)
         painter.setFont(font)
         self._paint_ruler(painter)
-        painter.setClipRect(QRectF(0, _RULER, self.width(), self.height() - _RULER))
+        painter.setClipRect(QRectF(0, length(_RULER), self.width(), self.height() - length(_RULER)))
         metrics, drawn = QFontMetricsF(font), dict[int, int]()
         first_ns, last_ns = self.shown
         for bar in self.timeline.bars:
             if bar.last_ns < first_ns or bar.first_ns > last_ns:
                 continue
             place = self._place(bar)
-            if place.top() > self.height() or place.bottom() < _RULER:
+            if place.top() > self.height() or place.bottom() < length(_RULER):
                 continue
             is_selected = self._table.node(bar.row) in self._selected
             if place.width() <= 1 and drawn.get(bar.lane) == int(place.left()) and not is_selected:
@@ -201,10 +201,10 @@ class TimelineView(QWidget):
     def _paint_ruler(self, painter: QPainter) -> None:
         theme, (first_ns, last_ns) = colours.current(), self.shown
         painter.setPen(QColor(theme.text_dim))
-        for at_ns in ruler(first_ns, last_ns, self.width() // _MARK_WIDTH):
+        for at_ns in ruler(first_ns, last_ns, self.width() // length(_MARK_WIDTH)):
             x = self._x(at_ns)
             painter.fillRect(QRectF(x, 0, 1, self.height()), QColor(theme.canvas_grid))
-            painter.drawText(QPointF(x + 4, _RULER - 5), format_time(at_ns) if at_ns else "0")
+            painter.drawText(QPointF(x + 4, length(_RULER - 5)), format_time(at_ns) if at_ns else "0")
 
     def _show(self, first_ns: float, last_ns: float) -> None:
         """Show a part of the frame, or all of it if the part is at least as long."""
@@ -218,7 +218,7 @@ class TimelineView(QWidget):
         self.update()
 
     def _move_up(self, pixels: float) -> None:
-        room = self.timeline.lanes * _LANE + _RULER - self.height()
+        room = self.timeline.lanes * length(_LANE) + length(_RULER) - self.height()
         self._up = min(max(pixels, 0.0), max(float(room), 0.0))
         self.update()
 
@@ -228,7 +228,8 @@ class TimelineView(QWidget):
 
     def _place(self, bar: Bar) -> QRectF:
         left, right = self._x(bar.first_ns), self._x(bar.last_ns)
-        return QRectF(left, _RULER + bar.lane * _LANE - self._up, max(right - left, 1.0), _LANE - _GAP)
+        top, height = length(_RULER) + bar.lane * length(_LANE) - self._up, length(_LANE) - length(_GAP)
+        return QRectF(left, top, max(right - left, 1.0), height)
 
     def _covers(self, bar: Bar, x: float) -> bool:
         place = self._place(bar)

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from app.theme import colours
-from app.theme.fonts import SMALL, ui_font
+from app.theme.fonts import SMALL, length, widget_font
 from app.view_models.looking.numbers import number_text
 from engine.protocol.sampling import Statistics
 
@@ -21,12 +21,12 @@ class Histogram(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setFixedHeight(_HEIGHT)
+        self.setFixedHeight(length(_HEIGHT))
         self._statistics: Statistics | None = None
 
     def sizeHint(self) -> QSize:
         """Return a size that leaves room for a picture."""
-        return QSize(200, _HEIGHT)
+        return QSize(200, length(_HEIGHT))
 
     def show_statistics(self, statistics: Statistics | None) -> None:
         """Show other numbers; None shows nothing."""
@@ -41,7 +41,7 @@ class Histogram(QWidget):
         if self._statistics is None:
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        area = QRectF(8, 4, self.width() - 16, self.height() - _TEXT - 8)
+        area = QRectF(8, 4, self.width() - 16, self.height() - length(_TEXT) - 8)
         painter.fillRect(area, QColor(theme.canvas))
         statistics = self._statistics
         most = max((max(counts, default=0) for counts in statistics.bins), default=0)
@@ -56,9 +56,9 @@ class Histogram(QWidget):
             outline = [QPointF(area.left() + step * (i + 0.5), top) for i, top in enumerate(tops)]
             painter.drawPolygon(QPolygonF([area.bottomLeft(), *outline, area.bottomRight()]))
         painter.setPen(QColor(theme.text_dim))
-        painter.setFont(ui_font(SMALL))
+        painter.setFont(widget_font(SMALL))
         low, high = statistics.range
-        place = QRectF(8, self.height() - _TEXT, self.width() - 16, _TEXT - 2)
+        place = QRectF(8, self.height() - length(_TEXT), self.width() - 16, length(_TEXT) - 2)
         painter.drawText(place, Qt.AlignmentFlag.AlignLeft, number_text(low))
         painter.drawText(place, Qt.AlignmentFlag.AlignRight, number_text(high))
         bad = sum(statistics.nan), sum(statistics.infinite)

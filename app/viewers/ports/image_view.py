@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import QMargins, QRect, QRectF, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QToolButton, QVBoxLayout, QWidget
 
+from app.qt.flow_row import FlowRow
 from app.theme.icons import icon
 from app.view_models.looking.numbers import element_text
 from app.view_models.looking.tone import COLOUR_MAPS, Tone, channels_for, components_of, picture_of
@@ -54,9 +55,9 @@ class ImageView(PortView):
         self.counts = _button("", "Histogram, least, greatest and mean number", drawn="histogram")
         self.plane = NumberBox(0, 0, whole=True, unit="")
         self.plane.setToolTip("Index along the first axis")
-        self._controls = self._make_controls()
+        self.controls = self._make_controls()
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
-        column.addWidget(self._controls)
+        column.addWidget(self.controls)
         column.addWidget(self.picture, 1)
         column.addWidget(self.histogram)
         self.histogram.hide()
@@ -234,16 +235,15 @@ class ImageView(PortView):
 
     def _make_controls(self) -> QWidget:
         controls = QWidget()
-        row = QHBoxLayout(controls, contentsMargins=QMargins(8, 4, 8, 4), spacing=4)
+        row = FlowRow(controls, margins=QMargins(8, 4, 8, 4))
         for box in (self.exposure, self.low, self.high, self.plane):
             box.setButtonSymbols(NumberBox.ButtonSymbols.NoButtons)
             box.setMinimumWidth(_NUMBER_WIDTH // 2)
             box.setMaximumWidth(_NUMBER_WIDTH)
         for part in (self.channel, self.colour_map, self.plane, self.auto, self.low, self.high, self.exposure):
-            row.addWidget(part)
-        row.addStretch(1)
-        row.addWidget(self.compared)
-        row.addWidget(self.counts)
+            row.add(part)
+        row.add(self.compared, grows=True)
+        row.add(self.counts)
         self.compared.setMinimumContentsLength(4)  # the column of docks must not grow for it
         self.compared.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.compared.addItem("Compare with …", None)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QEvent, QMargins, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QVBoxLayout
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QVBoxLayout
 
+from app.qt.flow_row import FlowRow
 from app.theme import colours
 from app.view_models.looking.numbers import number_text
 from app.view_models.looking.series import MODES, ROLLED, Series, curves_of, spectrum_of
@@ -67,10 +68,11 @@ class PlotView(PortView):
         self.logarithmic = QCheckBox("Log")
         self.logarithmic.setToolTip("Logarithmic vertical axis")
         self._note = QLabel(objectName="figures")
-        row = QHBoxLayout(contentsMargins=QMargins(8, 4, 8, 4), spacing=4)
+        row = FlowRow(margins=QMargins(8, 4, 8, 4))
         for part in (self.mode, self.field, self.logarithmic):
-            row.addWidget(part)
-        row.addWidget(self._note, 1, Qt.AlignmentFlag.AlignRight)
+            row.add(part)
+        self._note.setAlignment(Qt.AlignmentFlag.AlignRight)
+        row.add(self._note, grows=True)
         self._column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
         self._column.addLayout(row)
         self.plot: Any = None

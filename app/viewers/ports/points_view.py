@@ -3,10 +3,11 @@
 import numpy as np
 from PySide6.QtCore import QMargins, QPointF, Qt
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout
+from PySide6.QtWidgets import QComboBox, QLabel, QVBoxLayout
 
+from app.qt.flow_row import FlowRow
 from app.theme import colours
-from app.theme.fonts import SMALL, ui_font
+from app.theme.fonts import SMALL, widget_font
 from app.view_models.looking.points import Camera, dots_of, project
 from app.viewers.ports.port_view import MAIN, RATE, PortView
 from app.widgets.view_keys import ZOOM, ViewKeys
@@ -50,7 +51,7 @@ class Cloud(ViewKeys):
         self._dots = dots_of(project(self.points, self.camera, width, height), width, height, rgb)
         painter.drawImage(self.rect(), QImage(self._dots.data, width, height, 4 * width, QImage.Format.Format_RGBX8888))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setFont(ui_font(SMALL))
+        painter.setFont(widget_font(SMALL))
         corner = QPointF(36, self.height() - 36)
         for (name, colour), (x, y) in zip(_AXES[: self.points.shape[1]], self.camera.directions(), strict=False):
             end = corner + QPointF(24 * x, -24 * y)
@@ -117,9 +118,10 @@ class PointsView(PortView):
         self.field.setToolTip("Field with the places of the points")
         self.field.hide()
         self.field.currentTextChanged.connect(self._on_field)
-        row = QHBoxLayout(contentsMargins=QMargins(8, 4, 8, 4), spacing=4)
-        row.addWidget(self.field)
-        row.addWidget(self._note, 1, Qt.AlignmentFlag.AlignRight)
+        row = FlowRow(margins=QMargins(8, 4, 8, 4))
+        row.add(self.field)
+        self._note.setAlignment(Qt.AlignmentFlag.AlignRight)
+        row.add(self._note, grows=True)
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
         column.addLayout(row)
         column.addWidget(self.cloud, 1)

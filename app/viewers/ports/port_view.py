@@ -18,6 +18,8 @@ class PortView(QWidget):
     `samplings` are requested again after each `wanted`.
     """
 
+    #: Choices above what is shown; a low viewer hides them.
+    controls: QWidget | None = None
     #: Something else of the port is needed: another part, another size.
     wanted = Signal()
     #: What is under the pointer, for people; "" for nothing.

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from PySide6.QtCore import QMargins, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -15,6 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.docks.elided_label import ElidedLabel
+from app.qt.flow_row import FlowRow
 from app.theme.icons import icon
 from app.view_models.looking.fitting import TITLES, ViewKind, is_struct, kinds_for
 from app.view_models.profile.tape import Moment
@@ -40,6 +43,8 @@ _MAKERS: dict[ViewKind, Callable[[], PortView]] = {
     ViewKind.TEXT: TextView,
 }
 _NOTHING = "Click a block or a connection to see what it holds"
+#: In a lower viewer, in pixels, a picture would have less room than its controls.
+_LOW = 190
 _WAITING = "Waiting for the first frame …"
 #: The name of a sample that only tells the fields of a struct.
 _FIELDS = "fields"
@@ -82,7 +87,8 @@ class PortViewer(QWidget):
         self.recording = RecordBar()
         self.stack = QStackedWidget()
         self.page = EmptyState(self.stack, _NOTHING)
-        self.probe_label, self.facts_label = QLabel(objectName="figures"), QLabel(objectName="figures")
+        self.probe_label, self.facts_label = QLabel(objectName="figures"), ElidedLabel("figures")
+        self.facts_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.probe_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._header, self._footer = self._make_header(), self._make_footer()
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
@@ -97,6 +103,15 @@ class PortViewer(QWidget):
         self.save.clicked.connect(lambda: self.port is not None and self.save_requested.emit(self.port))
         self.record.clicked.connect(lambda: self.port is not None and self.record_requested.emit(self.port))
         self._show_frame(None)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave a low viewer's room to what is shown."""
+        super().resizeEvent(event)
+        self._show_controls()
+
+    def _show_controls(self) -> None:
+        if self.view is not None and self.view.controls is not None:
+            self.view.controls.setVisible(self.height() >= _LOW)
 
     # What is shown
 
@@ -279,6 +294,7 @@ class PortViewer(QWidget):
                 after.setAccessibleName(after.accessibleName() or after.toolTip())
         self._views[kind].begin()
         self.stack.setCurrentWidget(self._views[kind])
+        self._show_controls()
         self.wanted.emit()
 
     def _miss(self, text: str) -> None:
@@ -310,13 +326,17 @@ class PortViewer(QWidget):
 
     def _make_header(self) -> QWidget:
         header = QWidget()
-        row = QHBoxLayout(header, contentsMargins=QMargins(8, 4, 4, 4), spacing=4)
-        self.ports.setMinimumContentsLength(8)
+        row = FlowRow(header, margins=QMargins(8, 4, 4, 4))
+        self.ports.setMinimumContentsLength(2)
         self.ports.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.kinds.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        row.addWidget(self.ports, 1)
-        for part in (self.kinds, self.freeze, self.pin, self.save, self.record):
-            row.addWidget(part)
+        row.add(self.ports, grows=True)
+        row.add(self.kinds)
+        tools = QWidget()  # in one row at any width
+        buttons = QHBoxLayout(tools, contentsMargins=QMargins(), spacing=0)
+        for button in (self.freeze, self.pin, self.save, self.record):
+            buttons.addWidget(button)
+        row.add(tools)
         return header
 
     def _make_footer(self) -> QWidget:
@@ -324,7 +344,7 @@ class PortViewer(QWidget):
         row = QHBoxLayout(footer, contentsMargins=QMargins(8, 4, 8, 4), spacing=8)
         self.frame_label = QLabel(objectName="figures")
         row.addWidget(self.probe_label, 1)
-        row.addWidget(self.facts_label)
+        row.addWidget(self.facts_label, 1)
         row.addWidget(self.frame_label)
         return footer
 
