@@ -1,4 +1,5 @@
-// Downscales a viewer's picture to its size on the screen, so that the engine reads back no more than that.
+// Downscales a viewer's picture, or a thumbnail's buffer, to its size on the screen, so that the engine reads back no
+// more than that.
 
 __device__ inline float squared(unsigned char value) { return static_cast<float>(value) * static_cast<float>(value); }
 
@@ -55,4 +56,47 @@ extern "C" __global__ void reduce_picture(
             static_cast<unsigned char>(sum.w * share + 0.5f),
         };
     }
+}
+
+__device__ inline void keep(float& cell, double mean) { cell = static_cast<float>(mean); }
+
+__device__ inline void keep(unsigned char& cell, double mean) { cell = static_cast<unsigned char>(mean + 0.5); }
+
+// One thread per component of a cell: the mean of its columns in the first of its rows, as a thumbnail has it on any
+// device. A buffer of `height` x `width` elements with `components` numbers each becomes `rows` x `cells` elements.
+template <typename Number>
+__device__ void mean_of_cells(
+    const Number* buffer, Number* small, int height, int width, int components, int rows, int cells) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= cells * components) return;
+    const long long cell = at / components, component = at % components;
+    const long long first = cell * width / cells, last = (cell + 1) * width / cells;
+    for (long long row = blockIdx.y * blockDim.y + threadIdx.y; row < rows; row += gridDim.y * blockDim.y) {
+        const Number* const line = buffer + row * height / rows * width * components + component;
+        double total = 0.0;
+        for (long long column = first; column < last; ++column) total += line[column * components];
+        keep(small[row * cells * components + at], total / static_cast<double>(last - first));
+    }
+}
+
+extern "C" __global__ void reduce_floats(
+    const float* __restrict__ buffer,
+    float* __restrict__ small,
+    int height,
+    int width,
+    int components,
+    int rows,
+    int cells) {
+    mean_of_cells(buffer, small, height, width, components, rows, cells);
+}
+
+extern "C" __global__ void reduce_bytes(
+    const unsigned char* __restrict__ buffer,
+    unsigned char* __restrict__ small,
+    int height,
+    int width,
+    int components,
+    int rows,
+    int cells) {
+    mean_of_cells(buffer, small, height, width, components, rows, cells);
 }

@@ -1,5 +1,6 @@
 """Picture slots: a viewer's picture in the graph's memory, and the memory in which it waits for its reader."""
 
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -18,7 +19,8 @@ from engine.kernel_sources.loader import find_kernel, load_image
 from engine.patch.changes import PortRef
 from engine.protocol.messages import Preview, Probed
 from engine.runtime.memory.buffer_pool import BufferPool, exact_bytes
-from engine.types import uchar4
+from engine.types import DType, f32, u8, uchar4
+from engine.types.layout import Layout
 
 PIXEL_BYTES = 4
 #: How long closing waits for a reader that is copying a picture.
@@ -191,6 +193,8 @@ def picture_sources(plan: Plan) -> tuple[dict[str, PictureSource], list[Diagnost
 
 
 _FILE, _ENTRY = "snapshot.cu", "reduce_picture"
+#: The kernels that reduce buffers for thumbnails, by the type of numbers.
+_CELL_ENTRIES = {f32: "reduce_floats", u8: "reduce_bytes"}
 _THREAD_BLOCK = (32, 8)
 #: The most thread blocks on a grid's second axis; the kernel loops over further rows.
 _MOST_ROWS = (1 << 16) - 1
@@ -207,6 +211,7 @@ class Downscaler:
         self._loading: Future[None] | None = None
         self._module: Module | None = None
         self.kernel: LoadedKernel | None = None
+        self._cell_kernels: dict[DType, LoadedKernel] = {}
         #: The reason why there is no kernel; cleared when it is reported.
         self.problem: Diagnostic | None = None
 
@@ -242,6 +247,18 @@ class Downscaler:
         arguments = (picture, small, *whole, row, column, width, height, at)
         self._device.launch(self.kernel, grid, _THREAD_BLOCK, arguments, stream=stream)
 
+    def can_reduce(self, dtype: DType) -> bool:
+        """Return whether `reduce_cells` can take elements of a type now; begin to load the kernels."""
+        return self.load(wait=False) and (dtype.of or dtype) in self._cell_kernels
+
+    def reduce_cells(self, stream: Stream, buffer: MemoryPart, layout: Layout, small: Memory, cells: Layout) -> None:
+        """Write the means that `make_sample` takes of the first row of each cell, for a dense buffer of two axes."""
+        dtype, (rows, columns) = layout.dtype, cells.shape
+        components = math.prod(dtype.numpy.shape)
+        grid = (-(-columns * components // _THREAD_BLOCK[0]), min(-(-rows // _THREAD_BLOCK[1]), _MOST_ROWS))
+        arguments = (buffer, small, *layout.shape, components, rows, columns)
+        self._device.launch(self._cell_kernels[dtype.of or dtype], grid, _THREAD_BLOCK, arguments, stream=stream)
+
     def close(self) -> None:
         """Unload the kernel; loading must be over."""
         if self._module is not None:
@@ -252,6 +269,7 @@ class Downscaler:
         architecture = self._device.info.architecture
         try:
             self._module = self._device.load_module(load_image(find_kernel(_FILE), architecture).payload(architecture))
+            self._cell_kernels = {dtype: self._module.kernel(entry) for dtype, entry in _CELL_ENTRIES.items()}
             self.kernel = self._module.kernel(_ENTRY)
         except WarploomError as problem:
             self.problem = warning(

@@ -83,7 +83,7 @@ class Previews:
         self._beside = ThreadPoolExecutor(1, "warploom-pictures")
         self.downscaler = Downscaler(device, self._beside)
         #: The ports that are looked at without a viewer.
-        self.samples = Samples(services, outbox, self._beside, lambda: self.clock_ns())
+        self.samples = Samples(services, outbox, self._beside, self.downscaler, lambda: self.clock_ns())
         self._viewers: dict[str, _Viewer] = {}
         self._spare: list[PictureSlot] = []  # of viewers that are no longer observed
         self._flying: list[_Job] = []

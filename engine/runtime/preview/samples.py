@@ -1,8 +1,9 @@
 """Samples: what people look at in ports, read back after frames and reduced beside them.
 
 The bytes of a buffer that keeps its memory are copied like a viewer's picture (`previews.py`): on a second stream, into
-pinned memory. Other contents are read as `Client.read` does it. A thread makes the sample of them. The engine's thread
-spends a tenth of its time on this at most, and the other thread a third.
+pinned memory; a GPU takes the means of a thumbnail's cells first, and only these are transferred. Other contents are
+read as `Client.read` does it. A thread makes the sample of them. The engine's thread spends a tenth of its time on this
+at most, and the other thread a third.
 """
 
 import time
@@ -19,7 +20,7 @@ from engine.diagnostics import WarploomError
 from engine.protocol.outbox import Outbox
 from engine.protocol.sampling import Reduction, Sample, Sampling
 from engine.runtime.model.context import DeviceServices
-from engine.runtime.preview.picture_slot import PictureSlot, next_due_ns
+from engine.runtime.preview.picture_slot import Downscaler, PictureSlot, next_due_ns
 from engine.runtime.preview.reading import elements_in, lasting_place
 from engine.runtime.preview.reducing import make_sample, part_of_shape
 from engine.types import Array, dtype_of
@@ -55,6 +56,7 @@ class Reading:
     """Some bytes that are copied now: rows of a buffer from `first_row` on.
 
     With `rows`, these are all that is copied, of `layout.shape[1:]` each; `memory` is then that of the whole buffer.
+    With `is_reduced`, the device takes the means of cells, and the cells of `layout` are all that is copied.
     """
 
     watch: Watch
@@ -64,14 +66,22 @@ class Reading:
     first_row: int
     frame: int
     rows: tuple[int, ...] = ()
+    is_reduced: bool = False
 
 
 class Samples:
     """Takes samples for an engine. Its methods belong to the engine's thread; `beside` makes the samples."""
 
-    def __init__(self, services: DeviceServices, outbox: Outbox, beside: Executor, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        services: DeviceServices,
+        outbox: Outbox,
+        beside: Executor,
+        downscaler: Downscaler,
+        clock: Callable[[], int],
+    ) -> None:
         self._device, self._pool, self._outbox, self._beside = services.device, services.pool, outbox, beside
-        self._clock_ns = clock
+        self._downscaler, self._clock_ns = downscaler, clock
         self._watches: dict[str, Watch] = {}
         self._spare: list[PictureSlot] = []
         #: The last launch, and the last frame.
@@ -152,8 +162,9 @@ class Samples:
             layout, first_row = _rows(whole, sampling)
             place = lasting_place(compiled, sampling.port)
             if place is not None and (rows := _single_rows(whole, sampling)):
-                picked = Layout(whole.dtype, (len(rows), *whole.shape[1:]))
-                return Reading(watch, picked, whole, place, 0, frame, rows)
+                reduces = self._can_reduce(whole, sampling)
+                picked = Layout(whole.dtype, (len(rows), sampling.size[1] if reduces else whole.shape[1]))
+                return Reading(watch, picked, whole, place, 0, frame, rows, reduces)
             if layout.span_bytes > MOST_BYTES:
                 missing = f"{whole} has {whole.span_bytes >> 20} MB, of which {MOST_BYTES >> 20} can be shown at once"
             elif place is not None and layout.span_bytes:
@@ -165,6 +176,12 @@ class Samples:
         watch.key = self._key(watch)
         self.miss(watch, frame, missing)
         return None
+
+    def _can_reduce(self, whole: Layout, sampling: Sampling) -> bool:
+        """True when the device can take the means of cells, so that not all columns of their rows are transferred."""
+        is_smaller = len(sampling.size) == 2 and sampling.size[1] < whole.shape[1] and not sampling.field
+        is_all = part_of_shape(sampling, whole.shape) == tuple((0, extent) for extent in whole.shape)
+        return self._device.info.has_own_memory and is_smaller and is_all and self._downscaler.can_reduce(whole.dtype)
 
     def needs_read(self, watch: Watch) -> bool:
         """True if a watch has no sample of this launch yet, or of this frame if it needs each."""
@@ -196,7 +213,9 @@ class Samples:
         slot, begun_ns = reading.watch.slot, self._clock_ns()
         slot.is_free, reading.watch.key = False, self._key(reading.watch)
         is_staged, place, size = self._device.info.has_own_memory, reading.memory, reading.layout.span_bytes
-        if reading.rows:
+        if reading.is_reduced:
+            self._downscaler.reduce_cells(stream, place, reading.whole, slot.memory, reading.layout)
+        elif reading.rows:
             size //= len(reading.rows)
             for number, row in enumerate(reading.rows):
                 source = part_of(place.whole, place.offset + row * size, size)
@@ -261,7 +280,7 @@ class Samples:
         try:
             if has_rows:
                 few = structs.replace(sampling, part=((0, len(array)), *sampling.part[1:]))
-                made = make_sample(watch.name, few, frame, whole.dtype, (len(array), *whole.shape[1:]), array)
+                made = make_sample(watch.name, few, frame, whole.dtype, array.shape[:2], array)
                 part = part_of_shape(sampling, whole.shape)
                 sample = structs.replace(made, sampling=sampling, shape=whole.shape, part=part)
             else:

@@ -20,7 +20,7 @@ from engine.protocol.messages import FrameReport, Reset
 from engine.protocol.pipe import connect
 from engine.protocol.sampling import ObservePorts, Reduction, Sample, Sampling, Statistics
 from engine.runtime.preview.reducing import make_sample
-from engine.types import NAMED, Array, DType, Struct, bf16, f32, float3, from_bf16, u32
+from engine.types import NAMED, Array, DType, Struct, bf16, f32, float3, float4, from_bf16, u8, u32, uchar4
 from tests.protocol.engine_process import COMMAND
 from tests.runtime.preview.preview_support import LateDevice
 from tests.waiting import until
@@ -207,6 +207,7 @@ def test_a_frame_by_hand_has_samples_of_its_own() -> None:
         report = engine.step()
         samples = [engine.take_sample(str(port)) for port in ports]
         assert [sample.frame for sample in samples if sample is not None] == [report.frame] * len(ports)
+    device.close()
 
 
 def test_a_port_without_contents_says_so(device: Device) -> None:
@@ -298,6 +299,48 @@ def test_a_thumbnail_reads_a_row_of_each_cell(late: bool) -> None:
         if isinstance(device, LateDevice):
             assert device.log.count("copy 160") == 10 and "copy 1600" in device.log
     device.close()
+
+
+class Pictures(Block, id="test_samples.pictures"):
+    """Outputs pictures of several types of pixels, of odd sizes."""
+
+    floats: Out[f32] = port(shape="[37, 53]", doc="Numbers.")
+    colours: Out[float4] = port(shape="[37, 53]", doc="Colours.")
+    bytes: Out[u8] = port(shape="[37, 53]", doc="Small numbers.")
+    pixels: Out[uchar4] = port(shape="[37, 53]", doc="Pixels.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        random = np.random.default_rng(6)
+        for output, parts in ((self.floats, ()), (self.colours, (4,)), (self.bytes, ()), (self.pixels, (4,))):
+            of_bytes = output in (self.bytes, self.pixels)
+            numbers = random.integers(0, 256, (37, 53, *parts)) if of_bytes else random.normal(size=(37, 53, *parts))
+            build.provide(output, numbers.astype(np.uint8 if of_bytes else np.float32))
+
+
+def test_a_gpu_reduces_thumbnails_before_it_transfers_them() -> None:
+    """A device with its own memory sends only the cells, which are those that the host takes."""
+    patch = Patch()
+    patch.add("test_samples.pictures", node_id="all")
+    ports = [PortRef("all", name) for name in ("floats", "colours", "bytes", "pixels")]
+
+    def cells(device: HostDevice) -> list[Array]:
+        with Engine(patch, device=device) as engine:
+            engine.step()
+            watch(engine, ports, size=(7, 11), reduction=MEAN, in_place=True)
+            if isinstance(device, LateDevice):
+                engine.core.previews.downscaler.load(wait=True)
+            engine.step()
+            found = [engine.take_sample(str(port)) for port in ports]
+        device.close()
+        assert all(sample is not None and sample.shape == (37, 53) for sample in found)
+        return [sample.data for sample in found if sample is not None and sample.data is not None]
+
+    late = LateDevice()
+    for mine, its in zip(cells(HostDevice()), cells(late), strict=True):
+        assert (mine.dtype, mine.shape) == (its.dtype, its.shape)
+        np.testing.assert_allclose(its, mine, rtol=1e-6)
+    assert {f"copy {77 * size}" for size in (4, 16, 1)} <= set(late.log)
+    assert not any(f"copy {53 * size}" in late.log for size in (4, 16, 1))
 
 
 def test_rows_of_a_large_table_are_copied_alone(device: Device) -> None:
