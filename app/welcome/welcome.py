@@ -79,20 +79,22 @@ class Welcome(QScrollArea):
             button.clicked.connect(lambda _=False, path=path: self.open_requested.emit(path))
             self.recent.addWidget(button)
         self._recent_title.setVisible(bool(paths))
+        # A person who has opened no patch yet is offered the tour first.
+        self._new.setDefault(bool(paths))
+        self._tour.setDefault(not paths)
 
     def _make_head(self) -> QHBoxLayout:
         row = QHBoxLayout(contentsMargins=QMargins(), spacing=8)
         words = QVBoxLayout(spacing=4)
         words.addWidget(_label("Warploom", "pageTitle"))
-        words.addWidget(_label("Patch GPU pipelines live", "faint"))
+        words.addWidget(_label("Connect blocks on a canvas, and see at once what the GPU makes of them", "faint"))
         row.addLayout(words)
         row.addStretch(1)
         new, browse = QPushButton("New patch"), QPushButton("Open …")
-        new.setDefault(True)
-        new.setObjectName("primary")
         new.clicked.connect(self.new_requested)
         browse.clicked.connect(self.browse_requested)
-        tour = QPushButton("Tour, 3 minutes")
+        tour = QPushButton("Tour, 3 minutes", toolTip="Make the first patch step by step")
+        self._new, self._tour = new, tour
         tour.clicked.connect(self.tour_requested)
         row.addWidget(tour, alignment=Qt.AlignmentFlag.AlignBottom)
         row.addWidget(browse, alignment=Qt.AlignmentFlag.AlignBottom)

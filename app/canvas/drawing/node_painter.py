@@ -335,7 +335,7 @@ def port_ink(port: PortViewModel, degree: int | None, theme: Colours) -> str:
         return heat_ink(degree)
     if port.dangling:
         return theme.warning
-    return theme.text_faint if port.optional else theme.text_dim
+    return mix(theme.text_faint, theme.text_dim, 0.6) if port.optional else theme.text_dim
 
 
 def handle_at(slider: SliderViewModel, track: QRectF) -> float:
