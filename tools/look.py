@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from PySide6.QtCore import QEventLoop, QPoint, QRect, QTimer, qInstallMessageHandler
+from PySide6.QtCore import QEvent, QEventLoop, QPoint, QRect, QTimer, qInstallMessageHandler
 from PySide6.QtGui import QColor, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -83,6 +83,7 @@ def look(size: tuple[int, int], theme: str, folder: Path) -> int:
                 widget.show()
             wait(60)
             saved.append(folder / f"{name}.png")
+            QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)  # for texts that have just changed
             widget.grab().save(str(saved[-1]))
             for text in (*clipped(widget), *small(widget)):
                 findings.setdefault(text, name)

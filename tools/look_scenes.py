@@ -48,7 +48,7 @@ def scenes(window: MainWindow, wait: Wait) -> Shown:
     yield from _dialogs(window)
     window.session.replace(large_patch())
     window.canvas.organise.lay_out()
-    wait(1500)
+    _wait_for_frames(window, wait)
     yield from _large(window, wait)
     window.session.replace(broken_patch())
     wait(2500)
@@ -96,6 +96,16 @@ def large_patch() -> Patch:
     group(patch, names[1][1:4], lambda node: (160.0, 60.0))
     group(patch, names[7][1:3], lambda node: (160.0, 60.0))
     return patch
+
+
+def _wait_for_frames(window: MainWindow, wait: Wait) -> None:
+    """Wait until the patch runs; its kernels are compiled first."""
+    frames: list[int] = []
+    window.bridge.report.connect(lambda report: frames.append(report.frame))
+    for _ in range(120):
+        wait(500)
+        if frames and frames[-1] > 1:
+            return
 
 
 def _connect(patch: Patch, source: str, target: str) -> None:
