@@ -22,8 +22,8 @@ _FRAME = QSize(16, 48)  # roughly the size of a window manager's frame
 _SIDE_SHARE, _VIEWER_SHARE = 0.32, 0.46
 #: The same in a small window, so that the names of parameters are beside their editors, and more of these are in view.
 _SMALL_SIDE_SHARE, _SMALL_VIEWER_SHARE = 0.385, 0.4
-#: In a window that is narrower, in pixels, one column has all docks beside the canvas.
-_NARROW, _SMALL = 1000, 800
+#: A window that is narrower is small, in pixels.
+_SMALL = 800
 _VIEWER = "viewer"
 _HORIZONTAL, _VERTICAL = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 
@@ -121,11 +121,9 @@ class Layouts:
         return dock.width() / self._window.width(), dock.height() / self._window.height()
 
     def _tabify_sides(self) -> None:
-        """Put the docks of each side behind its first one, or all of them behind one in a narrow window."""
-        left, right = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
-        is_narrow = self._window.width() < _NARROW
-        for areas in ((left, right),) if is_narrow else ((left,), (right,)):
-            front, *behind = (self._docks[dock.name] for dock in DOCKS if dock.area in areas)
+        """Put the docks of each side behind its first one."""
+        for area in (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea):
+            front, *behind = (self._docks[dock.name] for dock in DOCKS if dock.area == area)
             for dock in behind:
                 QTimer.singleShot(0, self._window, lambda front=front, dock=dock: self._tabify(front, dock))
 
