@@ -4,7 +4,8 @@
 
 Prints late frames by the flight recorder, frames that show or record the wrong picture, what was dropped, and the
 processor time of each thread per frame: two cores have 33 ms. With `chrt`, other processes of the machine don't make
-frames late.
+frames late; the threads of the frames then come before those that decode and encode, as they do by themselves where
+threads share a core fairly.
 """
 
 import argparse
@@ -139,6 +140,10 @@ def measure(folder: Path, device: str, seconds: float, frames: int, write_to: An
 
     with Watch(frames) as watch, Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         engine.start(rate=RATE)
+        if os.sched_getscheduler(0) == os.SCHED_RR:
+            for thread in threading.enumerate():
+                if thread.name.startswith(("warploom-engine", "warploom-host")) and thread.native_id is not None:
+                    os.sched_setscheduler(thread.native_id, os.SCHED_RR, os.sched_param(2))
         time.sleep(2)  # the host's code is optimised meanwhile
         before, begun_s, first = thread_times_s(), time.perf_counter(), len(watch.shown)
         while time.perf_counter() - begun_s < seconds:

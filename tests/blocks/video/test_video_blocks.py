@@ -30,6 +30,7 @@ FILMS: dict[str, dict[str, Any]] = {
     "deep.mov": {"codec": "prores_ks", "pixel_format": "yuv422p10le"},
     "alpha.webm": {"codec": "libvpx-vp9", "pixel_format": "yuva420p"},
     "odd.mkv": {"codec": "ffv1", "pixel_format": "yuv420p"},
+    "wide.mkv": {"codec": "ffv1", "pixel_format": "yuv420p"},
     "grey.mkv": {"codec": "ffv1", "pixel_format": "gray"},
     "rgb.avi": {"codec": "ffv1", "pixel_format": "bgr0"},
 }
@@ -38,7 +39,7 @@ FILMS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", FILMS)
 def test_load_video_shows_each_frame(name: str, tmp_path: Path) -> None:
     """In each frame of the patch, Load Video's image is the film's frame of that time in linear light."""
-    size = (33, 17) if "odd" in name else (48, 32)
+    size = {"odd.mkv": (33, 17), "wide.mkv": (515, 9)}.get(name, (48, 32))
     path = encode(tmp_path / name, pictures(6, *size, channels=4 if "alpha" in name else 3), **FILMS[name])
     frames = [frame for _, frame in decoded(path)]
     layout = layout_of(frames[0], -int(frames[0].rotation))
