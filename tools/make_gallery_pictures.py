@@ -39,6 +39,7 @@ CHOICES: dict[str, tuple[int, int, str]] = {
     "digits": (1, 12, "weights"),
     "picture": (1, 24, "answer"),
     "sparse": (240, 12, "curve"),
+    "slideshow": (0, 36, ""),
     "spectrogram": (200, 6, ""),
 }
 

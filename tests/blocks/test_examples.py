@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import ndimage
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import spsolve
 
@@ -36,6 +37,8 @@ CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
         "synthesizer",
         "live_sound",
         "glitch",
+        "flow",
+        "slideshow",
         *CHECKED,
     ],
 )
@@ -76,6 +79,42 @@ def test_a_film_is_dithered_into_few_colours() -> None:
     np.testing.assert_array_equal(pictures[0], pictures[1])  # 30 frames a second in 60 of the patch
     assert np.abs(pictures[2] - pictures[1]).max() > 0.1
     np.testing.assert_allclose(levels, (np.arange(4) / 3) ** 2, atol=1e-6)
+
+
+def test_motion_of_a_film_leaves_sparks() -> None:
+    """Each picture of the film has the motion from the one before, and there is light only near what moved."""
+    patch = load_patch(EXAMPLES / "flow.loom")
+    with Engine(patch, device="host") as engine:
+        flows = []
+        for _ in range(6):
+            assert not engine.step().diagnostics
+            flows.append(engine.read(patch["flow"]["out"]))
+        light = engine.read(patch["light"]["out"])[..., :3].max(2)
+    assert not flows[0].any() and flows[2].any()
+    np.testing.assert_array_equal(flows[4], flows[5])  # 30 frames a second in 60 of the patch
+    speed = 2 * np.linalg.norm(flows, axis=3).max(0)
+    moved = ndimage.maximum_filter(speed, 17).repeat(2, 0).repeat(2, 1) > 2
+    assert 0.01 < (light > 0.05).mean() < 0.3 and not light[~moved].any()
+
+
+def test_slides_grow_and_fade_into_each_other() -> None:
+    """A slide grows for 5 seconds, in the last of which it fades into the next one; the first follows the last."""
+    slides = [load_linear(PHOTO.parent / f"hills_{number}.jpg") for number in range(1, 6)]
+    patch = load_patch(EXAMPLES / "slideshow.loom")
+    patch.set("title", text="")
+    shown = []
+    with Engine(patch, device="host", time_step_s=4.5) as engine:
+        for _ in range(7):
+            assert not engine.step().diagnostics
+            shown.append(engine.read(patch["over"]["out"]))
+    middle = np.s_[260:280, 470:490, :3]
+    for frame, picture in enumerate(shown):
+        first, second = (slides[(frame * 9 // 10 + later) % 5][middle].mean() for later in (0, 1))
+        expected = (first + second) / 2 if frame == 1 else first
+        assert picture[middle].mean() == pytest.approx(expected, abs=0.02), frame
+    # The longer a slide is seen, the further is the sun from the middle of the picture.
+    early, late = (479.5 - np.nonzero(picture[:, :480, 1] > 0.9)[1].mean() for picture in (shown[0], shown[6]))
+    assert late / early == pytest.approx(1.06 / 1.02, abs=0.005)
 
 
 def test_values_drive_the_particles() -> None:
