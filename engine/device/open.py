@@ -103,7 +103,7 @@ def _open_first(plain_edges: bool) -> Device:
 
 
 def _open_host() -> Device:
-    from engine.device.host import HostDevice
+    from engine.device.host.device import HostDevice
 
     return HostDevice()
 

@@ -1,13 +1,10 @@
 """Translation of a whole PTX module to one LLVM module."""
 
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from engine.diagnostics import KernelError
-from engine.host_compiler import special_registers
+from engine.host_compiler import abi, special_registers
 from engine.host_compiler.analysis import canonical_floats
 from engine.host_compiler.analysis.control_flow import used
 from engine.host_compiler.code import quoted
@@ -221,7 +218,7 @@ def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: 
         elif isinstance(value, Float):
             bits = value.bits
             if value.width == 64 and element == 4:
-                bits = int(np.float32(struct.unpack("<d", bits.to_bytes(8, "little"))[0]).view(np.uint32))
+                bits = abi.narrow(bits)
             if bits >> (8 * element):
                 raise error_at(variable.line, f"initial values of {variable.name} must have {8 * element} bits")
             plain += bits.to_bytes(element, "little")

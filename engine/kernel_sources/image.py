@@ -17,8 +17,6 @@ from engine.readings import Reading, content
 
 #: The kernels that come with Warploom.
 KERNELS_FOLDER = Path(__file__).parents[2] / "kernels"
-#: The most characters of a kernel's PTX.
-MOST_PTX = 8 << 20
 
 
 def read_source(path: Path) -> str:
@@ -31,12 +29,6 @@ def read_source(path: Path) -> str:
     except UnicodeDecodeError as reason:
         line = held.count(b"\n", 0, reason.start) + 1
         raise KernelError(f"{path.name} must be UTF-8 text, got other bytes", file=str(path), line=line) from None
-
-
-def check_size(ptx: str, name: str) -> None:
-    """Raise KernelError if PTX is so large that reading it would take more than seconds."""
-    if len(ptx) > MOST_PTX:
-        raise KernelError(f"PTX of {name} must have at most {MOST_PTX >> 20} MB, got {len(ptx) / (1 << 20):.1f} MB")
 
 
 class ManifestParameter(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -20,7 +20,6 @@ from engine.kernel_sources.image import (
     KERNELS_FOLDER,
     KernelImage,
     KernelManifest,
-    check_size,
     manifest_paths,
     read_manifest,
     read_source,
@@ -56,6 +55,7 @@ from engine.ops import OpError
 from engine.ops.lowering.places import without_lines
 from engine.processes.pool import run
 from engine.ptx import parse, read_signatures
+from engine.ptx.text import check_size
 from engine.ptx.tree import KernelSignature
 from engine.ptx.uses import kernel_uses
 from engine.readings import Reading, is_file, is_pipe, reach, resolved

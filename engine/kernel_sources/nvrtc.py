@@ -23,11 +23,9 @@ from engine.diagnostics import CompileError, KernelError
 from engine.disk_cache import DiskCache, cache_key
 from engine.kernel_sources import element_names
 from engine.kernel_sources.element_names import named_numbers
-from engine.kernel_sources.image import check_size
-from engine.kernel_sources.sources import CudaOptions
 from engine.kernel_sources.standard_headers import DIGEST, HEADERS
 from engine.ptx import KernelSignature, PtxSyntaxError, parse, parser, read_signatures
-from engine.ptx.text import code_of
+from engine.ptx.text import check_size, code_of
 from engine.ptx.uses import KernelUses, kernel_uses
 
 _HEAD = re.compile(
@@ -147,7 +145,6 @@ def _bundled_headers(version: tuple[int, int]) -> Path:
 
 # Helper functions in a kernel file need no __device__, line information costs nothing at run time, and nvcc
 # knows __int128 as well. The digest is part of cache keys, so they change with our headers.
-_USUAL_FLAGS = CudaOptions().flags
 OPTIONS = ("-lineinfo", "-default-device", "--device-int128", f"-DWARPLOOM_HEADERS=0x{DIGEST}")
 
 
@@ -257,7 +254,7 @@ def compile_cuda(
     path: Path,
     architecture: str,
     include_folders: Sequence[Path],
-    flags: Sequence[str] = _USUAL_FLAGS,
+    flags: Sequence[str] = (),
     headers: Mapping[str, str] = MappingProxyType({}),
     is_closed: bool = False,
 ) -> CompiledSource:

@@ -3,12 +3,22 @@
 import re
 from collections.abc import Iterator
 
+from engine.diagnostics import KernelError
+
+#: The most characters of a kernel's PTX.
+MOST_PTX = 8 << 20
 # A text may come from anywhere, so no search below takes longer than in proportion to its length: none begins again
 # inside what another one went through.
 #: Text that is not code: comments, characters and strings. A comment without an end goes on to that of the text, and
 #: a string to that of the line.
 _NO_CODE = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^'\\\n]|\\.)'|"(?:[^"\\\n]|\\.)*+"?""", re.DOTALL)
 _ENTRY = re.compile(r"\.entry\s+([\w$%]+)(?:(?!\.entry\b)[^{;]|\.pragma\s*;)*\{")
+
+
+def check_size(ptx: str, name: str) -> None:
+    """Raise KernelError if PTX is so large that reading it would take more than seconds."""
+    if len(ptx) > MOST_PTX:
+        raise KernelError(f"PTX of {name} must have at most {MOST_PTX >> 20} MB, got {len(ptx) / (1 << 20):.1f} MB")
 
 
 def code_of(text: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from engine import Engine, ProfilingLevel
 from engine.device.arguments import pack_arguments
 from engine.device.device import Buffer, Device
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.protocol import GraphNode, LaunchConfig
 from engine.patch.files import load_patch
 from tests.benchmarks.bench_frame import EXAMPLES, milliseconds

@@ -23,7 +23,7 @@ import numpy as np
 
 from engine.device.arguments import pack_arguments
 from engine.device.device import HOST_ARCHITECTURE
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.modules import build, cache, native
 from engine.device.protocol import GraphNode, LaunchConfig
 from engine.host_compiler.module import translate_module

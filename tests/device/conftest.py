@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cuda.bindings import nvrtc
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.modules import cache as kernel_cache
 from tests.fuzzing import FACTOR
 

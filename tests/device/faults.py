@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import engine.device
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.events import HostEvent, HostStream
 from engine.device.host.graph.backend import HostGraphBackend
 from engine.device.host.graph.executable import HostExecutable

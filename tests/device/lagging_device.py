@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.device.arguments import KernelArguments
 from engine.device.graph import Graph
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.events import HostEvent, HostStream
 from engine.device.host.graph.backend import HostGraphBackend
 from engine.device.host.graph.executable import HostExecutable

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.device.device import Buffer, Device
 from engine.device.external import describe_external
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.memory import joined
 from engine.device.protocol import MemoryPart
 from engine.diagnostics import DeviceError, KernelFault

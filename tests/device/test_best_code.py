@@ -11,7 +11,7 @@ import pytest
 from engine.device import optimiser
 from engine.device.arguments import pack_arguments
 from engine.device.device import Device
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.open import open_device
 from engine.device.optimiser import OptimiserJob, OptimiserQueue
 from engine.device.protocol import BestCode, ConditionalKind, LaunchConfig, Module

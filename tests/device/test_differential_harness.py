@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from tests.gpu.differential import run_programs
 from tests.gpu.differential.compare import Count, compare, run_both, start_zones, table
 from tests.gpu.differential.execute import Runner

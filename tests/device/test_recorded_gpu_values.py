@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from tests.gpu.differential.compare import Count, compare, table
 from tests.gpu.differential.departures import DEPARTURES
 from tests.gpu.differential.execute import Runner

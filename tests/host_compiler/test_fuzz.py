@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.diagnostics import KernelError, TranslatorBug
 from tests.benchmarks import fuzz_ptx
 from tests.fuzzing import seeds

@@ -9,7 +9,7 @@ import random
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.diagnostics import KernelFault
 from tests.fuzzing import seeds
 

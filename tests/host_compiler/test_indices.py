@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.host_compiler.analysis.provenance import provenance
 from engine.host_compiler.memory_layout import MemoryLayout
 from engine.ptx import parse

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from tests.fuzzing import FACTOR, seeds
 from tests.host_compiler.ptx_programs import Program, module
 from tests.host_compiler.ptx_statements import Launch

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.kernel_sources import nvrtc
 
 GROUPS = """#include <cooperative_groups.h>

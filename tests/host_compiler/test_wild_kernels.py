@@ -11,7 +11,7 @@ import scipy.ndimage
 import scipy.sparse
 import scipy.sparse.csgraph
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.diagnostics import KernelFault
 from engine.kernel_sources.nvrtc import toolkit_folders
 from tests.device.conftest import compile_cuda

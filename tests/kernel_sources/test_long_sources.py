@@ -6,10 +6,10 @@ import pytest
 
 from engine.diagnostics import KernelError
 from engine.kernel_blocks.comments import kernel_comments
-from engine.kernel_sources import image
 from engine.kernel_sources.element_names import parameter_texts
 from engine.kernel_sources.loader import find_includes, load_image
 from engine.kernel_sources.nvrtc import waiting_cuda
+from engine.ptx import text as ptx_text
 from engine.ptx.text import code_of, entry_bodies
 
 #: Beginnings whose ends are missing: a search from each of them to the end of the text would take minutes.
@@ -31,7 +31,7 @@ def test_a_text_of_beginnings_is_searched_at_once(part: str) -> None:
 
 def test_ptx_has_a_limited_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """PTX that would take minutes to read is an error with its size."""
-    monkeypatch.setattr(image, "MOST_PTX", 2 << 20)
+    monkeypatch.setattr(ptx_text, "MOST_PTX", 2 << 20)
     (tmp_path / "k.ptx").write_text("//" + " " * (3 << 20))
     with pytest.raises(KernelError, match=r"PTX of k.ptx must have at most 2 MB, got 3.0 MB"):
         load_image(tmp_path / "k.ptx", "compute_90")

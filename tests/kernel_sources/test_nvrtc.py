@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine.device.device import HOST_ARCHITECTURE
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.diagnostics import KernelError
 from engine.kernel_sources import nvrtc
 from engine.kernel_sources.loader import load_image

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from llvmlite import binding as llvm
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.kernel_sources.describe import describe_kernels
 from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.nvrtc import compile_cuda

@@ -9,7 +9,7 @@ import pytest
 
 from engine.catalogue.block_files import holds_only_kernels
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.diagnostics import KernelError
 from engine.kernel_sources.loader import find_source, load_image
 from engine.kernel_sources.python.entry_points import renamed, with_static_shared, without_unused

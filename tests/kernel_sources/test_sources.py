@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.diagnostics import KernelError
 from engine.kernel_sources.elements import pointer_elements
 from engine.kernel_sources.loader import find_source, load_image

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from engine.device.device import Device
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.open import open_device
 
 

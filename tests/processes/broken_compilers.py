@@ -6,7 +6,6 @@ import signal
 import time
 from pathlib import Path
 from typing import Any, NoReturn
-from unittest.mock import patch
 
 from engine.device.host.modules import build
 from engine.device.host.modules.build import translate
@@ -23,6 +22,8 @@ def refuse_all(*_: Any, **__: Any) -> NoReturn:
 
 def with_a_bug(ptx: str, processor: tuple[str, str]) -> NoReturn:
     """Translate with a translator that has a bug."""
+    from unittest.mock import patch  # it imports asyncio, and few of the processes come here
+
     with patch.object(module, "translate_kernel", refuse_all):
         translate(ptx, processor)
     raise AssertionError("the translator must have failed")

@@ -16,7 +16,7 @@ import tests.runtime.small_blocks  # noqa: F401 - defines block types
 from engine import Engine, Patch, ProfilingLevel
 from engine.compiler.executable.by_operation import launch_by_operation
 from engine.device import open as opening
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.diagnostics import Diagnostic, PatchError, WarploomError
 from engine.patch.document import NodeRef
 from engine.patch.files import dump_patch

@@ -1,5 +1,1 @@
-"""The host device: the same PTX, compiled for the CPU."""
-
-from engine.device.host.device import HostDevice
-
-__all__ = ["HostDevice"]
+"""The host device: the same PTX, compiled for the CPU. Compilers import `modules` without the device and numpy."""

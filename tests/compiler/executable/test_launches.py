@@ -14,7 +14,7 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port, u32
 from engine.blocktypes.block import describe
 from engine.compiler.checking.launches import BLOCKS_PER_CORE, counted_launch, free
 from engine.device.device import DeviceInfo
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.launches import GRID_LIMITS, free_launch
 from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
 from engine.device.protocol import LaunchConfig

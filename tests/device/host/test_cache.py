@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.modules import build, cache
 from engine.diagnostics import KernelFault, TranslatorBug
 from engine.processes.pool import run

@@ -8,7 +8,7 @@ import pytest
 
 from engine import Engine, Patch
 from engine.device.device import Buffer
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.protocol import part_of
 from engine.diagnostics import KernelFault
 from tests.fuzzing import seeds

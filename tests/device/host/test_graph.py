@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.device.arguments import pack_arguments
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.graph.program import GraphProgram
 from engine.device.host.modules import build, cache
 from engine.device.protocol import LaunchConfig

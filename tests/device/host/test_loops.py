@@ -11,7 +11,7 @@ import pytest
 
 from engine.device.device import Buffer
 from engine.device.graph import Graph
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.graph import executable as host_executable
 from engine.device.protocol import Condition, ConditionalKind, GraphNode, LaunchConfig
 from engine.diagnostics import DeviceError, KernelFault

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.device import optimiser
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.modules import build, cache, native
 from engine.device.host.modules import module as modules
 from engine.diagnostics import KernelFault
@@ -267,7 +267,7 @@ def test_a_program_may_end_while_a_kernel_is_optimised(tmp_path, cuda_ptx):
     program = f"""
 from pathlib import Path
 from engine.device import optimiser
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.modules import cache
 cache.folder = lambda: Path({str(tmp_path / "cache")!r})
 ptx, device = Path({str(tmp_path / "kernel.ptx")!r}).read_text(), HostDevice()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.modules import build, native
 from engine.diagnostics import KernelError, TranslatorBug
 from engine.host_compiler.opcodes import table

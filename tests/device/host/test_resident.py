@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.diagnostics import KernelFault
 
 SYNC = """

@@ -11,7 +11,8 @@ import pytest
 from engine.device.arguments import pack_arguments
 from engine.device.device import Buffer
 from engine.device.graph import Graph
-from engine.device.host import HostDevice, pool
+from engine.device.host import pool
+from engine.device.host.device import HostDevice
 from engine.device.host.graph import sections, stepper
 from engine.device.host.graph.sections import Section, plan_section
 from engine.device.protocol import ConditionalKind, GraphNode, LaunchConfig

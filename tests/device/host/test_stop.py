@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from engine.device.arguments import pack_arguments
-from engine.device.host import HostDevice, watchdog
+from engine.device.host import watchdog
+from engine.device.host.device import HostDevice
 from engine.device.open import open_device
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import DeviceError, KernelFault

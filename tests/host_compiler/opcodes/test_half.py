@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.modules import native
 from tests.host_compiler import exact_floats as exact
 from tests.host_compiler.elements import evaluate

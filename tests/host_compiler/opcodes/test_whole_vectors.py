@@ -6,7 +6,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.modules import native
 from engine.host_compiler.module import moves_16_bytes_at_once, translate_module
 from engine.ptx import parse

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.diagnostics import KernelFault
 from engine.host_compiler.analysis.uniformity import uniformity
 from engine.ptx import parse

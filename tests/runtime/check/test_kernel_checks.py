@@ -13,7 +13,7 @@ from engine import Engine, Patch
 from engine.compiler.executable.nodes import KernelNode
 from engine.device.arguments import pack_arguments
 from engine.device.device import DeviceInfo
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.modules.module import HostKernel
 from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
 from engine.device.protocol import GraphNode, LaunchConfig

@@ -23,7 +23,7 @@ from engine.api import (
     s16,
     uchar4,
 )
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.diagnostics import DeviceError, Mend, Severity
 from engine.patch.document import NodeRef
 from engine.protocol.messages import NodeState, SetKernelTimeLimit

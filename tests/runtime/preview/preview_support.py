@@ -10,7 +10,7 @@ import numpy as np
 
 from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, In, Out, port, uchar4
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.device.host.events import HostEvent, HostStream
 from engine.device.protocol import Event, Memory, PinnedArray
 from engine.diagnostics import DeviceError

@@ -12,7 +12,7 @@ import pytest
 from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, Out, port
 from engine.device.device import Device
-from engine.device.host import HostDevice
+from engine.device.host.device import HostDevice
 from engine.diagnostics import WarploomError
 from engine.patch.changes import PortRef
 from engine.protocol.client import Client
