@@ -4,8 +4,8 @@
 
 Prints late frames by the flight recorder, frames that show or record the wrong picture, what was dropped, and the
 processor time of each thread per frame: two cores have 33 ms. With `chrt`, other processes of the machine don't make
-frames late; the threads of the frames then come before those that decode and encode, as they do by themselves where
-threads share a core fairly.
+frames late. Threads of the frames then come first, and last those of the codecs, as threads that wait much come first
+where they share cores fairly.
 """
 
 import argparse
@@ -141,9 +141,9 @@ def measure(folder: Path, device: str, seconds: float, frames: int, write_to: An
     with Watch(frames) as watch, Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         engine.start(rate=RATE)
         if os.sched_getscheduler(0) == os.SCHED_RR:
-            for thread in threading.enumerate():
-                if thread.name.startswith(("warploom-engine", "warploom-host")) and thread.native_id is not None:
-                    os.sched_setscheduler(thread.native_id, os.SCHED_RR, os.sched_param(2))
+            for thread in threading.enumerate():  # any of them may hold the interpreter, for which others wait
+                priority = 3 if thread.name.startswith(("warploom-engine", "warploom-host")) else 2
+                os.sched_setscheduler(thread.native_id or 0, os.SCHED_RR, os.sched_param(priority))
         time.sleep(2)  # the host's code is optimised meanwhile
         before, begun_s, first = thread_times_s(), time.perf_counter(), len(watch.shown)
         while time.perf_counter() - begun_s < seconds:
