@@ -76,7 +76,8 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
     `message` has the rule and the found value; `expected` and `found` repeat these two in a few words, where that makes
     sense; `remedy` is the instruction, and `mend` the step that does it. `file` and `line` point into a kernel or a
-    patch file if the problem is there. `source` names the check that found it. Long texts are cut.
+    patch file if the problem is there. `source` names the check that found it. Long texts are cut, and half surrogate
+    pairs, as of a file's name that is no UTF-8, are escaped: no message to another process can hold them.
     """
 
     severity: Severity
@@ -94,8 +95,8 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name in ("message", "remedy", "expected", "found"):
             text: str = getattr(self, name)
-            if len(text) > MOST_SHOWN:
-                force_setattr(self, name, cut(text))
+            if len(text) > MOST_SHOWN or not text.isascii():
+                force_setattr(self, name, cut(text).encode(errors="backslashreplace").decode())
 
     @property
     def is_incomplete(self) -> bool:

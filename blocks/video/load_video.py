@@ -41,7 +41,8 @@ class LoadVideo(
     playing: bool = param(True, doc='With the clock "own", play; otherwise pause.')
     restart: bool = param(False, doc='With the clock "own", go back to the start when this becomes true.')
 
-    saved = ("_moved_s", "_was_restart", "_has_begun")
+    #: With the mark of the frame whose bytes a saved state has.
+    saved = ("_shown", "_moved_s", "_was_restart", "_has_begun")
 
     def describe(self, build: BlockBuilder) -> None:
         """Allocate a frame's bytes, and launch one thread per pixel."""

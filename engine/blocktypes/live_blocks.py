@@ -15,8 +15,8 @@ from engine.diagnostics import PatchError
 from engine.types.arrays import Array
 from engine.types.layout import Layout
 
-#: The attribute with the contents that come with the next update.
-ARRIVING = ("_waiting",)
+#: The attributes with the contents that come with the next update, and with the time of the last one.
+BETWEEN_UPDATES = ("_waiting", "_before_s")
 _NOTHING: Mapping[str, Layout] = {}
 
 

@@ -2,16 +2,17 @@
 
 import logging
 import math
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from engine.blocktypes.block import is_ours
 from engine.blocktypes.declarations import ZEROS
-from engine.blocktypes.live_blocks import ARRIVING, LiveBlock
+from engine.blocktypes.live_blocks import BETWEEN_UPDATES, LiveBlock
 from engine.blocktypes.updated_blocks import Moment, UpdatedBlock
 from engine.catalogue.block_errors import code_diagnostic
-from engine.diagnostics import Diagnostic, PatchError, warning
+from engine.diagnostics import Diagnostic, PatchError, cut, warning
 from engine.types import Array
 from engine.types.bits import same
 from engine.user_code.limits import TookTooLong
@@ -24,16 +25,19 @@ _log = logging.getLogger(__name__)
 #: The attributes of a block that are no state.
 _GIVEN = ("node", "values", "controls", "listener")
 _CONVERT: dict[str, Any] = {"float": float, "int": int, "bool": bool}
+#: The largest value of each type: messages to another process hold whole numbers of 64 bits.
+_LARGEST: dict[str, float] = {"float": sys.float_info.max, "int": 2**63 - 1, "bool": 1}
 
 
 class ValueOutput:
     """A value output: its last good value, and the parameters that it drives."""
 
-    __slots__ = ("drives", "kind", "name", "value")
+    __slots__ = ("drives", "kind", "largest", "name", "value")
 
     def __init__(self, name: str, kind: str) -> None:
         self.name = name
         self.kind: type = _CONVERT[kind]
+        self.largest = _LARGEST[kind]
         self.value: float = ZEROS[kind]
         self.drives: tuple[Drive, ...] = ()
 
@@ -157,7 +161,7 @@ class ValueStep:
         attributes, found = self.block.__dict__, {}
         names = [name for name in attributes if name not in _GIVEN and name not in self.block.derived]
         if self._live is not None:
-            names = [*(output.name for output in self.outputs), *self._live.saved, *ARRIVING]
+            names = [*(output.name for output in self.outputs), *self._live.saved, *BETWEEN_UPDATES]
         for name in names:
             try:
                 found[name] = dump_plain(attributes[name])
@@ -199,18 +203,18 @@ class ValueStep:
         return told
 
     def _updated(self, now: Moment) -> list[float]:
-        """Update the block and return its outputs' values. Raise PatchError when one is not a finite number."""
+        """Update the block and return its outputs' values. Raise PatchError when one is no number of its type."""
         if self._live is not None:
             self._live.receive()
         self.block.update(now)
         attributes: dict[str, Any] = self.block.__dict__
         for output in self.outputs:
             value = attributes[output.name]
-            is_as_declared = type(value) is output.kind
-            if not is_as_declared:
-                attributes[output.name] = _converted(output, value)
-            elif not math.isfinite(value):
-                raise PatchError(f"output {output.name} must be a finite number, got {value}")
+            if type(value) is not output.kind:
+                value = attributes[output.name] = _converted(output, value)
+            if not -output.largest <= value <= output.largest:
+                kind = "whole number of 64 bits" if output.kind is int else "finite number"
+                raise PatchError(f"output {output.name} must be a {kind}, got {cut(str(value), 80)}")
         return [attributes[output.name] for output in self.outputs]
 
     def _pass_on(self, values: Sequence[float]) -> bool:

@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as st_numpy
 
 from engine.blocktypes.parameters import UserArray
 from engine.device.external import describe_external
-from engine.diagnostics import DeviceError, WarploomError
+from engine.diagnostics import DeviceError, Diagnostic, Severity, WarploomError
 from engine.patch.changes import Change, Node, NodeAdded, ParameterChanged, PortRef
 from engine.profiling.trace import TraceSlice
 from engine.protocol.child.encoding import FromEngine, ToEngine, encode, make_decoder
@@ -165,6 +165,14 @@ def test_every_message_has_a_tag_of_its_own() -> None:
     assert None not in tags
     assert len(set(tags)) == len(set(kinds))
     assert set(every(Change)) < set(every(Message)) < set(every(ToEngine))
+
+
+@pytest.mark.parametrize("field", ["message", "remedy", "expected", "found"])
+def test_a_problem_with_a_file_whose_name_is_no_utf8_has_an_encoding(field: str) -> None:
+    """Half a surrogate pair, as of such a name, is escaped in each text of a diagnostic."""
+    problem = Diagnostic(severity=Severity.ERROR, **({"message": ""} | {field: "ä\udcff"}))
+    told = make_decoder(Diagnostic).decode(encode(problem))
+    assert told == problem and getattr(told, field) == r"ä\udcff"
 
 
 def test_a_dtype_has_an_encoding() -> None:

@@ -95,6 +95,7 @@ BAD = [
     ((None, 1, True), "output value must be a finite number, got None"),
     ((1.0, float("-inf"), True), "output count must be a finite number, got -inf"),
     ((10**400, 1, True), "output value must be a finite number"),
+    ((1.0, 2**63, True), "output count must be a whole number of 64 bits, got 9223372036854775808"),
 ]
 
 

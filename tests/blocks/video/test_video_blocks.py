@@ -18,6 +18,7 @@ from blocks.io.decode_image import load_linear
 from blocks.video.frame_layout import layout_of
 from blocks.video.image_sequence import find_pictures
 from engine import Engine, Patch
+from engine.protocol.messages import Seek
 from engine.runtime.preview.picture_files import encode_picture
 from tests.blocks.running import problems, run
 from tests.blocks.video.films import decoded, encode, pictures
@@ -70,9 +71,13 @@ def _numbers(patch: Patch, port: Any, frames: int, edits: dict[int, dict[str, An
             if edits and number in edits:
                 patch.set(port.node, **edits[number])
             assert not engine.step().diagnostics
-            red = float(engine.read(port)[0, 0, 0])
-            shown.append(round(255 * (12.92 * red if red < 0.0031 else 1.055 * red ** (1 / 2.4) - 0.055) / 20))
+            shown.append(_number(engine.read(port)))
     return shown
+
+
+def _number(picture: Array) -> int:
+    red = float(picture[0, 0, 0])
+    return round(255 * (12.92 * red if red < 0.0031 else 1.055 * red ** (1 / 2.4) - 0.055) / 20)
 
 
 def test_speed_loop_clock_and_position(film: Path) -> None:
@@ -107,6 +112,22 @@ def test_a_film_goes_on_from_a_saved_state(film: Path) -> None:
         assert not engine.step().diagnostics
         np.testing.assert_array_equal(engine.read(block["out"]), expected)
         assert engine.read(block["position_s"]) == pytest.approx(0.2)  # after 1.2 s of 1 s
+
+
+@pytest.mark.parametrize("clock", ["patch", "own"])
+def test_frames_that_are_gone_to_are_those_of_a_run(clock: str, film: Path) -> None:
+    """A frame that is gone to from a kept state is that of a run from frame 0, also where both show one of the film."""
+    patch = Patch()
+    out = patch.add("io.load_video", file=film, clock=clock)["out"]
+    patch.set_timeline(rate=10, length=99)
+    expected = _numbers(patch, out, 46)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        for frame in (40, 30, 45, 33, 30, 4, 30, 31):
+            engine.post(Seek(frame, exact=True))
+            while engine.step().frame < frame:
+                pass
+            assert _number(engine.read(out)) == expected[frame]
 
 
 def test_a_film_plays_by_itself(film: Path) -> None:
