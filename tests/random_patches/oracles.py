@@ -302,12 +302,28 @@ def _mix(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> 
     a, b = i["a"].astype(np.float64), i["b"].astype(np.float64)
     rows, columns = (np.minimum(np.arange(n), m - 1) for n, m in zip(a.shape[:2], b.shape[:2], strict=True))
     b = b[rows[:, None], columns]
+    if p["mode"] == "over":
+        return _over(a, b, p["amount"])
     blends = {"normal": b, "add": a + b, "multiply": a * b, "screen": a + b - a * b, "difference": np.abs(a - b)}
     blend = blends[p["mode"]].copy()
     if p["mode"] != "normal":
         blend[..., 3] = a[..., 3]
     size = 1 + np.abs(a) + np.abs(b) + np.abs(a * b)
     return {"out": a + (blend - a) * p["amount"], "within": size * 1e-5}
+
+
+def _over(a: Array, b: Array, amount: float) -> dict[str, Any]:
+    """Lay b on a by its alpha; where both alphas nearly cancel, any colour is accepted."""
+    cover = b[..., 3:] * amount
+    under = a[..., 3:] * (1 - cover)
+    alpha = cover + under
+    size = np.abs(cover) + np.abs(a[..., 3:]) * (1 + np.abs(cover))
+    with np.errstate(all="ignore"):
+        color = (b * cover + a * under) / alpha
+        within = 1e-4 * (1 + np.abs(a) + np.abs(b)) * size / alpha
+    within = np.where(alpha > 1e-3 * size, within, np.inf)
+    within[..., 3:] = 1e-5 * size
+    return {"out": np.concatenate([color[..., :3], alpha], axis=-1), "within": within}
 
 
 def _jacobi(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
