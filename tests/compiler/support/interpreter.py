@@ -259,6 +259,8 @@ class Interpreter:
 
     def _entry(self, node: str, entry: Entry) -> None:
         match entry:
+            case KernelEntry(needs=needs) if needs is not None and PortRef(node, needs) not in self._sources:
+                pass
             case KernelEntry():
                 source = entry.kernel.source
                 key = source.graph if isinstance(source, OpGraphSource) else entry.kernel.entry

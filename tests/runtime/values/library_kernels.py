@@ -171,6 +171,17 @@ def _kernels(
 _SUM = _reduced(lambda a, b: a + b, 0.0)
 _LARGEST = _reduced(lambda a, b: b if b > a or b != b else a, -np.inf)
 _SMALLEST = _reduced(lambda a, b: b if b < a or b != b else a, np.inf)
+
+
+def _begin_with(first: Array, out: Array, begun: Array, *given: Any) -> None:
+    if not begun.any():
+        out[...] = first
+
+
+def _has_begun(begun: Array, first: Array) -> None:
+    begun[...] = 1
+
+
 #: The interpreter's functions, by kernel.
 KERNELS: dict[str, Callable[..., None]] = {
     Add.graph.graph: _add,
@@ -191,4 +202,6 @@ KERNELS: dict[str, Callable[..., None]] = {
     "keep": _keep,
     "count_appended": _count_appended,
     "digest": _digest,
+    "begin_with": _begin_with,
+    "has_begun": _has_begun,
 }
