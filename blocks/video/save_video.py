@@ -1,4 +1,6 @@
 import re
+from collections.abc import Callable
+from functools import partial
 from math import floor
 from pathlib import Path
 from uuid import uuid4
@@ -8,7 +10,7 @@ from blocks.video.codecs import BY_NAME, CODECS, QUALITIES, check_encoding, is_d
 from blocks.video.film_source import load_av
 from blocks.video.film_writer import FilmWriter
 from blocks.video.image_sequence import SequenceWriter, is_numbered
-from blocks.video.picture_writer import PictureWriter
+from blocks.video.picture_writer import Array, PictureWriter
 from engine.api import (
     BlockBuilder,
     DType,
@@ -106,48 +108,70 @@ class SaveVideo(
         self._moments: dict[int, float | None] = {}
         self._first_s = 0.0
         self._missed = self.missed
+        #: Why the rest of this recording is left out, "" while all is well.
+        self._failed = ""
         self.frames = self.dropped = 0
 
     _first_s: float
 
     def update(self, now: Moment) -> None:
         """Pass on the frames that were recorded, and remember whether this one is."""
-        self._take()
-        self._moments[now.frame] = now.time_s if self.recording and not self.is_replay else None
-        self._ending = [writer for writer in self._ending if not writer.is_done]
+        try:
+            self._take()
+        finally:
+            self._moments[now.frame] = now.time_s if self.recording and not self.is_replay else None
+            for writer in [writer for writer in self._ending if writer.is_done]:
+                self._ending.remove(writer)
+                self._try(writer.close)
 
     def _take(self) -> None:
         for frame, pixels in self.taken("planes" if self._has_planes else "pixels"):
             time_s = self._moments.pop(frame, None)
             if time_s is None:
+                self._failed = ""  # the next recording is another try
                 self._end()
-                continue
-            if self._has_planes:
-                pixels = pixels.reshape(3 * pixels.shape[1], 2 * pixels.shape[2])
-            width, height = pixels.shape[1], pixels.shape[0] * 2 // 3 if self._has_planes else pixels.shape[0]
-            writer = self._writer
-            if writer is None or (writer.width, writer.height) != (width, height):
-                self._end()
-                writer = self._begin(width, height, time_s)
-            number = None
-            if self.timing == "real time":
-                number = floor((time_s - self._first_s) * self.rate + 1e-6)
-                if number <= writer.last:
-                    continue
-            if writer.write(pixels, number, wait=self.waits):
-                self.frames = writer.last + 1
-            else:
-                self.dropped += 1
+            elif not self._failed and not self._try(partial(self._add, pixels, time_s)):
+                self._failed = self.notice
+                self._try(self._end)
         for frame in [frame for frame in self._moments if frame < max(self._moments) - 64]:
             del self._moments[frame]  # their contents never came
         if self.missed > self._missed:
             self.dropped, self._missed = self.dropped + self.missed - self._missed, self.missed
+        if self._failed:
+            raise PatchError(self._failed)
+
+    def _try(self, work: Callable[[], None]) -> bool:
+        """Do it, and return whether that was possible; if not, the block says why until the next film begins."""
+        try:
+            work()
+        except PatchError as problem:
+            self.notice = str(problem)
+            return False
+        return True
+
+    def _add(self, pixels: Array, time_s: float) -> None:
+        if self._has_planes:
+            pixels = pixels.reshape(3 * pixels.shape[1], 2 * pixels.shape[2])
+        width, height = pixels.shape[1], pixels.shape[0] * 2 // 3 if self._has_planes else pixels.shape[0]
+        writer = self._writer
+        if writer is None or (writer.width, writer.height) != (width, height):
+            self._end()
+            writer = self._begin(width, height, time_s)
+        number = None
+        if self.timing == "real time":
+            number = floor((time_s - self._first_s) * self.rate + 1e-6)
+            if number <= writer.last:
+                return
+        if writer.write(pixels, number, wait=self.waits):
+            self.frames = writer.last + 1
+        else:
+            self.dropped += 1
 
     def _begin(self, width: int, height: int, time_s: float) -> PictureWriter:
         name = Path(self.file)
         folder = self.file_to_write(str(name.with_name(f".{uuid4().hex}"))).parent  # nothing there is overwritten
         path = self.file_to_write(str(free_path(folder / name.name)))
-        self._first_s, self.frames, self.dropped = time_s, 0, 0
+        self._first_s, self.frames, self.dropped, self.notice = time_s, 0, 0, ""
         if is_numbered(path):
             self._writer = SequenceWriter(path, width, height)
         else:

@@ -1,5 +1,6 @@
 """Blocks that bring films, cameras, pictures and the screen into a patch, and record films."""
 
+import errno
 import os
 import shutil
 import socket
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from blocks.io.decode_image import load_linear
+from blocks.video.film_writer import FilmWriter
 from blocks.video.frame_layout import layout_of
 from blocks.video.image_sequence import find_pictures
 from engine import Engine, Patch
@@ -22,6 +24,7 @@ from engine.protocol.messages import Seek
 from engine.runtime.preview.picture_files import encode_picture
 from tests.blocks.running import problems, run
 from tests.blocks.video.films import decoded, encode, pictures
+from tests.waiting import until
 
 Array = np.ndarray[Any, Any]
 
@@ -161,6 +164,32 @@ def test_save_video_records_while_it_is_asked_to(tmp_path: Path) -> None:
     for name, part in (("film.avi", frames[2:5]), ("film-2.avi", frames[8:10])):
         made = [frame.to_ndarray(format="rgba") for _, frame in decoded(tmp_path / name)]
         np.testing.assert_array_equal(made, part)
+
+
+def test_a_recording_that_fails_is_left_out_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk is told in each frame, and afterwards; no other film begins before the next recording."""
+
+    def encode_nothing(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    patch = Patch()
+    patch.path = tmp_path / "patch.loom"
+    image = patch.add("io.image_array", data=np.zeros((8, 8, 4), np.float32))
+    save = patch.add("io.save_video", file=tmp_path / "film.avi", recording=True)
+    patch.connect(image["out"], save["image"])
+    with Engine(patch, device="host") as engine:
+        with monkeypatch.context() as full:
+            full.setattr(FilmWriter, "_encode", encode_nothing)
+            until(lambda: bool(engine.step().diagnostics))
+            for recording in (True, True, True, False, False, False):
+                patch.set(save, recording=recording)
+                (told,) = engine.step().diagnostics
+                assert "No space left on device" in told.message
+        assert [path.name for path in tmp_path.iterdir()] == ["film.avi"]
+        patch.set(save, recording=True)
+        engine.step()
+        assert not engine.step().diagnostics and not engine.step().diagnostics
+    assert len(decoded(tmp_path / "film-2.avi")) == 3
 
 
 @pytest.mark.parametrize("suffix", [".exr", ".png"])
