@@ -26,7 +26,7 @@ _CONTAINER = {
 }
 #: The library's names of channels in their order, by their number.
 _LAYOUTS = {1: "mono", 2: "stereo", 4: "quad", 6: "5.1", 8: "7.1"}
-_CONTAINER["mov"] = _CONTAINER["mp4"]
+_CONTAINER |= {"mov": _CONTAINER["mp4"], "webm": _CONTAINER["matroska"]}
 
 
 class FilmWriter(PictureWriter):

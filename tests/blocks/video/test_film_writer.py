@@ -121,7 +121,7 @@ os._exit(9)
 """
 
 
-@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".webm"])
 def test_a_crash_leaves_a_playable_film(suffix: str, tmp_path: Path) -> None:
     """A process that ends in the middle of a film leaves all but the last two seconds of it."""
     path = tmp_path / f"film{suffix}"
