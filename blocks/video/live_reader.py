@@ -32,6 +32,7 @@ class LiveReader:
         self._lock = threading.Condition()
         self._closing = threading.Event()
         self._newest: tuple[Array, int] | None = None
+        self._taken: tuple[Array, int] | None = None
         self._problem: PatchError | None = None
         self._thread = threading.Thread(target=self._run, name="warploom-live", daemon=True)
         self._thread.start()
@@ -39,13 +40,14 @@ class LiveReader:
     def newest(self, wait: bool = False) -> tuple[Array, int] | None:
         """Return the newest frame's bytes, read-only, and its number; None if none has come.
 
-        With `wait`, wait for the first one. Raise PatchError while the source can't be read.
+        With `wait`, wait for the first one. Raise PatchError while the source can't be read and has no other frame.
         """
         with self._lock:
             while wait and self._newest is None and self._problem is None and not self._closing.is_set():
                 self._lock.wait()
-            if self._problem is not None:
+            if self._problem is not None and self._newest is self._taken:
                 raise self._problem
+            self._taken = self._newest
             return self._newest
 
     def close(self) -> None:

@@ -16,10 +16,13 @@ import numpy as np
 import pytest
 
 from blocks.io.decode_image import load_linear
+from blocks.video.film_source import FilmSource
 from blocks.video.film_writer import FilmWriter
 from blocks.video.frame_layout import layout_of
 from blocks.video.image_sequence import find_pictures
+from blocks.video.live_reader import LiveReader
 from engine import Engine, Patch
+from engine.diagnostics import PatchError
 from engine.protocol.messages import Seek
 from engine.runtime.preview.picture_files import encode_picture
 from tests.blocks.running import problems, run
@@ -277,6 +280,19 @@ def test_a_stream_is_shown_and_opened_again(tmp_path: Path) -> None:
                 notices = [item.message for item in engine.step().diagnostics]
                 np.testing.assert_allclose(engine.read(film["out"])[8, 8], 1, atol=0.02)
         assert "got its end; it is tried again" in notices[0]
+
+
+def test_a_frame_that_came_before_a_stream_broke_off_is_shown_first(film: Path) -> None:
+    """A short stream that ends before the first update is shown, too; then the reader says that it has ended."""
+    source = FilmSource(str(film))
+    source.close()
+    reader = LiveReader(str(film), source.info.layout)
+    until(lambda: reader._problem)
+    newest = reader.newest(wait=True)
+    assert newest is not None and newest[1] == 10
+    with pytest.raises(PatchError, match="must go on, got its end"):
+        reader.newest(wait=True)
+    reader.close()
 
 
 def _linear(pixels: Array) -> Array:
