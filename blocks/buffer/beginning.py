@@ -10,4 +10,4 @@ def describe_beginning(build: BlockBuilder, out: BufferHandle, first: BufferHand
     begun = build.buffer("begun", u32, "[1]", state=True)
     args = (first, out, begun, build.element_type(out), out.size)
     build.launch(_BEGIN, num_threads=out.size, args=args, needs=first)
-    build.launch(_BEGUN, num_threads=1, thread_block=1, args=(begun, first), needs=first)
+    build.launch(_BEGUN, num_threads=1, thread_block=1, args=(begun,), needs=first)

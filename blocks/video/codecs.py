@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -30,6 +32,35 @@ _SUFFIXES = {
 }
 SUFFIXES = tuple(_SUFFIXES)
 _BT709, _LIMITED, _FULL = 1, 1, 2
+
+
+@contextmanager
+def usual_priority() -> Iterator[None]:
+    """Keep the scheduling of threads as it is while an encoder is opened.
+
+    SVT-AV1 gives its threads, and the one that opens it, real-time priority where it may: then nothing else would run.
+    """
+    os.environ.setdefault("SVT_LOG", "1")  # it prints its settings otherwise
+    before = _scheduling()
+    try:
+        yield
+    finally:
+        usual = before.get(threading.get_native_id())
+        for thread, policy in _scheduling().items():
+            wanted = before.get(thread, usual)
+            if wanted == os.SCHED_OTHER != policy:
+                with suppress(OSError):  # the thread has ended
+                    os.sched_setscheduler(thread, wanted, os.sched_param(0))
+
+
+def _scheduling() -> dict[int, int]:
+    """Return the scheduling policy of each thread of this process; nothing where the system does not tell."""
+    found = {}
+    with suppress(OSError):
+        for task in Path("/proc/self/task").iterdir():
+            with suppress(OSError):  # the thread has ended
+                found[int(task.name)] = os.sched_getscheduler(int(task.name))
+    return found
 
 
 @dataclass(frozen=True)
@@ -200,7 +231,8 @@ def choose_encoding(
             trial = av.CodecContext.create(encoder.name, "w")
             trial.options = made._own_options
             _set_up(trial, made, rate)
-            trial.open()
+            with usual_priority():
+                trial.open()
         except (OSError, ValueError, av.FFmpegError) as refusal:
             problem = f"{encoder.name}: {getattr(refusal, 'strerror', None) or refusal}"
             continue

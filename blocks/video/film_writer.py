@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.video.codecs import Encoding, choose_encoding, is_deep, sound_codec
+from blocks.video.codecs import Encoding, choose_encoding, is_deep, sound_codec, usual_priority
 from blocks.video.film_source import load_av
 from blocks.video.picture_writer import PictureWriter, reason_of
 from engine.diagnostics import PatchError
@@ -79,7 +79,8 @@ class FilmWriter(PictureWriter):
             self._resampler = self._av.AudioResampler(
                 self._sound.format, self._sound.layout, own_rate, self._sound.codec_context.frame_size or None
             )
-        self._container.start_encoding()
+        with usual_priority():
+            self._container.start_encoding()
 
     @property
     def description(self) -> str:

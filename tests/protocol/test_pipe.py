@@ -136,7 +136,8 @@ def test_value_outputs_of_each_type_cross_the_pipe() -> None:
 
     def told(connected: Connect) -> str:
         patch = Patch()
-        types = [t for t in default_catalogue().all() if issubclass(t, ValueBlock) and t.category != "Sample"]
+        library = [t for t in default_catalogue().all() if t.__module__.startswith("blocks.")]
+        types = [t for t in library if issubclass(t, ValueBlock)]
         for block_type in types:
             patch.add(block_type.id, **({"seed": 1} if "seed" in block_type.parameters else {}))
         assert {spec.type for t in types for spec in t.values_out.values()} == {"bool", "int", "float"}

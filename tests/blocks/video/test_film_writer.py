@@ -141,3 +141,12 @@ def test_problems_are_named(tmp_path: Path) -> None:
             check_encoding(Path(name), codec, quality)
     with pytest.raises(PatchError, match="must be writable, got: No such file or directory"):
         FilmWriter(tmp_path / "none" / "film.mp4", 34, 18, 30)
+
+
+def test_encoders_leave_the_scheduling_of_threads_as_it_is(tmp_path: Path) -> None:
+    """SVT-AV1 would run at real-time priority, and the thread that opens it too, so kernels could not be stopped."""
+    writer = FilmWriter(tmp_path / "film.webm", 64, 48, 30)
+    policies = {os.sched_getscheduler(int(task.name)) for task in Path("/proc/self/task").iterdir()}
+    writer.write(np.zeros((48, 64, 4), np.uint8))
+    writer.close()
+    assert policies == {os.SCHED_OTHER} == {os.sched_getscheduler(0)}

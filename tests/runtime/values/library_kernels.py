@@ -178,7 +178,7 @@ def _begin_with(first: Array, out: Array, begun: Array, *given: Any) -> None:
         out[...] = first
 
 
-def _has_begun(begun: Array, first: Array) -> None:
+def _has_begun(begun: Array) -> None:
     begun[...] = 1
 
 
