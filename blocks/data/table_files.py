@@ -1,4 +1,4 @@
-"""Reads tables of numbers from files, and makes the contents of such files."""
+"""Reads tables of numbers from files, and encodes tables as the bytes of a file."""
 
 import io
 import json

@@ -120,9 +120,12 @@ class NdiOutput:
     def send(self, picture: Array) -> None:
         """Send a picture, uint8 RGBA of shape (height, width, 4), which is copied."""
         (width, height), (rows, columns, _) = self._size, picture.shape
-        padded = np.pad(picture, ((0, height - rows), (0, width - columns), (0, 0)), mode="edge")
+        if (rows, columns) == (height, width):
+            copy = picture.copy()
+        else:
+            copy = np.pad(picture, ((0, height - rows), (0, width - columns), (0, 0)), mode="edge")
         with self._there:
-            self._waiting = padded
+            self._waiting = copy
             self._there.notify()
 
     def close(self) -> None:

@@ -120,11 +120,14 @@ def _written() -> DiskCache[bytes]:
 def refuse_source(node: str, source: str) -> Diagnostic | None:
     """Return why a node of an untrusted patch may not listen to a source; None if only this machine can reach it."""
     kind, _, place = source.partition(":")
+    if kind in ("sacn", "artnet"):  # lighting desks send to the whole network
+        text = f"an untrusted patch must not listen to the network, got universe {place} of {kind}"
+        return warning(text, node=node, found=source, remedy=TRUST_PATCH, mend=Mend.TRUST)
     host, _, port = place.rpartition(":")
-    if kind != "osc" or _is_this_machine(host):
+    if kind not in ("osc", "websocket") or _is_this_machine(host):
         return None
-    found = f"{host}, port {port}"
-    text = f"OSC must be listened to at an address of this machine only, such as 127.0.0.1, got {found}"
+    found, name = f"{host}, port {port}", "OSC" if kind == "osc" else "WebSocket"
+    text = f"{name} must be listened to at an address of this machine only, such as 127.0.0.1, got {found}"
     return warning(text, node=node, found=found, remedy=TRUST_PATCH, mend=Mend.TRUST)
 
 

@@ -123,7 +123,9 @@ def test_the_network_reaches_only_a_trusted_patch(tmp_path: Path) -> None:
 )
 def test_only_addresses_of_this_machine_are_local(host: str, is_local: bool) -> None:
     """Only an address of this machine is local to the check of sources, and MIDI is always allowed."""
-    assert (refuse_source("n", f"osc:{host}:9000") is None) == is_local
+    for kind in ("osc", "websocket"):
+        assert (refuse_source("n", f"{kind}:{host}:9000") is None) == is_local
+    assert refuse_source("n", "sacn:1") and refuse_source("n", "artnet:0")
     assert refuse_source("n", "midi:any") is None
 
 
