@@ -74,7 +74,13 @@ def read_table(held: bytes, suffix: str) -> "Table":
     if suffix in _DELIMITERS:
         from pyarrow import csv
 
-        return csv.read_csv(io.BytesIO(held), parse_options=csv.ParseOptions(delimiter=_DELIMITERS[suffix]))
+        # Read as missing, as the library does, a column of nothing but NaN would have no type.
+        missing = [word for word in csv.ConvertOptions().null_values if word.lstrip("-").lower() != "nan"]
+        return csv.read_csv(
+            io.BytesIO(held),
+            parse_options=csv.ParseOptions(delimiter=_DELIMITERS[suffix]),
+            convert_options=csv.ConvertOptions(null_values=missing),
+        )
     if suffix == ".parquet":
         from pyarrow import parquet
 

@@ -98,6 +98,14 @@ def test_json_may_be_a_list_or_lines(tmp_path: Path) -> None:
         np.testing.assert_array_equal(load_table(tmp_path / name, "", "f64"), [[1.5, 2], [np.nan, -3]])
 
 
+def test_a_column_of_nothing_but_nan_is_a_column_of_numbers() -> None:
+    """Each spelling of NaN in a text is the number NaN, also where a column has no other; a gap stays a gap."""
+    held = b"a,b,c,d\nnan,-nan,NaN,1\n-NaN,NAN,nan,\n"
+    np.testing.assert_array_equal(
+        table_files._numbers(held, ".csv", "", "f32", 0, 0), [[np.nan] * 3 + [1], [np.nan] * 4]
+    )
+
+
 @settings(max_examples=many(20), deadline=None)
 @given(st.data())
 def test_what_is_saved_is_loaded_again(data: st.DataObject) -> None:
