@@ -11,7 +11,7 @@ struct Scale {
     int ticks, ticks_x, label_width;
     unsigned char labels[1 + 2 * TICKS][LETTERS];
 };
-static_assert(sizeof(Scale) == 188, "blocks/image/plot.py has this size too");
+static_assert(sizeof(Scale) == 188, "blocks/draw/plot.py has this size too");
 
 #define INFINITE __int_as_float(0x7F800000)
 constexpr int THREADS = 256;

@@ -1,4 +1,4 @@
-from blocks.image.palettes import PALETTES, ramp
+from blocks.color.palettes import PALETTES, ramp
 from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port, u32
 
 #: The distance of the last point makes the count smooth (Linas Vepstas, "Renormalizing the Mandelbrot escape"); the

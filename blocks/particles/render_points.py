@@ -1,4 +1,4 @@
-from blocks.image.palettes import PALETTES
+from blocks.color.palettes import PALETTES
 from blocks.particles.camera import Camera
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32, u64

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from blocks.image.palettes import PALETTES
+from blocks.color.palettes import PALETTES
 from blocks.particles.camera import Camera
 from blocks.particles.particle import Particle
 from engine.compiler.frame import Frame

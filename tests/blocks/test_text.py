@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from blocks.image.draw_text import ACROSS, DOWN, draw_text, font_of
+from blocks.draw.draw_text import ACROSS, DOWN, draw_text, font_of
 from engine import Engine, Patch, UpdateLevel
 from engine.diagnostics import PatchError
 from tests.blocks.running import problems

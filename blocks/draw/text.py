@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blocks.image.draw_text import ACROSS, DOWN, FONTS, draw_text, font_of
+from blocks.draw.draw_text import ACROSS, DOWN, FONTS, draw_text, font_of
 from engine.api import Block, BlockBuilder, Out, f32, float4, param, port
 
 

@@ -1,4 +1,4 @@
-from blocks.image.palettes import PALETTES, ramp
+from blocks.color.palettes import PALETTES, ramp
 from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, float4, param, port
 
 

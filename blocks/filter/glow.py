@@ -1,4 +1,4 @@
-from blocks.image.gaussian_blur import GaussianBlur
+from blocks.filter.gaussian_blur import GaussianBlur
 from blocks.image.mix import Mix
 from engine.api import Composite, CompositeBuilder
 

@@ -1,0 +1,1 @@
+"""Blocks that change the colours of linear RGBA images."""

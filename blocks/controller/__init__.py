@@ -1,0 +1,1 @@
+"""Value blocks of what a person holds: keys, mouse, gamepads, MIDI."""

@@ -1,0 +1,1 @@
+"""Blocks that draw linear RGBA images: patterns, text, plots."""
