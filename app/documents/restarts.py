@@ -19,7 +19,7 @@ from engine.patch.document import Patch
 from engine.protocol.culprit import Culprit, CulpritSearch
 from engine.protocol.messages import FrameReport, HoldOsc, Mute, RunMuted, UpdateRecord
 from engine.protocol.pipe import LOST_LINE
-from engine.runtime.frame.launch_watch import LIMIT_S
+from engine.runtime.observed.launch_watch import LIMIT_S
 
 _log = logging.getLogger(__name__)
 #: Makes the search for the block that has made the engine of a patch fail in a frame, with or without fused kernels.

@@ -32,10 +32,10 @@ from engine.protocol.pacing import Pacing
 from engine.protocol.pipe import connect
 from engine.protocol.questions import Answer, Question
 from engine.runtime.frame.cuda_engine import CudaEngine
-from engine.runtime.frame.marked_engine import MarkedEngine
-from engine.runtime.frame.replay import Replay
 from engine.runtime.frame.thread import EngineLoop, FrameLock
-from engine.runtime.frame.trace_frames import trace_frames
+from engine.runtime.observed.marked_engine import MarkedEngine
+from engine.runtime.observed.replay import Replay
+from engine.runtime.observed.trace_frames import trace_frames
 from engine.runtime.preview.outputs import read_outputs
 from engine.runtime.update.cost import cost_of
 from engine.runtime.update.garbage import without_collections
@@ -85,7 +85,7 @@ class Engine(Client):
         No frame runs on the device meanwhile.
         """
         with self._local.lock:
-            self._local.engine.settle()
+            self._local.engine.launcher.settle()
             yield
 
 
@@ -260,14 +260,14 @@ class LocalEngine:
                 raise PatchError(
                     f"port {cut(str(port), 200)} must be part of the running graph{': ' + reasons if reasons else ''}"
                 )
-            return self.engine.read(port)
+            return self.engine.results.read(port)
 
     def _save(self, folder: Path | None) -> list[Saved]:
         with self.lock:
             compiled = self.engine.updates.compiled
             if compiled is None:
                 raise PatchError("outputs must come from a running patch; step it first")
-            self.engine.settle()
+            self.engine.launcher.settle()
             # A script decides by itself what is overwritten, and so does a person who names a folder.
             place = self.engine.context.save_place(folder, None if self.engine.context.trusted else ())
             saved, problems = [], []

@@ -52,7 +52,7 @@ from engine.protocol.questions import Close, Open, Question, SaveTo
 from engine.protocol.sampling import Sample
 from engine.readings import here
 from engine.runtime.engine import LocalEngine
-from engine.runtime.frame.launch_watch import LaunchWatch
+from engine.runtime.observed.launch_watch import LaunchWatch
 
 _log = logging.getLogger(__name__)
 #: How often the outbox is checked for reports, which are for display frames; pictures and events don't wait for that.

@@ -116,7 +116,7 @@ def test_watched_contents_are_those_of_reads(
                 except WarploomError:
                     break  # the patch can't run
                 for node, source in sources(engine).items():
-                    expected.setdefault(node, []).append((report.frame, engine.core.read(source)))
+                    expected.setdefault(node, []).append((report.frame, engine.core.results.read(source)))
                 if made.maybe(0.6):
                     made.edit()
                 elif made.maybe(0.2):

@@ -124,7 +124,7 @@ def test_values_are_those_of_the_frame_while_a_graph_is_built_beside() -> None:
                 after = patch.add("math.scale_offset")
                 patch.connect(saxpy["out"], after["x"])
             levels.append(cuda.frame(free_running=True).update_level)
-            assert cuda.read(saxpy["out"])[0] == cuda.context.value_graph.snapshot()["saxpy.a"], frame
+            assert cuda.results.read(saxpy["out"])[0] == cuda.context.value_graph.snapshot()["saxpy.a"], frame
             time.sleep(0.001)
     assert UpdateLevel.COLD in levels
 

@@ -12,20 +12,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import get_ident
-from typing import Any
-
-import numpy as np
 
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.device.device import Device
 from engine.device.releasing import release_all
-from engine.diagnostics import DeviceError, Diagnostic, WarploomError
+from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch import changes
-from engine.patch.changes import PortRef
 from engine.patch.organise.osc_addresses import OscSend, OscTable
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.side_work import SideKind
 from engine.protocol import messages
 from engine.protocol.engine_state import EngineState
 from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRecord
@@ -38,14 +33,12 @@ from engine.runtime.frame.frame_plan import FramePlan, plan_frame
 from engine.runtime.frame.launcher import Launcher
 from engine.runtime.frame.live_buffers import LiveBuffers
 from engine.runtime.frame.reporter import Reporter
+from engine.runtime.frame.results import Results
+from engine.runtime.frame.state_keeper import StateKeeper
 from engine.runtime.measure.profiler import FrameProfiler
 from engine.runtime.measure.recorder import FlightRecorder
-from engine.runtime.memory.frame_state import has_state, put_state, take_state
 from engine.runtime.model.context import CudaContext
-from engine.runtime.preview.outputs import Saver
 from engine.runtime.preview.previews import Previews
-from engine.runtime.preview.reading import read_port
-from engine.runtime.preview.samples import Reading
 from engine.runtime.report.diagnostics_log import log_diagnostic
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
 from engine.runtime.report.faults import find_fault
@@ -111,14 +104,9 @@ class CudaEngine:
         self._heard_ns = self._ended_ns = self._waited_ns = self._pictures_ns = 0
         self._followed: object = None  # the last update that `live` has followed
         self._thread = 0  # the thread that activated the device last
-        self._saver = Saver(services, self.outbox)
-        self.film = Film(
-            self.clock,
-            has_state=lambda: has_state(self.updates.running.compiled, self.context.value_graph),
-            take=self._take_state,
-            put=self._put_state,
-            begin_again=self._begin_again,
-        )
+        self.results = Results(self.context, self.updates, self.launcher, self.previews, self.outbox)
+        self._states = StateKeeper(self.context, self.updates, self.launcher, self.clock)
+        self.film = Film(self.clock, self._states)
         self._resumes = False  # the engine plays on once the frame is reached that is gone to
         self._is_frozen = False  # a sentinel has paused the engine, and the clock still shows that frame
         self._reporter = Reporter(self.context, self.updates, self.profiler)
@@ -196,7 +184,7 @@ class CudaEngine:
             if self.context.muted.reasons:
                 compiled = self._without_muted(compiled, by_hand)
             if self.context.parameters.restarts:
-                self._restart()
+                self._states.restart_nodes()
             if launcher.live is not None and launcher.live.has_given:
                 launcher.is_current = False
             # A launch is skipped when its results would equal those of the last one.
@@ -236,8 +224,7 @@ class CudaEngine:
                 reporter.put_off(plan, began_ns, frame, time_s, launcher.launches)
             elif not is_late:
                 reporter.prepare(level, now=by_hand or not self.running)
-            is_seen = self._saver.asked or self.previews.is_watched
-            looks = self.profiler.level or has_status or is_seen or updates.diagnostics.fading
+            looks = self.profiler.level or has_status or self.results.is_watched or updates.diagnostics.fading
             if plan.waits:
                 launcher.synchronize()
             # In most frames, none of these steps is needed.
@@ -285,8 +272,7 @@ class CudaEngine:
 
     def _go_to(self, frame: int, *, exact: bool) -> None:
         """Go to a frame, at once or by running the frames before it."""
-        self.settle()
-        self.launcher.restore()
+        self.launcher.quiesce()
         film = self.film
         resumes = self._end_replay()
         frames = film.go_to(frame, exact=exact)
@@ -323,60 +309,17 @@ class CudaEngine:
         if frames is None and self.clock.moment.frame >= timeline.end:
             film.turns = timeline.loop is False or self.clock.moment.frame > timeline.end
 
-    def _begin_again(self) -> None:
-        """Clear all state, and go to frame 0."""
-        _log.info("all state begins again at frame 0")
-        self.settle()
-        self.launcher.restore()
-        self.context.services.states.clear()
-        if self.updates.compiled is not None:
-            self.updates.compiled.begin_again()
-        self.live.finish()
-        self.context.value_graph.begin_again()
-        self.clock.reset()
-        self.launcher.is_current = self._is_frozen = False
-
-    def _restart(self) -> None:
-        """Clear the state of nodes whose parameter asks for it."""
-        parameters, compiled = self.context.parameters, self.updates.running.compiled
-        places, parameters.restarts = parameters.restarts, {}
-        if compiled is None:
-            return
-        self.settle()
-        self.launcher.restore()
-        plan = compiled.plan
-        nodes = {node for node, _ in plan.inlined.set_places(dict(places))}
-        owners = {owner for owner in plan.buffers.allocations if owner.node in nodes}
-        owners |= {plan.buffers.swaps[owner] for owner in owners & plan.buffers.swaps.keys()}
-        self.context.services.states.clear(owners)
-        self.launcher.is_current = False
-
-    def _take_state(self) -> EngineState:
-        self.settle()
-        self.launcher.restore()
-        self.live.finish()
-        running, frame = self.updates.running.compiled, self.clock.moment.frame
-        return take_state(self.device, running, self.context.value_graph, frame)
-
-    def _put_state(self, state: EngineState) -> None:
-        self.settle()
-        self.launcher.restore()
-        self.live.finish()
-        put_state(self.device, self.updates.running.compiled, self.context.value_graph, state)
-
     def take_state(self) -> EngineState:
         """Return what the frames so far leave for the next one."""
         if self.updates.compiled is None:
             self._build()
         self._activate()
-        return self._take_state()
+        return self._states.take()
 
     def put_state(self, state: EngineState) -> None:
         """Go on from a state; the graph is built first."""
         self._build()
-        self._put_state(state)
-        self.clock.seek(state.frame)
-        self.launcher.is_current = False
+        self._states.put(state)
 
     def _activate(self) -> None:
         """Make the device current for a frame by hand; the engine's own thread has already done this.
@@ -409,30 +352,15 @@ class CudaEngine:
             has_status=has_status and now_ns - self._waited_ns >= REPORT_INTERVAL_NS,
             is_updated=is_updated,
             frames_left=self.frames_left,
-            is_special=not self.updates.is_settled or self.profiler.every_frame or bool(self._saver.asked),
+            is_special=not self.updates.is_settled or self.profiler.every_frame or bool(self.results.saver.asked),
             burst=self.launcher.burst,
             is_report_due=reporter.last.in_flight == 1 or now_ns - reporter.reported_ns >= LONGEST_NS,
         )
 
-    def settle(self) -> None:
-        """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
-        self.launcher.finish()
-        self.previews.before_update()
-
     def _let_go(self) -> None:
         """Wait until neither the device nor another thread uses the graph, which is about to be replaced or changed."""
-        self.settle()
-        self.launcher.restore()
+        self.launcher.quiesce()
         self.profiler.let_go()
-
-    def read(self, port: PortRef) -> np.ndarray[Any, Any]:
-        """Return a copy of the contents of a port of the running graph in the last frame."""
-        assert self.updates.compiled is not None
-        self.settle()
-        services, begun_ns = self.context.services, _now_ns()
-        array = read_port(self.updates.compiled, services, self.updates.values, self.launcher.stream, port)
-        services.times.add(SideKind.DOWNLOAD, str(port), _now_ns() - begun_ns, array.nbytes)
-        return array
 
     def fail(self, diagnostic: Diagnostic) -> None:
         """Leave a last report with the reason why the engine has stopped, without using the device."""
@@ -486,7 +414,7 @@ class CudaEngine:
         Then raise a DeviceError that came up, unless the engine had failed before.
         """
         try:
-            parts = self.recorder, self.previews, self._saver, self.profiler, self.updates
+            parts = self.recorder, self.previews, self.results.saver, self.profiler, self.updates
             wait = self.device.activate, self.launcher.stream.synchronize
             release_all(
                 *wait, self.live.close, *(part.close for part in parts), self.launcher.destroy, self.context.close
@@ -517,8 +445,7 @@ class CudaEngine:
                     self.film.asked = pacing
                     self.pacing = self.film.pacing
                 case messages.SetTimeline(timeline):
-                    self.settle()
-                    self.launcher.restore()
+                    self.launcher.quiesce()
                     self.film.follow(timeline)
                     self.launcher.peeks = timeline is not None
                     self.pacing = self.film.pacing
@@ -526,7 +453,7 @@ class CudaEngine:
                 case messages.Seek(frame, exact):
                     self._go_to(frame, exact=exact)
                 case messages.SetProfiling(level):
-                    self.settle()  # the copy of the graph for the present level is dropped
+                    self.launcher.settle()  # the copy of the graph for the present level is dropped
                     self.profiler.set_level(level)
                     _log.info("measuring at the level %s", level.name)
                 case messages.ObserveProfile(is_watched):
@@ -551,8 +478,9 @@ class CudaEngine:
                     self._set_osc(self.context.value_graph.osc.wanted)
                 case messages.Reset():
                     self.film.restart()
+                    self._is_frozen = False
                 case messages.SaveOutputs():
-                    self._saver.asked.append(message)
+                    self.results.saver.asked.append(message)
                 case messages.SetInput(name, value):
                     self.context.value_graph.inputs.post(name, value)
                 case messages.SetOsc(table):
@@ -654,11 +582,12 @@ class CudaEngine:
             diagnostics.read_status(compiled, fresh=by_hand)
             if advance and is_launched and diagnostics.freezing:
                 self._freeze(frame, diagnostics.freezing)
-        if self._saver.asked or self.previews.is_watched:
+        if self.results.is_watched:
             if by_hand:
                 self.device.activate()
             self._pictures_ns = _now_ns()
-            self._collect(compiled, frame, by_hand)
+            last = self.clock.moment.frame - 1
+            self.results.collect(compiled, frame, last, plays=self.running, by_hand=by_hand)
         if diagnostics.fading:
             diagnostics.fade()
 
@@ -672,49 +601,6 @@ class CudaEngine:
             "frame %d is frozen: %s", frame, "; ".join(f"{item.node}.{item.port}: {item.message}" for item in reasons)
         )
         self.outbox.put_event(messages.Frozen(frame, reasons))
-
-    def _collect(self, compiled: CompiledGraph | None, frame: int, by_hand: bool) -> None:
-        """Take the pictures of visible viewers, and save the requested outputs."""
-        if self.previews.is_watched:
-            if by_hand:
-                self.previews.land()
-            readings = self._read_samples(compiled, frame, by_hand) if self.previews.samples.is_watched else []
-            launches = self.launcher.launches
-            self.previews.take(compiled, self.launcher.stream, launches, frame, readings, by_hand=by_hand)
-            if by_hand:
-                self.previews.samples.finish()
-        # Edits made before the request count: a new file name, a new value.
-        while self._saver.asked and not self.updates.pending:
-            self.settle()
-            place = self.context.save_place(overwrites=self._saver.asked[0].overwrites)
-            self._saver.save(compiled, place, wait=by_hand)
-
-    def _read_samples(self, compiled: CompiledGraph | None, frame: int, by_hand: bool) -> list[Reading]:
-        """Take the samples that no copy beside the frames can give; return the copies for the others."""
-        samples, readings = self.previews.samples, []
-        present, last = frame, self.clock.moment.frame - 1  # while the engine is paused, the present frame is to come
-        for watch in samples.due(self.launcher.launches, last, by_hand=by_hand):
-            port, frame = watch.sampling.port, last if watch.sampling.each_frame else present
-            if (value := self.context.value_graph.value(port)) is not None:
-                samples.take_value(watch, value, frame)
-            elif (reading := samples.plan(compiled, watch, frame)) is not None:
-                readings.append(reading)
-            elif samples.needs_read(watch):
-                assert compiled is not None
-                if watch.sampling.in_place and self.running and not compiled.is_still:
-                    samples.miss(watch, frame, f"{port} is not kept after a frame")
-                    continue
-                begun_ns = _now_ns()
-                try:
-                    array = self.read(port)
-                except (WarploomError, MemoryError) as problem:
-                    if isinstance(problem, DeviceError) and not self.device.is_usable:
-                        raise
-                    samples.miss(watch, frame, str(problem))
-                    continue
-                layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
-                samples.take_read(watch, layout, array, frame, _now_ns() - begun_ns)
-        return readings
 
     def _record(
         self, frame: int | None, level: UpdateLevel, due_ns: int, began_ns: int, records: tuple[UpdateRecord, ...]

@@ -5,8 +5,6 @@ nearest state that it has kept before it, or frame 0, and runs the frames betwee
 state as it is, and reports that the frame is not exact.
 """
 
-from collections.abc import Callable
-
 from engine.diagnostics import PatchError
 from engine.patch import changes
 from engine.patch.animation.timeline import Timeline
@@ -16,6 +14,7 @@ from engine.protocol.messages import Message
 from engine.protocol.pacing import Pacing
 from engine.protocol.sampling import ObservePorts
 from engine.runtime.frame.clock import Clock
+from engine.runtime.frame.state_keeper import StateKeeper
 
 #: A state is kept every so many frames at first, and the bytes of all kept ones: with more, every other one is dropped.
 SPACING, MOST_BYTES = 30, 256 << 20
@@ -49,19 +48,10 @@ _NEUTRAL = (
 
 
 class Film:
-    """Follows the timeline of one engine. `begin_again` clears all state and goes to frame 0."""
+    """Follows the timeline of one engine."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        *,
-        has_state: Callable[[], bool],
-        take: Callable[[], EngineState],
-        put: Callable[[EngineState], None],
-        begin_again: Callable[[], None],
-    ) -> None:
-        self._clock, self._has_state = clock, has_state
-        self._take, self._put, self._begin_again = take, put, begin_again
+    def __init__(self, clock: Clock, states: StateKeeper) -> None:
+        self._clock, self._states = clock, states
         #: False for a patch that only plays on: there is nothing to do at its frames.
         self.is_active = False
         self.timeline: Timeline | None = None
@@ -85,7 +75,7 @@ class Film:
         """True if the next frame is the one that a run from frame 0 would have."""
         if self._left_out != self._clock.left_out:
             self._left_out, self._has_all = self._clock.left_out, False
-        return self._has_all or not self._has_state()
+        return self._has_all or not self._states.has_state
 
     @property
     def pacing(self) -> Pacing:
@@ -121,7 +111,7 @@ class Film:
         if not self.exact or not self._keeps(frame) or frame in self._kept or not self.is_exact:
             return
         try:
-            self._kept[frame] = self._take()
+            self._kept[frame] = self._states.take()
         except PatchError:  # a block's state can't be kept, so all frames are run
             self._spacing = _NEVER
         while sum(state.size_bytes for state in self._kept.values()) > MOST_BYTES:
@@ -140,7 +130,7 @@ class Film:
         if frame == 0:
             self.restart()
             return 0
-        if not exact or not self._has_state():
+        if not exact or not self._states.has_state:
             if frame != here:
                 self._has_all = False
             clock.seek(frame)
@@ -148,8 +138,7 @@ class Film:
         best = max((at for at in self._kept if at <= frame), default=0)
         if not (self.is_exact and best <= here <= frame):
             if best:
-                self._put(self._kept[best])
-                clock.seek(best)
+                self._states.put(self._kept[best])
                 self._has_all = True
             else:
                 self.restart()
@@ -159,7 +148,7 @@ class Film:
 
     def restart(self) -> None:
         """Begin again at frame 0."""
-        self._begin_again()
+        self._states.begin_again()
         self._has_all = True
 
     def end(self, *, runs: bool) -> bool:

@@ -159,6 +159,16 @@ class Launcher:
         if self.flying:
             self.synchronize()
 
+    def settle(self) -> None:
+        """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
+        self.finish()
+        self._previews.before_update()
+
+    def quiesce(self) -> None:
+        """Settle, and restore the state from before a redrawn frame."""
+        self.settle()
+        self.restore()
+
     def _wait_for(self, work: Event | Stream) -> None:
         self.waits_since_ns = _now_ns()
         try:

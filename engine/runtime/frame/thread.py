@@ -115,7 +115,7 @@ class EngineLoop:
                     if self._engine.fault is not None:
                         raise
             with self._lock:
-                self._engine.settle()
+                self._engine.launcher.settle()
                 self._engine.tell()
         except DeviceError as problem:
             if self._engine.fault is None:  # not in a frame, which reports its failure

@@ -268,7 +268,7 @@ def test_a_run_is_told_by_the_frames_that_stand_for_it(device: Device) -> None:
         for _ in range(4):
             engine.core.profiler.sampler.due_ns = 0  # the cost of the first sample is paid for
             engine.step()
-        engine.core.settle()
+        engine.core.launcher.settle()
         profile = engine.core.profiler.profile()
     assert 0 < profile.first_frame <= profile.frame and profile.measured_frames >= 1 and profile.launches >= 1
     found = rows(profile.spans)
@@ -283,12 +283,12 @@ def test_code_that_is_optimised_begins_the_times_anew(device: Device) -> None:
         profiler.every_frame = True
         for _ in range(6):
             engine.step()
-        engine.core.settle()
+        engine.core.launcher.settle()
         before = profiler.profile()
         assert before.measured_frames > 1
         OptimiserJob(lambda: None).run()
         engine.step()
-        engine.core.settle()
+        engine.core.launcher.settle()
         after = profiler.profile()
         assert (after.measured_frames, after.first_frame) == (1, after.frame) and after.frame > before.frame
 

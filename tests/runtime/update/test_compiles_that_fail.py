@@ -56,7 +56,7 @@ def failing(text: str, how: str = "HANG") -> tuple[str, Path]:
 def shows(engine: Engine, numbers: list[float]) -> bool:
     """Return whether the frames of the engine's thread have these results."""
     with engine.between_frames():
-        return bool(engine.core.updates.compiled and engine.core.read(OUT).tolist() == numbers)
+        return bool(engine.core.updates.compiled and engine.core.results.read(OUT).tolist() == numbers)
 
 
 @pytest.mark.parametrize("when", ["at first", "in the middle", "by hand"])

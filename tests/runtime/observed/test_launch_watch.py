@@ -9,7 +9,7 @@ import pytest
 from engine import Engine, Patch
 from engine.diagnostics import DeviceError, Diagnostic, Mend
 from engine.protocol.messages import SetKernelTimeLimit
-from engine.runtime.frame.launch_watch import LIMIT_S, LaunchWatch
+from engine.runtime.observed.launch_watch import LIMIT_S, LaunchWatch
 from tests.device.lagging_device import LaggingDevice
 from tests.runtime.small_blocks import Grow
 

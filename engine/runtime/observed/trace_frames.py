@@ -21,7 +21,7 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
     """
     profiler = engine.profiler
     level = profiler.level
-    engine.settle()  # the copy of the graph for the present level is dropped
+    engine.launcher.settle()  # the copy of the graph for the present level is dropped
     profiler.set_level(ProfilingLevel.PER_KERNEL)
     profiler.every_frame = True
     slices: list[TraceSlice] = []

@@ -1,0 +1,99 @@
+"""What is read after a frame: ports, samples, the pictures of viewers, and outputs that are saved to files."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.diagnostics import DeviceError, WarploomError
+from engine.patch.changes import PortRef
+from engine.profiling.side_work import SideKind
+from engine.protocol.outbox import Outbox
+from engine.runtime.frame.launcher import Launcher
+from engine.runtime.model.context import CudaContext
+from engine.runtime.preview.outputs import Saver
+from engine.runtime.preview.previews import Previews
+from engine.runtime.preview.reading import read_port
+from engine.runtime.preview.samples import Reading
+from engine.runtime.update.updater import Updater
+
+_now_ns = time.perf_counter_ns
+
+
+class Results:
+    """Reads the results of one engine's frames; `saver` writes files."""
+
+    def __init__(
+        self, context: CudaContext, updates: Updater, launcher: Launcher, previews: Previews, outbox: Outbox
+    ) -> None:
+        self._context, self._updates, self._launcher, self._previews = context, updates, launcher, previews
+        self.saver = Saver(context.services, outbox)
+
+    @property
+    def is_watched(self) -> bool:
+        """True if a viewer or a file waits for results."""
+        return bool(self.saver.asked) or self._previews.is_watched
+
+    def read(self, port: PortRef) -> np.ndarray[Any, Any]:
+        """Return a copy of the contents of a port of the running graph in the last frame."""
+        compiled = self._updates.compiled
+        assert compiled is not None
+        self._launcher.settle()
+        services, begun_ns = self._context.services, _now_ns()
+        array = read_port(compiled, services, self._updates.values, self._launcher.stream, port)
+        services.times.add(SideKind.DOWNLOAD, str(port), _now_ns() - begun_ns, array.nbytes)
+        return array
+
+    def collect(self, compiled: CompiledGraph | None, frame: int, last: int, *, plays: bool, by_hand: bool) -> None:
+        """Take the pictures of visible viewers, and save the requested outputs.
+
+        `frame` is what is shown, and `last` the last frame that has ended; `plays` means that others follow.
+        """
+        previews = self._previews
+        if previews.is_watched:
+            if by_hand:
+                previews.land()
+            readings = []
+            if previews.samples.is_watched:
+                readings = self._read_samples(compiled, frame, last, plays=plays, by_hand=by_hand)
+            launches = self._launcher.launches
+            previews.take(compiled, self._launcher.stream, launches, frame, readings, by_hand=by_hand)
+            if by_hand:
+                previews.samples.finish()
+        # Edits made before the request count: a new file name, a new value.
+        while self.saver.asked and not self._updates.pending:
+            self._launcher.settle()
+            place = self._context.save_place(overwrites=self.saver.asked[0].overwrites)
+            self.saver.save(compiled, place, wait=by_hand)
+
+    def _read_samples(
+        self, compiled: CompiledGraph | None, present: int, last: int, *, plays: bool, by_hand: bool
+    ) -> list[Reading]:
+        """Take the samples that no copy beside the frames can give; return the copies for the others.
+
+        While the engine is paused, the present frame is to come.
+        """
+        samples, readings = self._previews.samples, []
+        for watch in samples.due(self._launcher.launches, last, by_hand=by_hand):
+            port, frame = watch.sampling.port, last if watch.sampling.each_frame else present
+            if (value := self._context.value_graph.value(port)) is not None:
+                samples.take_value(watch, value, frame)
+            elif (reading := samples.plan(compiled, watch, frame)) is not None:
+                readings.append(reading)
+            elif samples.needs_read(watch):
+                assert compiled is not None
+                if watch.sampling.in_place and plays and not compiled.is_still:
+                    samples.miss(watch, frame, f"{port} is not kept after a frame")
+                    continue
+                begun_ns = _now_ns()
+                try:
+                    array = self.read(port)
+                except (WarploomError, MemoryError) as problem:
+                    if isinstance(problem, DeviceError) and not self._context.services.device.is_usable:
+                        raise
+                    samples.miss(watch, frame, str(problem))
+                    continue
+                layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
+                samples.take_read(watch, layout, array, frame, _now_ns() - begun_ns)
+        return readings

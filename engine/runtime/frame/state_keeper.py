@@ -1,0 +1,68 @@
+"""The state keeper: takes, puts back and clears all state between two frames of one engine."""
+
+import logging
+
+from engine.protocol.engine_state import EngineState
+from engine.runtime.frame.clock import Clock
+from engine.runtime.frame.launcher import Launcher
+from engine.runtime.memory.frame_state import has_state, put_state, take_state
+from engine.runtime.model.context import CudaContext
+from engine.runtime.update.updater import Updater
+
+_log = logging.getLogger(__name__)
+
+
+class StateKeeper:
+    """Keeps the state of the running graph, of live blocks and of value blocks. Each call waits for all launches."""
+
+    def __init__(self, context: CudaContext, updates: Updater, launcher: Launcher, clock: Clock) -> None:
+        self._context, self._updates, self._launcher, self._clock = context, updates, launcher, clock
+
+    @property
+    def has_state(self) -> bool:
+        """True if a frame depends on those before it."""
+        return has_state(self._updates.running.compiled, self._context.value_graph)
+
+    def take(self) -> EngineState:
+        """Return what the frames so far leave for the next one. Raise PatchError for a block that can't be saved."""
+        self._settle()
+        compiled, frame = self._updates.running.compiled, self._clock.moment.frame
+        return take_state(self._context.services.device, compiled, self._context.value_graph, frame)
+
+    def put(self, state: EngineState) -> None:
+        """Go on from a state, and to its frame. Raise PatchError if it is of another patch."""
+        self._settle()
+        compiled = self._updates.running.compiled
+        put_state(self._context.services.device, compiled, self._context.value_graph, state)
+        self._clock.seek(state.frame)
+        self._launcher.is_current = False
+
+    def begin_again(self) -> None:
+        """Clear all state, and go to frame 0."""
+        _log.info("all state begins again at frame 0")
+        self._settle()
+        self._launcher.is_current = False
+        self._context.services.states.clear()
+        if self._updates.compiled is not None:
+            self._updates.compiled.begin_again()
+        self._context.value_graph.begin_again()
+        self._clock.reset()
+
+    def restart_nodes(self) -> None:
+        """Clear the state of nodes whose parameter asks for it."""
+        parameters, compiled = self._context.parameters, self._updates.running.compiled
+        places, parameters.restarts = parameters.restarts, {}
+        if compiled is None:
+            return
+        self._launcher.quiesce()
+        plan = compiled.plan
+        nodes = {node for node, _ in plan.inlined.set_places(dict(places))}
+        owners = {owner for owner in plan.buffers.allocations if owner.node in nodes}
+        owners |= {plan.buffers.swaps[owner] for owner in owners & plan.buffers.swaps.keys()}
+        self._context.services.states.clear(owners)
+        self._launcher.is_current = False
+
+    def _settle(self) -> None:
+        self._launcher.quiesce()
+        if self._launcher.live is not None:
+            self._launcher.live.finish()
