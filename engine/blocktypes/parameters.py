@@ -60,6 +60,11 @@ TYPES: dict[Any, str] = {
 
 #: The range of numbers in kernels, by the names of their types.
 _RANGES = {dtype.__name__: number_range(dtype) for dtype in SCALARS if dtype.kind in ("integer", "float")}
+_DRIVEN: dict[str, tuple[float, float]] = {
+    "float": (-3.4028234663852886e38, 3.4028234663852886e38),
+    "int": (-(2**31), 2**31 - 1),
+    "bool": (False, True),
+}
 
 
 def shown_number(number: float) -> str:
@@ -101,6 +106,16 @@ class ParameterSpec:
         """The least and the greatest allowed value; None where there is no such bound."""
         low, high = _RANGES.get(self.number, (None, None))
         return low if self.minimum is None else self.minimum, high if self.maximum is None else self.maximum
+
+    @property
+    def driven_range(self) -> tuple[float, float]:
+        """The least and the greatest value that a connection or keys give the parameter.
+
+        Without bounds of its own, this is the range of f32 and s32, so that kernels can take every value.
+        """
+        low, high = self.bounds
+        least, most = _DRIVEN[self.type]
+        return least if low is None else low, most if high is None else high
 
     @property
     def is_constant(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from enum import IntEnum
 
 from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, error
+from engine.kernel_sources.compiling import compile_source
 from engine.kernel_sources.element_names import (
     VECTOR_NAMES,
     DeclaredType,
@@ -20,7 +21,6 @@ from engine.kernel_sources.element_names import (
     named_types,
 )
 from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.loader import compile_source
 from engine.kernel_sources.nvrtc import CompileCache
 from engine.kernel_sources.sources import CudaFile, CudaText
 from engine.ptx.tree import KernelParameter

@@ -269,6 +269,34 @@ class SpecialisedKernel(msgspec.Struct, frozen=True, tag_field="kind", tag="spec
         return self.source.held
 
 
+class DrivenKernel(msgspec.Struct, frozen=True, tag_field="kind", tag="driven", omit_defaults=True):
+    """A kernel that reads some numbers from memory instead of its arguments.
+
+    `numbers` has the type of each, float, int or bool, by the index of its parameter. The entry point `entry` then
+    takes the address of a record (`engine.kernel_sources.specialise.NUMBER_RECORD`) in its place. A `str` is a file,
+    which is looked up as in `Kernel`.
+    """
+
+    source: "str | PtxFile | CudaFile | CudaText | PythonKernel | OpGraphSource | SpecialisedKernel"
+    entry: str
+    numbers: tuple[tuple[int, str], ...]
+
+    @property
+    def label(self) -> str:
+        """The source's name in messages."""
+        return self.source if isinstance(self.source, str) else self.source.label
+
+    @property
+    def file(self) -> str | None:
+        """The file to open for a mistake in the source."""
+        return self.source if isinstance(self.source, str) else self.source.file
+
+    @property
+    def held(self) -> Reading | None:
+        """The contents of the source's files, if known."""
+        return None if isinstance(self.source, str) else self.source.held
+
+
 def _is_number(text: str) -> bool:
     try:
         return isinstance(ast.literal_eval(text), int | float)
@@ -276,4 +304,4 @@ def _is_number(text: str) -> bool:
         return False
 
 
-KernelSource = PtxFile | CudaFile | CudaText | PythonKernel | OpGraphSource | SpecialisedKernel
+KernelSource = PtxFile | CudaFile | CudaText | PythonKernel | OpGraphSource | SpecialisedKernel | DrivenKernel

@@ -1,12 +1,15 @@
-"""Puts numbers in place of some of a kernel's parameters, in its PTX or in its CUDA C++.
+"""Rewrites some of a kernel's parameters, in its PTX or in its CUDA C++: constants, and numbers in memory.
 
-The parameters stay, so that the kernel takes the same arguments for all constants.
+The parameters of constants stay, so that the kernel takes the same arguments for all constants. A number in memory has
+an address in place of its parameter: that of a record, which kernels/numbers.cu writes.
 """
 
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
+
+import numpy as np
 
 from engine.device.arguments import ArgumentError, pack
 from engine.diagnostics import KernelError
@@ -17,6 +20,16 @@ from engine.ptx.tree import Address, Function, Instruction, Register, Sink, Symb
 #: A load from a parameter, with its guard.
 _LOAD = re.compile(r"(@!?[%\w$]+\s+)?\bld(?:\.[\w:]+)*?\.param\b[\w.:]*\s+([^;\[]+?)\s*,\s*\[\s*([%\w$]+)[^\]]*\]\s*;")
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
+#: A number in every type that a parameter may have, the struct Number of kernels/numbers.cu.
+NUMBER_RECORD = np.dtype(
+    {
+        "names": ["f64", "f32", "f16", "bf16", "s64", "u64", "s32", "u32", "s16", "u16", "s8", "u8", "boolean"],
+        "formats": ["f8", "f4", "f2", "u2", "i8", "u8", "i4", "u4", "i2", "u2", "i1", "u1", "?"],
+        "itemsize": 48,
+    },
+    align=True,
+)
+_OFFSETS = {name: offset for name, (_, offset) in (NUMBER_RECORD.fields or {}).items()}
 T = TypeVar("T")
 _LAST_WORD = re.compile(r"[A-Za-z_]\w*(?=\s*$)")
 
@@ -32,19 +45,84 @@ def specialised_ptx(text: str, signature: KernelSignature, constants: Mapping[in
         function.parameters[index].name: (parameter, _packed(parameter, value))
         for index, parameter, value in _constants(signature, constants)
     }
-    loads = [each for each in function.instructions if not given.keys().isdisjoint(_symbols(each.operands))]
+    edits = []
+    for place, load in _loads(text, function, {name: parameter for name, (parameter, _) in given.items()}):
+        moves = _moves(load, place[2], function, *given[place[3]])
+        edits.append((place.span(), " ".join(f"{place[1] or ''}{move}" for move in moves)))
+    return _edited(text, edits)
+
+
+def driven_ptx(text: str, signature: KernelSignature, numbers: Mapping[int, str]) -> str:
+    """Return PTX in which an entry point reads parameters from memory.
+
+    `numbers` are the fields of NUMBER_RECORD that they read, by index; each parameter becomes the address of a record.
+    Lines keep their numbers. Raise KernelError when a parameter is not simply loaded.
+    """
+    function = parse(text).functions[signature.name]
+    given = {
+        function.parameters[index].name: (parameter, field)
+        for index, parameter, field in _constants(signature, numbers)
+    }
     code = code_of(text)
     start = dict(entry_bodies(code))[signature.name]
+    edits = []
+    for name in given:
+        declared = re.compile(rf"\.param\b[^,()]*?(?<![\w$%]){re.escape(name)}(?![\w$])(?:\s*\[[^\]]*\])?")
+        places = [*declared.finditer(code, code.rfind(".entry", 0, start), start)]
+        edits += [(place.span(), f".param .u64 {name}") for place in places]
+    for place, load in _loads(text, function, {name: parameter for name, (parameter, _) in given.items()}):
+        name, source = place[3], load.operands[1]
+        parameter, field = given[name]
+        offset = source.offset + (source.base.offset if isinstance(source.base, Symbol) else 0)  # type: ignore[union-attr]
+        if not 0 <= offset < parameter.size_bytes:
+            raise _not_loaded(parameter)
+        kind = ".".join(each for each in load.modifiers if not each.startswith("param"))
+        edits.append(
+            (
+                place.span(),
+                f"{{ .reg .b64 %record; ld.param.u64 %record, [{name}]; cvta.to.global.u64 %record, %record; "
+                f"{place[1] or ''}ld.global.nc.{kind} {place[2]}, [%record+{_OFFSETS[field] + offset}]; }}",
+            )
+        )
+    return _edited(text, edits)
+
+
+def number_field(parameter: KernelParameter, kind: str) -> str:
+    """Return the field of NUMBER_RECORD with the bytes that a parameter of a kernel has for a number.
+
+    `kind` is the type of the block's parameter: float, int or bool. Raise KernelError if the kernel's is no number.
+    """
+    known, size = parameter.declared or parameter.ptx_type or "", parameter.size_bytes
+    if known in _OFFSETS and (parameter.declared or known[0] in "sf"):
+        return known
+    if size not in (1, 2, 4, 8):
+        raise KernelError(f"parameter {parameter.name} must be a number to be read from memory, got {size} bytes")
+    # PTX has `.u16` for a `short` too, and `.b32` for a float.
+    return f"f{8 * size}" if kind == "float" and known[:1] == "b" and size > 1 else "s64"
+
+
+def _edited(text: str, edits: Iterable[tuple[tuple[int, int], str]]) -> str:
+    """Return a text with other parts in some places, given by start and end."""
+    for (start, end), new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _loads(
+    text: str, function: Function, parameters: Mapping[str, KernelParameter]
+) -> list[tuple[re.Match[str], Instruction]]:
+    """Return the loads of a kernel's parameters, by name, with their places in the PTX.
+
+    Raise KernelError when a parameter has other uses.
+    """
+    loads = [each for each in function.instructions if not parameters.keys().isdisjoint(_symbols(each.operands))]
+    code = code_of(text)
+    start = dict(entry_bodies(code))[function.name]
     end = closing(code, start, "{", "}")
-    found = [each for each in _LOAD.finditer(code, start, end) if each[3] in given]
+    found = [each for each in _LOAD.finditer(code, start, end) if each[3] in parameters]
     if len(found) != len(loads):
-        raise _not_loaded(next(iter(given.values()))[0])
-    done, parts = 0, list[str]()
-    for place, load in zip(found, loads, strict=True):
-        moves = _moves(load, place[2], function, *given[place[3]])
-        parts += [text[done : place.start()], " ".join(f"{place[1] or ''}{move}" for move in moves)]
-        done = place.end()
-    return "".join([*parts, text[done:]])
+        raise _not_loaded(next(iter(parameters.values())))
+    return [*zip(found, loads, strict=True)]
 
 
 def _packed(parameter: KernelParameter, value: object) -> bytes:
@@ -76,7 +154,7 @@ def _symbols(operands: object) -> Iterator[str]:
 
 def _not_loaded(parameter: KernelParameter) -> KernelError:
     return KernelError(
-        f"parameter {parameter.name} must be read by ld.param alone to become a constant, got other uses of it"
+        f"parameter {parameter.name} must be read by ld.param alone to be replaced, got other uses of it"
     )
 
 
@@ -113,13 +191,10 @@ def specialised_cuda(text: str, signature: KernelSignature, constants: Mapping[i
     does not fit.
     """
     code = code_of(text)
-    lists = cuda_parameters(code, signature.name)
-    bodies = [(spans, found) for end, spans in lists if (found := re.compile(r"\s*\{").match(code, end))]
-    if len(bodies) != 1:
+    found = _definition(code, signature)
+    if found is None:
         return None
-    spans, body = bodies[0]
-    if len(spans) != len(signature.parameters) or "#" in code[spans[0][0] : spans[-1][1]]:
-        return None
+    spans, body = found
     edits, made = [], ""
     for index, parameter, value in _constants(signature, constants):
         name = _LAST_WORD.search(code, *spans[index])
@@ -127,10 +202,42 @@ def specialised_cuda(text: str, signature: KernelSignature, constants: Mapping[i
             return None
         taken = f"decltype(warploom_{name[0]})"
         made += f" {taken} {name[0]} = static_cast<{taken}>({_literal(parameter, value)});"
-        edits.append((name.start(), f"warploom_{name[0]}", name.end()))
-    for begin, new, stop in sorted([*edits, (body.end(), made, body.end())], reverse=True):
-        text = text[:begin] + new + text[stop:]
-    return text
+        edits.append((name.span(), f"warploom_{name[0]}"))
+    return _edited(text, [*edits, ((body, body), made)])
+
+
+def driven_cuda(text: str, signature: KernelSignature, numbers: Mapping[int, str]) -> str | None:
+    """Return CUDA C++ whose kernel of this signature reads parameters from memory, as `driven_ptx` does.
+
+    Return None where `specialised_cuda` would, or if the kernel is declared more than once.
+    """
+    code = code_of(text)
+    found = _definition(code, signature)
+    if found is None or len([*cuda_parameters(code, signature.name)]) != 1:
+        return None
+    spans, body = found
+    edits, made = [], ""
+    for index, _, field in _constants(signature, numbers):
+        name = _LAST_WORD.search(code, *spans[index])
+        if name is None:
+            return None
+        start, kind = spans[index][0], " ".join(code[spans[index][0] : name.start()].split())
+        made += f" {kind} {name[0]} = *({kind}*)(warploom_{name[0]} + {_OFFSETS[field]});"
+        lines = "\n" * code.count("\n", start, name.end())
+        edits.append(((start, name.end()), f"{lines}const char* __restrict__ warploom_{name[0]}"))
+    return _edited(text, [*edits, ((body, body), made)])
+
+
+def _definition(code: str, signature: KernelSignature) -> tuple[list[tuple[int, int]], int] | None:
+    """Return the places of a kernel's parameters in CUDA C++, and the start of its body; None if they are not sure."""
+    lists = cuda_parameters(code, signature.name)
+    bodies = [(spans, found.end()) for end, spans in lists if (found := re.compile(r"\s*\{").match(code, end))]
+    if len(bodies) != 1:
+        return None
+    spans = bodies[0][0]
+    if len(spans) != len(signature.parameters) or "#" in code[spans[0][0] : spans[-1][1]]:
+        return None
+    return bodies[0]
 
 
 def _literal(parameter: KernelParameter, value: float) -> str:

@@ -87,12 +87,6 @@ class Parameters(Protocol):
     def release(self, node_id: str, name: str) -> None: ...
 
 
-#: The bounds of parameters without their own bounds: the range of f32 and s32, so that kernels can take every value.
-_WIDEST: dict[str, tuple[float, float]] = {
-    "float": (-3.4028234663852886e38, 3.4028234663852886e38),
-    "int": (-(2**31), 2**31 - 1),
-    "bool": (False, True),
-}
 _CONVERT: dict[str, Callable[[float], float]] = {"float": float, "int": round, "bool": bool}
 
 
@@ -109,15 +103,12 @@ class Drive:
 
     def __init__(self, connection: Connection, spec: ParameterSpec, value: Any, put: Put) -> None:
         """`value` is the parameter's present value; `put` sets another."""
-        low, high = _WIDEST[spec.type]
         self.connection = connection
         self.value = value
         self._put = put
         self._type = spec.type
         self._convert = _CONVERT[spec.type]
-        least, most = spec.bounds
-        self._low = low if least is None else least
-        self._high = high if most is None else most
+        self._low, self._high = spec.driven_range
         #: 1 if the value is above the parameter's bounds, -1 if it is below, otherwise 0.
         self.clamped = 0
 

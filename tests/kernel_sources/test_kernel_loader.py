@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.diagnostics import KernelError
-from engine.kernel_sources import loader, nvrtc
+from engine.kernel_sources import compiling, nvrtc
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import find_kernel, load_image
 from engine.kernel_sources.nvrtc import CompileCache, CompiledSource
@@ -58,7 +58,7 @@ def compiles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         done.append(arguments[2])
         return run(function, *arguments)
 
-    monkeypatch.setattr(loader, "run", run_and_note)
+    monkeypatch.setattr(compiling, "run", run_and_note)
     return done
 
 
@@ -121,7 +121,7 @@ def test_kernels_may_include_from_the_library(
     library = tmp_path / "library"
     library.mkdir()
     (library / "one.cuh").write_text("#define ONE 1\n")
-    monkeypatch.setattr(loader, "KERNELS_FOLDER", library)
+    monkeypatch.setattr(compiling, "KERNELS_FOLDER", library)
     path = tmp_path / "k.cu"
     path.write_text('#include "one.cuh"\nextern "C" __global__ void k(int* a) { a[0] = ONE; }\n')
     assert {path, library / "one.cuh"} <= load_image(path, "compute_75", cache).reading.files

@@ -6,8 +6,9 @@ import pytest
 
 from engine.diagnostics import KernelError
 from engine.kernel_blocks.comments import kernel_comments
+from engine.kernel_sources.compiling import find_includes
 from engine.kernel_sources.element_names import parameter_texts
-from engine.kernel_sources.loader import find_includes, load_image
+from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.nvrtc import waiting_cuda
 from engine.ptx import text as ptx_text
 from engine.ptx.text import code_of, entry_bodies

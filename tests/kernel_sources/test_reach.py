@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.diagnostics import CompileError, KernelError, Mend
-from engine.kernel_sources.loader import find_includes, load_image
+from engine.kernel_sources.compiling import find_includes
+from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.nvrtc import CompileCache, compile_cuda, toolkit_folders
 from engine.kernel_sources.python.trust import trusted_folders
 from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, KernelSource

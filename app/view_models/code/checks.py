@@ -14,7 +14,7 @@ from engine.blocktypes.block import Block
 from engine.descriptions.entries import Kernel
 from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import KernelError, Severity
-from engine.kernel_sources.loader import compile_source
+from engine.kernel_sources.compiling import compile_source
 from engine.kernel_sources.nvrtc import CompileCache, compile_cuda, compile_kernels, warnings_in
 from engine.kernel_sources.sources import CudaFile, CudaText, SpecialisedKernel
 from engine.patch.document import Patch

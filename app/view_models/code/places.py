@@ -10,8 +10,8 @@ from app.view_models.block_help import kernel_files
 from engine.blocktypes.block import LIBRARY, Block, block_types, is_ours
 from engine.catalogue.block_files import FOLDER_NAME, find_definition
 from engine.diagnostics import KernelError
+from engine.kernel_sources.compiling import find_includes
 from engine.kernel_sources.image import KERNELS_FOLDER, read_source
-from engine.kernel_sources.loader import find_includes
 from engine.patch.document import Patch
 from engine.patch.files import EXAMPLES_FOLDER
 
