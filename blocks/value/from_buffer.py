@@ -17,7 +17,7 @@ from engine.api import (
 from engine.diagnostics import PatchError
 
 _REDUCTIONS = {"mean": "add", "sum": "add", "largest": "maximum", "smallest": "minimum"}
-_PICK, _DIVIDE = (Kernel("numbers.cu", entry) for entry in ("pick_number", "divide_number"))
+_PICK, _DIVIDE, _KEEP = (Kernel("numbers.cu", entry) for entry in ("pick_number", "divide_number", "keep_number"))
 
 
 class BufferToValue(
@@ -28,9 +28,15 @@ class BufferToValue(
 ):
     """Turns a number of a buffer into a value that drives any parameter.
 
-    The number is an element, or the mean, sum, largest or smallest of all, which the device computes. The value is that
-    of the newest frame that has finished, so that the frame that begins waits for nothing: the frame before or, while a
-    GPU is a few frames behind, an older one. `age` says which. In the first frame the value is 0.
+    The number is an element, or the mean, sum, largest or smallest of all, which the device computes.
+
+    A kernel's number that the value drives directly is that of **this frame**: the kernel reads it from memory, and
+    nothing is copied to the CPU. If the block of that kernel computes what the number depends on, this is not possible.
+
+    Everything else gets the value of the **newest finished frame**, so that the frame that begins waits for nothing:
+    the value itself, other value blocks and what these drive, conditions of regions, and blocks that work on the CPU.
+    This is the frame before or, while a GPU is a few frames behind, an older one. `age` says which. In the first frame
+    the value is 0. The inspector shows which of both a parameter has.
     """
 
     x: In[any_type] = port(dtype="number", doc="Single real numbers or booleans, of any shape.")
@@ -51,16 +57,17 @@ class BufferToValue(
 
     def describe(self, build: BlockBuilder) -> None:
         """Reduce on the device, and watch one number."""
-        result = build.buffer("result", f64, "[1]")
+        result, kept = build.buffer("result", f64, "[1]"), build.value("value")
         if self.number == "element":
-            args = (self.x, build.element_type(self.x), result, self.index, self.x.size)
+            args = (self.x, build.element_type(self.x), result, kept, self.index, self.x.size)
             build.launch(_PICK, num_threads=1, thread_block=1, args=args)
         elif self.number == "mean":
             total = build.buffer("total", f64, "[1]")
             describe_reduction(build, "add", self.x, total, result=f64)
-            build.launch(_DIVIDE, num_threads=1, thread_block=1, args=(total, result, self.x.size))
+            build.launch(_DIVIDE, num_threads=1, thread_block=1, args=(total, result, kept, self.x.size))
         else:
             describe_reduction(build, _REDUCTIONS[self.number], self.x, result, result=f64)
+            build.launch(_KEEP, num_threads=1, thread_block=1, args=(result, kept))
         build.watch(result)
 
     def start(self) -> None:

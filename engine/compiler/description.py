@@ -27,16 +27,27 @@ class BlockNode(msgspec.Struct, frozen=True):
     group: str = ""
 
 
+class NumberDrive(msgspec.Struct, frozen=True):
+    """A value output of a live block that drives a parameter of `type` float, int or bool, from `low` to `high`."""
+
+    source: PortRef
+    target: PortRef
+    type: str
+    low: float
+    high: float
+
+
 @dataclass(frozen=True)
 class GraphDescription:
     """Blocks and the connections between them. A region is a block; the blocks inside it have its id as their region.
 
-    `sentinels` are by output; phase 0 replaces them by blocks.
+    `sentinels` are by output, and `drives` those that kernels may follow in the same frame; phase 0 replaces both.
     """
 
     nodes: tuple[BlockNode, ...]
     connections: tuple[Connection, ...]
     sentinels: Mapping[PortRef, Sentinel] = field(default_factory=dict)
+    drives: tuple[NumberDrive, ...] = ()
 
     @cached_property
     def by_id(self) -> dict[str, BlockNode]:
@@ -176,3 +187,21 @@ class Nesting:
         """Return the region blocks around scope `inner` that do not contain scope `outer`, outermost first."""
         other = self.chain(outer)
         return [region_of(s) for depth, s in enumerate(self.chain(inner)) if depth >= len(other) or other[depth] != s]
+
+
+def connection_edges(description: GraphDescription, nesting: Nesting) -> list[tuple[str, str]]:
+    """Return the order that connections require, in the common scope of both ends.
+
+    A connection into a delayed input orders nothing, unless the delay lies in a region and its source outside: the
+    contents kept at the end of each turn must be there before the first turn.
+    """
+    by_id = description.by_id
+    edges = []
+    for connection in description.connections:
+        target = connection.target
+        if target.node not in by_id or connection.source.node not in by_id:
+            continue
+        edge = nesting.lift(connection.source.node, target.node)
+        if edge[1] != target.node or target.port not in by_id[target.node].description.delayed_inputs:
+            edges.append(edge)
+    return edges

@@ -4,12 +4,15 @@ A child's id is "glow/blur", after its composite `glow`, at any depth ("a/b/c").
 text before the first slash is the node that a person sees.
 """
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.description import BlockNode, GraphDescription, NumberDrive
+from engine.compiler.numbers import with_numbers
 from engine.compiler.region_copies import with_copies
 from engine.compiler.sentinels import with_sentinels
 from engine.descriptions.description import ChildPort
@@ -41,6 +44,8 @@ class Inlined:
     outputs: dict[PortRef, PortRef] = field(default_factory=dict)
     #: The checked output of each sentinel's block, by block.
     checks: dict[str, PortRef] = field(default_factory=dict)
+    #: The drives that kernels follow in the same frame.
+    numbers: tuple[NumberDrive, ...] = ()
     #: The original description, if it is not `description` itself.
     composed: GraphDescription | None = None
 
@@ -48,6 +53,16 @@ class Inlined:
     def original(self) -> GraphDescription:
         """The description of the patch's own nodes."""
         return self.description if self.composed is None else self.composed
+
+    def numbers_at(self, blocks: Collection[str]) -> list[NumberDrive]:
+        """Return the drives of the nodes that these blocks belong to."""
+        nodes = set(map(owner, blocks))
+        return [drive for drive in self.numbers if drive.target.node in nodes]
+
+    def without_numbers(self, drives: Collection[NumberDrive]) -> Inlined:
+        """Return the result of `inline` without these drives, which are left to the CPU."""
+        kept = tuple(drive for drive in self.original.drives if drive not in drives)
+        return inline(replace(self.original, drives=kept))
 
     def output(self, port: PortRef) -> PortRef:
         """Return the output of a block for an output of a node, which may be a composite."""
@@ -109,9 +124,13 @@ def changed_values(
 def inline(description: GraphDescription) -> Inlined:
     """Return the description with blocks in place of composites.
 
-    Blocks for sentinels, and copies of buffers that leave regions, are added."""
+    Blocks for sentinels, inputs for driven numbers, and copies of buffers that leave regions, are added.
+    """
     has_composites = any(kind.composition is not None for kind in description.kinds)
     inlined = _Inlining().run(description) if has_composites else Inlined(description)
+    if description.drives:
+        plain, numbers = with_numbers(inlined.description, description.drives, inlined.parameters)
+        inlined = replace(inlined, description=plain, numbers=numbers, composed=description)
     if description.sentinels:
         plain, checks, values = with_sentinels(inlined.description, inlined.outputs, description)
         values |= inlined.values

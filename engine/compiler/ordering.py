@@ -11,7 +11,7 @@ from itertools import chain
 from engine.compiler.buffers import BufferPlan
 from engine.compiler.checking.check import Checked
 from engine.compiler.checking.dataflow import levels
-from engine.compiler.description import GraphDescription, Nesting
+from engine.compiler.description import Nesting, connection_edges
 from engine.compiler.in_place import REMEDY, InPlaceOrder, crossing_branches, in_place_order, late_reader
 from engine.diagnostics import Diagnostic, error
 
@@ -32,7 +32,7 @@ def order_blocks(checked: Checked, buffers: BufferPlan, nesting: Nesting) -> tup
     following: Mapping[str, Sequence[str]] = checked.dataflow.following
     level = checked.dataflow.level
     if not nesting.is_flat or any(kind.delayed_inputs for kind in description.kinds):
-        following = _with_edges(dict.fromkeys(following, ()), _connection_edges(description, nesting))
+        following = _with_edges(dict.fromkeys(following, ()), connection_edges(description, nesting))
         level = _levels(following)
     if in_place:
         level = _levels(_with_edges(following, [nesting.lift(order.before, order.after) for order in in_place]))
@@ -51,22 +51,6 @@ def _with_edges(following: Mapping[str, Sequence[str]], edges: Iterable[tuple[st
         if before != after:
             found[before].append(after)
     return found
-
-
-def _connection_edges(description: GraphDescription, nesting: Nesting) -> list[tuple[str, str]]:
-    """Return the order that connections require, in the common scope of both ends.
-
-    A connection into a delayed input orders nothing, unless the delay lies in a region and its source outside: the
-    contents kept at the end of each turn must be there before the first turn.
-    """
-    by_id = description.by_id
-    edges = []
-    for connection in description.connections:
-        target = connection.target
-        edge = nesting.lift(connection.source.node, target.node)
-        if edge[1] != target.node or target.port not in by_id[target.node].description.delayed_inputs:
-            edges.append(edge)
-    return edges
 
 
 def _levels(following: Mapping[str, Sequence[str]]) -> dict[str, int]:

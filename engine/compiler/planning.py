@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from engine.compiler.buffers import plan_buffers
 from engine.compiler.checking.check import check_description
-from engine.compiler.description import GraphDescription, Nesting
+from engine.compiler.description import GraphDescription, Nesting, NumberDrive
 from engine.compiler.fusion.fuse import fuse
 from engine.compiler.inlining import Inlined, inline, owner
 from engine.compiler.memory.placement import place_buffers
@@ -57,7 +57,7 @@ def _plan(
     buffers = plan_buffers(checked, previous.buffers if previous is not None else None)
     order, problems = order_blocks(checked, buffers, nesting)
     if problems:
-        raise GraphValidationError(problems, (*checked.warnings, *checked.advice))
+        raise NoOrder(problems, (*checked.warnings, *checked.advice))
     looked = description.looked_at if shares else description.looked_at | description.outputs
     defaults = region_outputs(description, buffers, nesting, looked)
     unfused = schedule(description, order, buffers, defaults, previous.unfused if previous is not None else None)
@@ -73,6 +73,10 @@ def _plan(
     if os.environ.get("WARPLOOM_VERIFY", "0") not in ("", "0"):
         require_sound(plan)
     return plan
+
+
+class NoOrder(GraphValidationError):
+    """In-place changes or branches allow no order."""
 
 
 @dataclass(frozen=True)
@@ -106,27 +110,34 @@ def plan_what_can_run(
     input is left out, and the rest runs. A `running` block that would have to be left out is held: it keeps running as
     in the `previous` plan, with the same sources. The blocks before it are held too if their new versions don't fit.
     `muted` are the patch's nodes that must not run, not even on. Without `shares`, nothing is fused, and each buffer
-    has separate memory, so every port can be read after a frame. The other arguments are those of `make_plan`.
+    has separate memory, so every port can be read after a frame. A number that can't be computed, or that leaves the
+    blocks without an order, is not read in the same frame. The other arguments are those of `make_plan`.
     """
     found = list(problems)
-    description = inlined.description
-    stopped = description.dependents(_members(description, muted))
+    inlined, stopped = _dependents(inlined, _members(inlined.description, muted))
     running -= stopped
-    idle = description.dependents(item.node for item in found if item.node) | stopped
+    inlined, idle = _dependents(inlined, [item.node for item in found if item.node])
+    idle |= stopped
     held: set[str] = set()
     while True:
+        description = inlined.description
         held |= {owner(node) for node in idle & running}
         if held and previous is None:
             return PartialPlan(None, found, frozenset(idle))
         whole, left_out = inlined, idle
         if previous is not None and held:
             whole, left_out = _with_held(inlined, previous, idle, held)
-            if more := description.dependents(_members(description, held)) - idle:
+            inlined, more = _dependents(inlined, _members(description, held))
+            if more - idle:
                 idle |= more
                 continue
         try:
             plan = _plan(whole.description.without(left_out), whole, previous, fuses, shares, workspace_of)
         except GraphValidationError as problem:
+            at_nodes = [item.node for item in problem.errors if item.node]
+            if isinstance(problem, NoOrder) and (lost := _numbers_before(inlined, at_nodes)):
+                inlined = inlined.without_numbers(lost)
+                continue
             at_held = {item.node for item in problem.errors if item.node and owner(item.node) in held}
             if at_held and previous is not None:  # with the same sources, these blocks had no errors before
                 before = {owner(c.source.node) for c in previous.description.connections if c.target.node in at_held}
@@ -134,11 +145,11 @@ def plan_what_can_run(
                     return PartialPlan(None, found, frozenset(idle))
                 held |= before
                 continue
-            at_nodes = [item.node for item in problem.errors if item.node]
             found += [item for item in problem.errors if item not in found]
             if not at_nodes:
                 return PartialPlan(None, found, frozenset(idle))
-            idle |= description.dependents(at_nodes)
+            inlined, more = _dependents(inlined, at_nodes)
+            idle |= more
         except Exception as problem:  # noqa: BLE001 - what a block says may be wrong in a way that no rule names
             culprit = _culprit(description.without(idle), inlined, previous)
             text = f"the patch must compile, got {type(problem).__name__}: {problem}"
@@ -147,9 +158,27 @@ def plan_what_can_run(
             _log.warning("a plan failed", exc_info=problem)
             if culprit is None:
                 return PartialPlan(None, found, frozenset(idle))
-            idle |= description.dependents([culprit])
+            inlined, more = _dependents(inlined, [culprit])
+            idle |= more
         else:
             return PartialPlan(plan, [*found, *plan.checked.warnings], frozenset(idle), frozenset(held))
+
+
+def _dependents(inlined: Inlined, nodes: Collection[str]) -> tuple[Inlined, set[str]]:
+    """Return what depends on blocks that don't run, and the description without numbers that these would compute."""
+    while True:
+        found = inlined.description.dependents(nodes)
+        lost = [drive for drive in inlined.numbers if drive.source.node in found]
+        if not lost:
+            return inlined, found
+        inlined = inlined.without_numbers(lost)
+
+
+def _numbers_before(inlined: Inlined, nodes: Collection[str]) -> list[NumberDrive]:
+    """Return the drives of blocks that some nodes depend on."""
+    description = inlined.description
+    around = ((drive, _members(description, {drive.target.node})) for drive in inlined.numbers)
+    return [drive for drive, blocks in around if not description.dependents(blocks).isdisjoint(nodes)]
 
 
 def _members(description: GraphDescription, nodes: Collection[str]) -> list[str]:
@@ -178,7 +207,7 @@ def _with_held(inlined: Inlined, previous: Plan, idle: Collection[str], held: se
     ids = {node.id for node in kept}
     connections = [c for c in new.connections if c.target.node not in held and c.source.node not in held]
     connections += [c for c in old.connections if c.target.node in held and c.source.node in ids]
-    whole = inline(GraphDescription(tuple(kept), tuple(connections), new.sentinels))
+    whole = inline(GraphDescription(tuple(kept), tuple(connections), new.sentinels, new.drives))
     left_out = {node for node in idle if owner(node) not in held}
     left_out |= {node for node in _members(whole.description, held) if node not in running}
     return whole, left_out

@@ -51,7 +51,7 @@ from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 from engine.libraries.call import CallOn, LibraryCall
 from engine.ops import OpGraph
-from engine.types import NAMED, DType, any_type, c128, u8, u32
+from engine.types import NAMED, DType, any_type, c128, f64, u8, u32
 
 #: The most threads in a thread block, and the most dynamic shared memory that any GPU has for one.
 MOST_THREADS, MOST_SHARED_BYTES = 1024, 227 * 1024
@@ -95,6 +95,7 @@ class BlockBuilder(BlockNames):
         self._work: list[tuple[int, ServedParts]] = []
         self._feeds: list[str] = []
         self._watches: list[str] = []
+        self._values: list[PortSpec] = []
         self._appends = [spec for spec in ports.values() if spec.append]
         for spec in self._appends:
             self._begin_append(spec)
@@ -444,12 +445,23 @@ class BlockBuilder(BlockNames):
         """Let a live block get the contents of a port or internal buffer after each frame, with `taken`."""
         self._watches.append(self._known(buffer, "watched buffer"))
 
+    def value(self, name: str) -> BufferHandle:
+        """Return a buffer of one f64, of state, for the number of a live block's value output of this name.
+
+        Kernels that the value output drives directly read the number there, in the frame that computes it. It must be
+        finite.
+        """
+        handle = self.buffer(name, f64, "[1]", state=True)
+        del self._buffers[name]
+        self._values.append(PortSpec(name, "out", f64, "The number of the value output.", "[1]", state=True))
+        return handle
+
     def commit(self) -> BlockDescription:
         """Return the finished description."""
         for spec in self._appends:
             self._end_append(spec)
         made = BlockDescription(
-            ports=tuple(self._defined.get(name, spec) for name, spec in self._ports.items()),
+            ports=(*(self._defined.get(name, spec) for name, spec in self._ports.items()), *self._values),
             entries=tuple(self._entries),
             buffers=tuple(self._buffers.values()),
             displays=tuple(self._displays),
@@ -466,6 +478,7 @@ class BlockBuilder(BlockNames):
             work=tuple(self._work),
             feeds=tuple(dict.fromkeys(self._feeds)),
             watches=tuple(dict.fromkeys(self._watches)),
+            numbers=tuple(spec.name for spec in self._values),
         )
         check_outputs(self._id, made)
         return made

@@ -74,6 +74,8 @@ class BlockDescription:
     #: Buffers that a live block fills from the host, and those whose contents it gets.
     feeds: tuple[str, ...] = ()
     watches: tuple[str, ...] = ()
+    #: Outputs that hold the numbers of a live block's value outputs of the same names.
+    numbers: tuple[str, ...] = ()
 
     def parts(self) -> Iterator[BlockDescription]:
         """Yield the description itself or, for a composite, the descriptions of its blocks, at any depth."""
@@ -118,6 +120,11 @@ class BlockDescription:
             kept = [e for e in self.entries if not (isinstance(e, KernelEntry) and e.needs in missing)]
             self._reduced[missing] = replace(self, entries=tuple(kept))
         return self._reduced[missing]
+
+    @cached_property
+    def driven(self) -> dict[tuple[object, ...], BlockDescription]:
+        """The descriptions that `engine.descriptions.driven` has made from this one."""
+        return {}
 
     @cached_property
     def seen_buffers(self) -> tuple[str, ...]:

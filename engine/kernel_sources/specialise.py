@@ -29,7 +29,7 @@ NUMBER_RECORD = np.dtype(
     },
     align=True,
 )
-_OFFSETS = {name: offset for name, (_, offset) in (NUMBER_RECORD.fields or {}).items()}
+_OFFSETS: dict[str, int] = {name: field[1] for name, field in (NUMBER_RECORD.fields or {}).items()}
 T = TypeVar("T")
 _LAST_WORD = re.compile(r"[A-Za-z_]\w*(?=\s*$)")
 
@@ -71,19 +71,16 @@ def driven_ptx(text: str, signature: KernelSignature, numbers: Mapping[int, str]
         places = [*declared.finditer(code, code.rfind(".entry", 0, start), start)]
         edits += [(place.span(), f".param .u64 {name}") for place in places]
     for place, load in _loads(text, function, {name: parameter for name, (parameter, _) in given.items()}):
-        name, source = place[3], load.operands[1]
-        parameter, field = given[name]
-        offset = source.offset + (source.base.offset if isinstance(source.base, Symbol) else 0)  # type: ignore[union-attr]
-        if not 0 <= offset < parameter.size_bytes:
+        parameter, field = given[place[3]]
+        into, source = load.operands
+        count = len(into.elements) if isinstance(into, Vector) else 1
+        offset = _offset(source) if isinstance(source, Address) else -1
+        if not 0 <= offset <= parameter.size_bytes - count * type_size(load.modifiers[-1]):
             raise _not_loaded(parameter)
         kind = ".".join(each for each in load.modifiers if not each.startswith("param"))
-        edits.append(
-            (
-                place.span(),
-                f"{{ .reg .b64 %record; ld.param.u64 %record, [{name}]; cvta.to.global.u64 %record, %record; "
-                f"{place[1] or ''}ld.global.nc.{kind} {place[2]}, [%record+{_OFFSETS[field] + offset}]; }}",
-            )
-        )
+        address = f"ld.param.u64 %record, [{place[3]}]; cvta.to.global.u64 %record, %record;"
+        load_it = f"{place[1] or ''}ld.global.nc.{kind} {place[2]}, [%record+{_OFFSETS[field] + offset}];"
+        edits.append((place.span(), f"{{ .reg .b64 %record; {address} {load_it} }}"))
     return _edited(text, edits)
 
 
@@ -152,6 +149,10 @@ def _symbols(operands: object) -> Iterator[str]:
             yield from _symbols(getattr(operand, "elements", ()))
 
 
+def _offset(source: Address) -> int:
+    return source.offset + (source.base.offset if isinstance(source.base, Symbol) else 0)
+
+
 def _not_loaded(parameter: KernelParameter) -> KernelError:
     return KernelError(
         f"parameter {parameter.name} must be read by ld.param alone to be replaced, got other uses of it"
@@ -166,7 +167,7 @@ def _moves(load: Instruction, target: str, function: Function, parameter: Kernel
     if not isinstance(source, Address) or len(names) != len(registers):
         raise _not_loaded(parameter)
     kind, size = load.modifiers[-1], type_size(load.modifiers[-1])
-    offset = source.offset + (source.base.offset if isinstance(source.base, Symbol) else 0)
+    offset = _offset(source)
     moves = []
     for at, (name, register) in enumerate(zip(names, registers, strict=True)):
         piece = data[offset + at * size : offset + (at + 1) * size] if offset >= 0 else b""

@@ -286,6 +286,8 @@ class NodeReport(msgspec.Struct, frozen=True):
     `waits_for` is the id of the node that must be corrected before this one can run; `message` contains that id.
     `parts` are its separately measured parts, if any, such as layers. A node inside a block has a `share` of that
     block's time, from 0 to 1. One that `is_skipped` did not run in the last measured frame, since a region left it out.
+    Its kernels read the driven parameters in `this_frame` in the frame that computes them; other driven parameters have
+    the value of the newest finished frame.
     """
 
     type: str
@@ -298,6 +300,7 @@ class NodeReport(msgspec.Struct, frozen=True):
     parts: dict[str, PartReport] = {}
     share: float | None = None
     is_skipped: bool = False
+    this_frame: tuple[str, ...] = ()
 
 
 class BufferReport(msgspec.Struct, frozen=True):

@@ -50,7 +50,8 @@ def record(device: Device, number: float, spec: ParameterSpec) -> Any:
     image = load_image(CudaFile(str(KERNELS_FOLDER / "numbers.cu")), device.info.architecture)
     module = device.load_module(image.payload(device.info.architecture))
     low, high = spec.driven_range
-    source, made = device.upload(np.array([number], np.float64)), device.upload(np.zeros(NUMBER_RECORD.itemsize // 8, np.uint64))
+    source = device.upload(np.array([number], np.float64))
+    made = device.upload(np.zeros(NUMBER_RECORD.itemsize // 8, np.uint64))
     least, most = (int(low), int(high)) if spec.type == "int" else (0, 0)
     args = [source, made, KINDS[spec.type], float(low), float(high), least, most]
     device.launch(module.kernel("convert_number"), grid=(1,), thread_block=(1,), args=args)

@@ -11,7 +11,7 @@ from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Connection, Node, PortRef, Sentinel
 from engine.readings import Reading
-from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, look_up, with_value_block
+from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, look_up, number_drives, with_value_block
 from engine.runtime.model.parameters import ParameterStore, fit
 from engine.user_code.runner import CodeRunner
 
@@ -127,9 +127,13 @@ class BlockRegistry:
         self,
         connections: Iterable[Connection],
         sentinels: Mapping[PortRef, Sentinel] | None = None,
+        drives: Iterable[Connection] = (),
         muted: Mapping[str, Diagnostic] | None = None,
     ) -> PatchSnapshot:
-        """Return the nodes for the next description, with connections, sentinels, muted nodes and all values."""
+        """Return the nodes for the next description, with connections, sentinels, muted nodes and all values.
+
+        `drives` are the value connections.
+        """
         parameters, copies = self._parameters, self._parameters.snapshot()
         for node_id in self._undescribed:
             placed, successor = self.placed[node_id], self.placed[node_id].successor
@@ -143,6 +147,7 @@ class BlockRegistry:
             copies,
             tuple(self._notices()),
             dict(sentinels or {}),
+            number_drives(drives, self.type_of),
             dict(muted or {}),
         )
 

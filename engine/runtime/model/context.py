@@ -27,7 +27,7 @@ from engine.profiling.side_work import SideTimes
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.state_store import StateStore
 from engine.runtime.model.block_registry import BlockRegistry
-from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode
+from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, number_drives
 from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.model.muted import Muted
 from engine.runtime.model.parameters import ParameterStore
@@ -231,14 +231,16 @@ class CudaContext:
                 return True
             case changes.Connected(connection):
                 ends = map(self.registry.type_of, (connection.source.node, connection.target.node))
-                return None not in ends and self._is_value_connection(connection)
+                is_drive = None not in ends and self._is_value_connection(connection)
+                return is_drive and not self._may_be_read(connection)
             case changes.Disconnected(connection):
-                return self.value_graph.has(connection)
+                return self.value_graph.has(connection) and not self._may_be_read(connection)
         return False
 
     def snapshot(self) -> PatchSnapshot:
         """Return a snapshot of the patch, for `describe_patch`."""
-        return self.registry.snapshot(self.connections, self.sentinels, self.muted.reasons)
+        drives = self.value_graph.connections
+        return self.registry.snapshot(self.connections, self.sentinels, drives, self.muted.reasons)
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> None:
         """Adopt the described nodes of the last snapshot: newer versions of blocks may have taken over."""
@@ -365,16 +367,22 @@ class CudaContext:
             self.dirty.mark_structure(what, node_id, nodes=(node_id,))
 
     def _connect(self, connection: Connection) -> None:
-        if self._is_value_connection(connection):
+        is_drive = self._is_value_connection(connection)
+        if is_drive:
             self.value_graph.connect(connection)
-        else:
+        if not is_drive or self._may_be_read(connection):
             self._connection_changed("connection", connection)
 
     def _disconnect(self, connection: Connection) -> None:
-        if self.value_graph.has(connection):
+        is_drive = self.value_graph.has(connection)
+        if is_drive:
             self.value_graph.disconnect(connection)
-        else:
+        if not is_drive or self._may_be_read(connection):
             self._connection_changed("removed connection", connection)
+
+    def _may_be_read(self, connection: Connection) -> bool:
+        """True for a drive that kernels may follow in the same frame, which takes another graph."""
+        return bool(number_drives((connection,), self.registry.type_of))
 
     def _connection_changed(self, what: str, connection: Connection) -> None:
         self.dirty.mark_structure(what, connection, nodes=(connection.target.node, connection.source.node))

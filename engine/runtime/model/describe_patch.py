@@ -5,6 +5,7 @@ This runs on any thread, for the engine, for `check`, and for the cost of an edi
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,16 +23,19 @@ from engine.blocktypes.value_blocks import ValueBlock
 from engine.catalogue.block_errors import code_diagnostic
 from engine.catalogue.block_files import find_definition
 from engine.catalogue.catalogue import Catalogue, folder_beside, loading_file, near_types
-from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.description import BlockNode, GraphDescription, NumberDrive
 from engine.compiler.inlining import Inlined, inline
 from engine.descriptions.description import BlockDescription
 from engine.diagnostics import Diagnostic, Mend, Source, error, warning
+from engine.patch import rules
 from engine.patch.changes import Connection, PortRef, Sentinel
 from engine.readings import Reading
 from engine.types.bits import bit_key
 from engine.user_code.limits import TookTooLong
 from engine.user_code.runner import CodeRunner
 
+#: Returns a node's block type, or None when it is unknown.
+TypeOf = Callable[[str], type[Block] | None]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _UNREAD = Reading()
 
@@ -225,8 +229,8 @@ def _unknown(node_id: str, type_id: str, patch_folder: Path) -> Diagnostic:
 class PatchSnapshot:
     """A patch at one moment: its nodes, the connections that carry buffers, and the parameter values by node and name.
 
-    `notices` report failed block files that no node needs. `sentinels` are by output. `muted` are nodes to leave out,
-    with the reasons.
+    `notices` report failed block files that no node needs. `sentinels` are by output. `drives` are those that kernels
+    may follow in the same frame. `muted` are nodes to leave out, with the reasons.
     """
 
     nodes: tuple[PlacedNode, ...]
@@ -234,6 +238,7 @@ class PatchSnapshot:
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     notices: tuple[Diagnostic, ...] = ()
     sentinels: Mapping[PortRef, Sentinel] = field(default_factory=dict)
+    drives: tuple[NumberDrive, ...] = ()
     muted: Mapping[str, Diagnostic] = field(default_factory=dict)
 
 
@@ -257,6 +262,25 @@ class PatchDescription:
         return frozenset(node.id for node in self.nodes if node.block is None)
 
 
+def number_drives(connections: Iterable[Connection], type_of: TypeOf) -> tuple[NumberDrive, ...]:
+    """Return the drives of live parameters by live blocks, whose numbers may be on the device; the rest is left out.
+
+    What a live block does with a parameter of its own on the CPU can't wait for the device.
+    """
+    found = []
+    for connection in connections:
+        source, target = type_of(connection.source.node), type_of(connection.target.node)
+        if source is None or target is None or not source.is_live or target.is_value or target.is_live:
+            continue
+        name = target.renamed.get(connection.target.port, connection.target.port)
+        value, spec = rules.find_value(source, connection.source.port), target.parameters.get(name)
+        if value is None or spec is None or name in target.ports or spec.restarts or not rules.is_drivable(spec):
+            continue
+        ends = PortRef(connection.source.node, value.name), PortRef(connection.target.node, name)
+        found.append(NumberDrive(*ends, spec.type, *spec.driven_range))
+    return tuple(found)
+
+
 def describe_patch(patch: PatchSnapshot, code: CodeRunner) -> PatchDescription:
     """Describe every block that has no description yet, by means of `code`, and put the graph together.
 
@@ -277,7 +301,7 @@ def describe_patch(patch: PatchSnapshot, code: CodeRunner) -> PatchDescription:
     if kept != graph.connections or patch.sentinels:
         sentinels = {_present(port, graph.by_id.get(port.node)): check for port, check in patch.sentinels.items()}
         graph = GraphDescription(graph.nodes, kept, sentinels)
-    graph = _without_unneeded(graph)
+    graph = dataclasses.replace(_without_unneeded(graph), drives=patch.drives)
     stale = [problem for node in nodes if node.stale for problem in node.stale]
     problems = [problem for node in nodes if node.problems for problem in node.problems]
     problems += [why for node, why in patch.muted.items() if node in wrong]

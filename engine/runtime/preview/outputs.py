@@ -44,7 +44,7 @@ def leaf_outputs(compiled: CompiledGraph) -> list[PortRef]:
         PortRef(block.id, spec.name)
         for block in description.nodes
         for spec in block.description.outputs
-        if "/" not in block.id
+        if "/" not in block.id and spec.name not in block.description.numbers
     ]
     ports += [
         port for port, inner in inlined.outputs.items() if "/" not in port.node and inner.node in description.by_id

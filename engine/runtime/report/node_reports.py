@@ -24,6 +24,8 @@ class Kernels(NamedTuple):
 
     number: int = 0
     fused_into: tuple[str, ...] = ()
+    #: The parameters that its kernels read in the frame that computes them.
+    this_frame: tuple[str, ...] = ()
     #: For each part of the node, the number of its timed kernels, and the parts whose kernels do some of its work.
     parts: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
 
@@ -31,19 +33,23 @@ class Kernels(NamedTuple):
 def node_kernels(compiled: CompiledGraph) -> dict[str, Kernels]:
     """Return the kernels of each node of the patch that runs in a graph."""
     described = compiled.plan.description
-    numbers = Counter([owner(kernel.node) for kernel in compiled.kernels])
+    counts = Counter([owner(kernel.node) for kernel in compiled.kernels])
     others: dict[str, dict[str, None]] = {}
     for node, found in compiled.plan.fused_into.items():
         others.setdefault(owner(node), {}).update(dict.fromkeys(map(owner, found)))
+    numbers: dict[str, list[str]] = {}
+    for drive in compiled.plan.inlined.numbers:
+        numbers.setdefault(drive.target.node, []).append(drive.target.port)
     kernels: dict[str, Kernels] = {}
     for block in described.nodes:
         node = owner(block.id)
         into = tuple(other for other in others.get(node, ()) if other != node)
+        read = tuple(numbers.get(node, ()))
         if node == block.id:
             work = block.description.work
-            kernels[node] = Kernels(numbers[node], into, tuple(_parts(work)) if work else ())
+            kernels[node] = Kernels(counts[node], into, read, tuple(_parts(work)) if work else ())
         elif node not in described.by_id:
-            kernels[node] = Kernels(numbers[node], into)
+            kernels[node] = Kernels(counts[node], into, read)
     return kernels
 
 
@@ -114,7 +120,7 @@ class NodeReports:
         self._parts_ns, skipped = part_times(profile.spans), skipped_nodes(profile.spans)
         if skipped:  # also those whose kernels are only in others
             of_others = (
-                n for n, (number, into, _) in self._kernels.items() if into and not number and skipped >= {*into}
+                n for n, (number, into, *_) in self._kernels.items() if into and not number and skipped >= {*into}
             )
             skipped = skipped.union(of_others)
         self._skipped = skipped
@@ -128,6 +134,7 @@ class NodeReports:
                 found = NodeReport(
                     *(known.type, known.state, known.message, time_ns, known.kernels, known.fused_into),
                     is_skipped=is_skipped,
+                    this_frame=known.this_frame,
                 )
             else:
                 found = known
@@ -139,19 +146,24 @@ class NodeReports:
     def _report(self, node: str) -> NodeReport:
         time_ns, kind = self._times_ns.get(node), self._context.registry.placed[node].type_id
         kernels = self._kernels.get(node, Kernels())
-        number, fused_into, made_of = kernels
+        number, fused_into, this_frame, made_of = kernels
         times = self._parts_ns.get(node, {})
         parts = {part: PartReport(times.get(part), count, into) for part, count, into in made_of}
         own, is_skipped = self._of_node.get(node), node in self._skipped
+        state, text = NodeState.OK, ""
         if own is not None:
             errors = [item for item in own if item.severity is Severity.ERROR]
             # A block that keeps running although it lost an input no longer matches the patch, which is an error.
             is_incomplete = errors and node not in self._kernels and all(item.is_incomplete for item in errors)
             state = NodeState.INCOMPLETE if is_incomplete else NodeState.ERROR if errors else NodeState.WARNING
             text = "\n".join(map(_text, own))
-            return NodeReport(kind, state, text, time_ns, number, fused_into, parts=parts, is_skipped=is_skipped)
-        if node in self._kernels or node in self._context.value_graph.nodes:
-            return NodeReport(kind, NodeState.OK, "", time_ns, number, fused_into, parts=parts, is_skipped=is_skipped)
+        if own is not None or node in self._kernels or node in self._context.value_graph.nodes:
+            return NodeReport(
+                *(kind, state, text, time_ns, number, fused_into),
+                parts=parts,
+                is_skipped=is_skipped,
+                this_frame=this_frame,
+            )
         why, waits_for = self._why_idle(node)
         return NodeReport(kind, NodeState.IDLE, why, None, number, fused_into, waits_for)
 
@@ -229,7 +241,8 @@ def buffer_reports(plan: Plan, memory: Mapping[PortRef, Memory]) -> dict[str, Bu
     for node in plan.description.nodes:
         if "/" not in node.id:
             for name in node.description.rules.output_of:
-                add(node.id, name, blocks[node.id], name)
+                if name not in node.description.numbers:
+                    add(node.id, name, blocks[node.id], name)
     for outer, inner in plan.inlined.outputs.items():
         if "/" not in outer.node and inner.node in blocks:
             add(outer.node, outer.port, blocks[inner.node], inner.port)

@@ -4,6 +4,7 @@ The worker does this beside the running graph, which it does not touch. Its allo
 that is swapped in or abandoned. The swap holds up a frame, so everything that it needs is prepared here.
 """
 
+import dataclasses
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -119,13 +120,18 @@ def prepare(
     running = current.compiled.nodes if current is not None else frozenset[str]()
     previous = current.compiled.plan if current is not None else None
     described = describe_patch(patch, services.code)
-    inlined, modules = described.inlined, services.modules
+    modules = services.modules
     new = [now.block for now, was in zip(described.nodes, patch.nodes, strict=True) if now.block is not was.block]
     fresh = {id(block.description): block.description for block in new if block is not None}.values()
     if not modules.are_current((kernel, each.kernel_folders) for each in fresh for kernel in each.kernels()):
         modules.reload()  # a new block has the kernel that its file contains now, and then all others have it too
         rebuild = True
-    problems = [*described.problems, *unusable_kernels(modules, inlined.description.nodes)]
+    unusable = unusable_kernels(modules, described.inlined.description.nodes)
+    if lost := described.inlined.numbers_at({item.node for item in unusable if item.node}):
+        _log.info("kernels can't read numbers in the same frame: %s", "; ".join(item.message for item in unusable))
+        described = dataclasses.replace(described, inlined=described.inlined.without_numbers(lost))
+        unusable = unusable_kernels(modules, described.inlined.description.nodes)
+    inlined, problems = described.inlined, [*described.problems, *unusable]
     check_cancelled()
     workspace_of = services.workspace_bytes
     make_plan = partial(

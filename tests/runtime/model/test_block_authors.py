@@ -97,6 +97,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
     "element_type": (BlockBuilder.element_type, {"port": X}),
     "feed": (BlockBuilder.feed, {"buffer": OUT}),
     "watch": (BlockBuilder.watch, {"buffer": X}),
+    "value": (BlockBuilder.value, {"name": lambda b, build: f"value{build.number()}"}),
     "require": (BlockBuilder.require, {"extent": _size, "message": fine("must have a size"), "port": X}),
     "cover": (BlockBuilder.cover, {"port": X, "rank": fine(2)}),
     "report": (
