@@ -17,7 +17,7 @@ from app.inspector.parameter_row import ParameterRow
 from app.qt.throttle import Throttle
 from app.theme.icons import icon
 from app.view_models.drive_candidates import value_sources
-from app.view_models.live_values import LiveValue
+from app.view_models.live_values import LiveValue, frame_text
 from app.view_models.parameter_text import value_text
 from app.widgets.marked_text import without_marks
 from engine.diagnostics import PatchError
@@ -44,6 +44,7 @@ class ParameterDrives(QObject):
         self._patch = Patch()
         self._nodes: Sequence[str] = ()
         self._rows: Mapping[str, ParameterRow] = {}
+        self._report: FrameReport | None = None
         self._values: Mapping[str, float] = {}
         self._playhead: Playhead | None = None
         self._shown_s = -1.0  # the time of the shown values of animated parameters
@@ -136,7 +137,7 @@ class ParameterDrives(QObject):
 
     def show_report(self, report: FrameReport) -> None:
         """Show the values of a report, a few times a second."""
-        self._values = report.values
+        self._report, self._values = report, report.values
         self._throttle.ask()
 
     def refresh(self, name: str) -> None:
@@ -168,7 +169,7 @@ class ParameterDrives(QObject):
         is_value = patch.is_value_connection(Connection(source, self._targets(name)[0]))
         live = LiveValue(f"{self._nodes[0]}.{name}", row.editor.spec.type) if is_value else None
         row.show_driven(drive.source_title(patch, source), tooltip, live)
-        row.driven.show_values(self._values)
+        row.driven.show_values(self._values, self._frame(name))
 
     def refresh_all(self) -> None:
         """Show the driver of each driven parameter again, and the addresses, which follow from titles."""
@@ -193,9 +194,15 @@ class ParameterDrives(QObject):
                 self._show_key(name)
         if self._playhead is not None:
             self._shown_s = self._playhead.key_time_s
-        for row in self._rows.values():
+        for name, row in self._rows.items():
             if row.is_driven:
-                row.driven.show_values(self._values)
+                row.driven.show_values(self._values, self._frame(name))
+
+    def _frame(self, name: str) -> str:
+        """Return the frame whose number drives a parameter of the first node; "" if it is no buffer's."""
+        target = PortRef(self._nodes[0], name)
+        source = self._patch.source_of(target)
+        return frame_text(self._report, source, target) if self._report is not None and source is not None else ""
 
     @property
     def _group(self) -> str:

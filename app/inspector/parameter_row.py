@@ -29,7 +29,7 @@ class DrivenView(QWidget):
     def __init__(self, name: str) -> None:
         super().__init__()
         self._live: LiveValue | None = None
-        self._unit = ""
+        self._unit = self._title = ""
         self.source = QToolButton(autoRaise=True, objectName="drivenBy")
         self.source.setCursor(Qt.CursorShape.PointingHandCursor)
         self.source.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -47,11 +47,14 @@ class DrivenView(QWidget):
         """Show the driver of the parameter; `live` is None when different values drive several nodes."""
         self.source.setText(f"← {text}")
         self.source.setToolTip(tooltip)
-        self._live, self._unit = live, unit
+        self._title, self._live, self._unit = text, live, unit
         self.show_values({})
 
-    def show_values(self, values: Mapping[str, float]) -> None:
-        """Show the value of a report."""
+    def show_values(self, values: Mapping[str, float], frame: str = "") -> None:
+        """Show the value of a report, and which frame it is from if that is known."""
+        title = f"← {self._title} · {frame}" if frame else f"← {self._title}"
+        if title != self.source.text():
+            self.source.setText(title)
         text = f"{self._live.text(values)} {self._unit}".rstrip() if self._live is not None else ""
         if text != self.value.text():
             self.value.setText(text)

@@ -4,6 +4,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from engine.patch.changes import PortRef
+from engine.protocol.messages import FrameReport
+
 #: At least as wide as any signed number from `number_text`, except very large ones.
 WIDEST = "-0000.0"
 #: Placeholder for a number that has not been reported.
@@ -24,6 +27,17 @@ class LiveValue:
         """Return the text of a number in a report."""
         value = values.get(self.key)
         return NOTHING if value is None else number_text(value, self.type)
+
+
+def frame_text(report: FrameReport, source: PortRef, target: PortRef) -> str:
+    """Return the frame whose number drives a parameter: "this frame" or "2 frames old"; "" if it is no buffer's."""
+    node = report.nodes.get(target.node)
+    if node is not None and target.port in node.this_frame:
+        return "this frame"
+    age = report.values.get(f"{source.node}.age")
+    if age is None or source.port == "age":
+        return ""
+    return f"{age:.0f} frame{'' if age == 1 else 's'} old"
 
 
 def number_text(value: float, type: str) -> str:

@@ -25,7 +25,14 @@ from engine.patch.editing.applying import apply_change
 from engine.patch.rules import is_value_connection
 from engine.protocol.messages import EditCost, KernelFilesChanged, SetProfiling, UpdateLevel
 from engine.protocol.questions import CostedEdit
-from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, PlacedNode, describe_patch, look_up
+from engine.runtime.model.describe_patch import (
+    PatchDescription,
+    PatchSnapshot,
+    PlacedNode,
+    describe_patch,
+    look_up,
+    number_drives,
+)
 from engine.runtime.model.parameters import fit
 from engine.runtime.update.prepare import level_of
 from engine.user_code.limits import TimeLimits
@@ -132,7 +139,10 @@ class _Edits:
                 else:
                     self._restructure(edit, f"block {node.id} is removed")
             case changes.Connected(connection) | changes.Disconnected(connection) if self._is_value(connection):
-                self._write(connection.target)
+                if number_drives((connection,), self._type_of):
+                    self._restructure(edit, f"drive {connection}, which a kernel may follow in the same frame")
+                else:
+                    self._write(connection.target)
             case changes.Connected(connection):
                 self._restructure(edit, f"connection {connection}")
             case changes.Disconnected(connection):
@@ -268,7 +278,7 @@ class _Trial:
         block_type = self._patch.type_of(node)
         if block_type is None or block_type.is_value:
             return True
-        known = self._plan.description.by_id.get(node.id)
+        known = self._plan.inlined.original.by_id.get(node.id) if node.id in self._plan.description.by_id else None
         if known is not None and not self._blocked and self._is_as_before(node, block_type):
             self._placed.append(PlacedNode(node.id, node.type, known.region, block=known).in_region(node.region))
             return True
@@ -292,11 +302,13 @@ class _Trial:
             return self._patch.type_of(self._nodes[node]) if node in self._nodes else None
 
         connections = self._by_target.values()
-        wires = (c for c in connections if not is_value_connection(c, type_of(c.source.node), type_of(c.target.node)))
+        values = {c for c in connections if is_value_connection(c, type_of(c.source.node), type_of(c.target.node))}
+        wires, drives = (c for c in connections if c not in values), number_drives(values, type_of)
         feeding = {connection.source for connection in connections}
         sentinels = {port: check for port, check in self._sentinels.items() if port in feeding}
         with closing(CodeRunner(TimeLimits(PATIENCE_S, 2 * PATIENCE_S))) as code:
-            return describe_patch(PatchSnapshot(tuple(self._placed), tuple(wires), sentinels=sentinels), code)
+            patch = PatchSnapshot(tuple(self._placed), tuple(wires), sentinels=sentinels, drives=drives)
+            return describe_patch(patch, code)
 
     def _is_as_before(self, node: Node, block_type: type[Block]) -> bool:
         old = self._patch.nodes.get(node.id)

@@ -67,6 +67,17 @@ def test_a_driven_parameter_shows_what_drives_it_and_its_value(
     assert row.driven.source.text() == "← Ebb"
 
 
+def test_the_frame_of_a_buffers_number_is_shown(inspector: Inspector, patch: Patch, qtbot: QtBot) -> None:
+    """A parameter that a buffer's number drives shows whether that is of this frame, or how old it is."""
+    patch.add("value.from_buffer", node_id="number")
+    patch.connect(PortRef("number", "value"), PortRef("a", "gain"))
+    source = inspector.rows["gain"].driven.source
+    for age, this_frame, text in ((1, (), "1 frame old"), (3, (), "3 frames old"), (3, ("gain",), "this frame")):
+        node = NodeReport("test_app.every_parameter", NodeState.OK, this_frame=this_frame)
+        inspector.show_report(make_report(nodes={"a": node}, values={"number.age": age, "a.gain": 2.0}))
+        qtbot.waitUntil(lambda text=text: source.text() == f"← Buffer to Value · value · {text}")
+
+
 def test_the_stored_value_comes_back(inspector: Inspector, patch: Patch) -> None:
     """Disconnecting a parameter is one undo step and restores the value that was set."""
     patch.connect(LFO, PortRef("a", "gain"))
