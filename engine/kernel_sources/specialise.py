@@ -225,7 +225,7 @@ def driven_cuda(text: str, signature: KernelSignature, numbers: Mapping[int, str
         start, kind = spans[index][0], " ".join(code[spans[index][0] : name.start()].split())
         made += f" {kind} {name[0]} = *({kind}*)(warploom_{name[0]} + {_OFFSETS[field]});"
         lines = "\n" * code.count("\n", start, name.end())
-        edits.append(((start, name.end()), f"{lines}const char* __restrict__ warploom_{name[0]}"))
+        edits.append(((start, name.end()), f"{lines}const char* warploom_{name[0]}"))
     return _edited(text, [*edits, ((body, body), made)])
 
 
