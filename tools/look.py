@@ -41,8 +41,8 @@ SHEET_WIDTH, PICTURE_WIDTH, GAP = 1920, 640, 8
 def main(arguments: list[str]) -> int:
     """Take the pictures of all combinations, or of the one that the arguments after "--one" name."""
     if arguments[:1] == ["--one"]:
-        width, height, theme, folder = arguments[1:]
-        return look((int(width), int(height)), theme, Path(folder))
+        width, height, theme, into = arguments[1:]
+        return look((int(width), int(height)), theme, Path(into))
     quick = "--quick" in arguments
     folder = Path(next((text for text in arguments if not text.startswith("--")), "/tmp/look"))
     bad = 0

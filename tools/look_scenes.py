@@ -339,7 +339,7 @@ def modal() -> Iterator[list[QDialog]]:
         return 0
 
     before = QMessageBox.exec, QDialog.exec, QInputDialog.getText
-    QMessageBox.exec = QDialog.exec = keep  # type: ignore[method-assign, assignment]
+    QMessageBox.exec = QDialog.exec = keep  # type: ignore[method-assign]
 
     def get_text(parent: QWidget, title: str, label: str) -> tuple[str, bool]:
         dialog = QInputDialog(parent)

@@ -51,10 +51,10 @@ def fit(wanted: Real, weight: Real, low: mpf, high: mpf, degree: int) -> tuple[l
     return shifted, worst
 
 
-def least(bits: mpf, *what: object) -> tuple[list[mpf], mpf]:
+def least(bits: mpf, wanted: Real, weight: Real, low: mpf, high: mpf) -> tuple[list[mpf], mpf]:
     """Return the fit of least degree whose error is at most 2^-bits."""
     for degree in range(2, 40):
-        polynomial, error = fit(*what, degree)  # type: ignore[arg-type]
+        polynomial, error = fit(wanted, weight, low, high, degree)
         if error <= mpf(2) ** -bits:
             return polynomial, error
     raise ValueError(f"a degree below 40 must reach 2^-{bits}")

@@ -77,7 +77,7 @@ def framed(pixels: np.ndarray) -> Image.Image:
     picture = Image.fromarray(np.ascontiguousarray(pixels[..., :3]))
     method = Image.Resampling.LANCZOS if picture.width >= SIZE[0] // 2 else Image.Resampling.NEAREST
     if picture.width >= 2 * picture.height:  # a plot, of whose axes nothing may be cut off
-        return ImageOps.pad(picture, SIZE, method, color=picture.getpixel((0, 0)))
+        return ImageOps.pad(picture, SIZE, method, color=tuple(pixels[0, 0, :3].tolist()))
     return ImageOps.fit(picture, SIZE, method)
 
 
