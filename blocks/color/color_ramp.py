@@ -1,5 +1,20 @@
+from functools import cache
+
 from blocks.color.palettes import PALETTES, ramp
 from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, float4, param, port
+
+
+@cache
+def _colors(palette: str) -> OpGraphSource:
+    return OpGraphSource.of_expression(
+        f"t = saturate((x - low) / (high - low))\n"
+        f"place = 1 - t\n"
+        f"{ramp(palette)}\n"
+        f"c = ramp * saturate(4 * t)\n"
+        f"vec(c.x, c.y, c.z, 1)",
+        output="image",
+        x=f32,
+    )
 
 
 class ColorRamp(Block, id="image.color_ramp", tags=("colormap", "heatmap", "palette", "false color")):
@@ -15,19 +30,6 @@ class ColorRamp(Block, id="image.color_ramp", tags=("colormap", "heatmap", "pale
     high: float = param(1.0, min=-1000, max=1000, doc="Value shown in the first colour of the palette.")
     palette: str = param("ember", choices=tuple(PALETTES), doc="The palette.")
 
-    graphs = {  # noqa: RUF012 - never changed
-        palette: OpGraphSource.of_expression(
-            f"t = saturate((x - low) / (high - low))\n"
-            f"place = 1 - t\n"
-            f"{ramp(palette)}\n"
-            f"c = ramp * saturate(4 * t)\n"
-            f"vec(c.x, c.y, c.z, 1)",
-            output="image",
-            x=f32,
-        )
-        for palette in PALETTES
-    }
-
     def describe(self, build: BlockBuilder) -> None:
         """Launch one thread per pixel."""
-        build.compute(self.graphs[self.palette], over=self.image)
+        build.compute(_colors(self.palette), over=self.image)

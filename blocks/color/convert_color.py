@@ -1,3 +1,5 @@
+from functools import cache
+
 from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
 _HUE = """
@@ -33,6 +35,11 @@ c = vec(red, (image.x - 0.299 * red - 0.114 * blue) / 0.587, blue)""",
 }
 
 
+@cache
+def _converted(conversion: str) -> OpGraphSource:
+    return OpGraphSource.of_expression(f"{CONVERSIONS[conversion]}\nvec(c.x, c.y, c.z, image.w)", image=float4)
+
+
 class ConvertColor(Block, id="image.convert_color", tags=("hsv", "hls", "hsl", "yuv", "hue", "color space")):
     """Converts colours between RGB and HSV, HLS or YUV.
 
@@ -48,11 +55,6 @@ class ConvertColor(Block, id="image.convert_color", tags=("hsv", "hls", "hsl", "
         "rgb to hsv", choices=tuple(CONVERSIONS), doc="Colour space of the input, and of the output."
     )
 
-    graphs = {  # noqa: RUF012 - never changed
-        name: OpGraphSource.of_expression(f"{text}\nvec(c.x, c.y, c.z, image.w)", image=float4)
-        for name, text in CONVERSIONS.items()
-    }
-
     def describe(self, build: BlockBuilder) -> None:
         """Launch one thread per pixel."""
-        build.compute(self.graphs[self.conversion], over=self.out)
+        build.compute(_converted(self.conversion), over=self.out)

@@ -1,3 +1,5 @@
+from functools import cache
+
 from blocks.color.palettes import PALETTES, ramp
 from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port, u32
 
@@ -17,6 +19,12 @@ c = ramp * saturate(smooth / band + 0.1) if has_escaped else vec(0, 0, 0)
 vec(c.x, c.y, c.z, 1)"""
 
 
+@cache
+def _colors(palette: str) -> OpGraphSource:
+    text = f"{_SMOOTH}\n{ramp(palette)}\n{_COLOR}"
+    return OpGraphSource.of_expression(text, output="image", points=float4, counts=u32)
+
+
 class ColorEscape(Block, id="fractal.color_escape", tags=("mandelbrot", "palette", "smooth", "image")):
     """Colours points by the number of iterations that they took to escape.
 
@@ -33,13 +41,6 @@ class ColorEscape(Block, id="fractal.color_escape", tags=("mandelbrot", "palette
     shift: float = param(0.0, min=-1, max=1, doc="Position in the round at which the colours begin.")
     palette: str = param("ember", choices=tuple(PALETTES), doc="The palette.")
 
-    graphs = {  # noqa: RUF012 - never changed
-        palette: OpGraphSource.of_expression(
-            f"{_SMOOTH}\n{ramp(palette)}\n{_COLOR}", output="image", points=float4, counts=u32
-        )
-        for palette in PALETTES
-    }
-
     def describe(self, build: BlockBuilder) -> None:
         """Launch one thread per pixel."""
-        build.compute(self.graphs[self.palette], over=self.image)
+        build.compute(_colors(self.palette), over=self.image)

@@ -1,3 +1,5 @@
+from functools import cache
+
 from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
 #: The blend of each mode; only the first mode changes alpha.
@@ -20,6 +22,7 @@ c = (above * cover + a * under) / max(alpha, 1e-9)
 vec(c.x, c.y, c.z, alpha)"""
 
 
+@cache
 def _blend(mode: str) -> OpGraphSource:
     if mode == "over":
         return OpGraphSource.of_expression(_OVER, a=float4, b=float4)
@@ -43,8 +46,6 @@ class Mix(Block, id="image.mix", tags=("blend", "composite", "combine", "layer")
     amount: float = param(0.5, min=0, max=1, doc="Share of the blend: 0 is only a, 1 only the blend.")
     mode: str = param("normal", choices=(*MODES, "over"), doc="How the two images are blended.")
 
-    graphs = {mode: _blend(mode) for mode in (*MODES, "over")}  # noqa: RUF012 - never changed
-
     def describe(self, build: BlockBuilder) -> None:
         """Launch one thread per pixel of a."""
-        build.compute(self.graphs[self.mode], over=self.out)
+        build.compute(_blend(self.mode), over=self.out)

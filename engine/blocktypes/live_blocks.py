@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.blocktypes.updated_blocks import UpdatedBlock
 from engine.diagnostics import PatchError
-from engine.types.arrays import Array
+from engine.types.arrays import Array, is_masked
 from engine.types.layout import Layout
 
 #: The attributes with the contents that come with the next update, and with the time of the last one.
@@ -98,8 +98,8 @@ class LiveBlock(UpdatedBlock, abstract=True):
             raise PatchError(f"array must be given to a buffer that is fed, one of {known}, got {name!r}")
         element = layout.dtype.numpy
         shape, given = layout.shape + element.shape, np.asarray(array)
-        if given.dtype != element.base or given.shape != shape or np.ma.is_masked(array):
-            masked = "masked " if np.ma.is_masked(array) else ""
+        if given.dtype != element.base or given.shape != shape or is_masked(array):
+            masked = "masked " if is_masked(array) else ""
             found = f"{masked}{given.dtype} of shape {list(given.shape)}"
             raise PatchError(f"array given to {name} must be {element.base} of shape {list(shape)}, got {found}")
         self._given[name] = given

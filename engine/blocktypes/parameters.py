@@ -19,6 +19,7 @@ from engine.device.device import Buffer
 from engine.diagnostics import PatchError
 from engine.readings import here
 from engine.types import SCALARS, number_range
+from engine.types.arrays import is_masked
 
 
 class UserArray:
@@ -194,7 +195,7 @@ def is_stored(dtype: np.dtype[Any]) -> bool:
 
 def _to_array(value: Any) -> np.ndarray[Any, Any] | None:
     array = np.asarray(value)  # raises ValueError for rows of different lengths
-    if not is_stored(array.dtype) or not array.size or np.ma.is_masked(value):
+    if not is_stored(array.dtype) or not array.size or is_masked(value):
         return None
     if array.dtype.kind == "b" and array.view(np.uint8).max() > 1:
         return None

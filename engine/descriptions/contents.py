@@ -8,6 +8,7 @@ from engine.descriptions import checks
 from engine.descriptions.ports import PortSpec
 from engine.device.external import ExternalArray, describe_external
 from engine.types import DType
+from engine.types.arrays import is_masked
 
 
 class Contents:
@@ -29,7 +30,7 @@ class Contents:
         contents = np.asarray(array, order="C")
         if contents.dtype.hasobject or not contents.size:
             raise checks.refuse(self._id, "contents", "be an array of numbers, not empty", array)
-        if np.ma.is_masked(array):
+        if is_masked(array):
             raise checks.refuse(self._id, "contents", "have no masked elements", array)
         if port.state:
             self.begin(port.name, port.dtype, contents)
@@ -40,7 +41,7 @@ class Contents:
         """Set the initial contents of a state."""
         if not isinstance(initial, np.ndarray) or initial.dtype != dtype.numpy:
             raise checks.refuse(self._id, f"initial contents of {name}", f"be an array of {dtype}", initial)
-        if np.ma.is_masked(initial):
+        if is_masked(initial):
             raise checks.refuse(self._id, f"initial contents of {name}", "have no masked elements", initial)
         self.initials[name] = np.array(initial, order="C")
 

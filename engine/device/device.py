@@ -31,6 +31,7 @@ from engine.device.protocol import (
     Stream,
 )
 from engine.diagnostics import DeviceError
+from engine.types.arrays import is_masked
 
 #: The architecture that CUDA C++ is compiled for on the host: the newest with typed PTX from NVRTC (`ld.global.f32`).
 #: The host runs later PTX too, but NVRTC unrolls more there, and kernels/ takes 1.5 times as long to load.
@@ -211,7 +212,7 @@ def _numbers(array: object) -> np.ndarray[Any, Any]:
         found = np.asarray(array, order="C")
     except Exception as problem:
         raise DeviceError(f"uploaded array must be an array of numbers, got: {problem}") from problem
-    if np.ma.is_masked(array):
+    if is_masked(array):
         raise DeviceError("uploaded array must have no masked elements, got some; fill them first")
     if found.dtype.hasobject:
         raise DeviceError(f"uploaded array must be an array of numbers, got {type(array).__name__} of dtype object")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,14 @@ def dtype_of(array: np.ndarray[Any, Any]) -> DType:
         allowed = ", ".join(map(str, _BY_NUMPY))
         raise TypeError(f"array dtype must be one of {allowed}, got {array.dtype}; use astype first")
     return dtype
+
+
+def is_masked(value: object) -> bool:
+    """Return whether a value is an array of `numpy.ma` that hides some of its elements.
+
+    Nothing is masked before someone imports `numpy.ma`, which takes too long to do here.
+    """
+    return "numpy.ma" in sys.modules and bool(np.ma.is_masked(value))
 
 
 def element_count(shape: Shape) -> int:

@@ -79,6 +79,14 @@ def test_describing_twice_gives_the_same_graph_nodes(block: type[Block]) -> None
     assert describe(placed).structural_equals(describe(placed))
 
 
+def test_each_choice_can_be_described() -> None:
+    """A block can be described with each choice of its parameters. Whether a file's choice fits depends on the file."""
+    for block in BLOCKS:
+        for name, spec in block.parameters.items():
+            for choice in spec.choices if not any(other.files for other in block.parameters.values()) else ():
+                describe(block("node", _placed(block).values | {name: choice}))
+
+
 def test_one_file_holds_one_block_named_as_its_id() -> None:
     """The block with the id `category.name` is defined in blocks/FOLDER/name.py, and each file has a block at most."""
     assert [block.id.rpartition(".")[2] for block in BLOCKS] == [b.__module__.rpartition(".")[2] for b in BLOCKS]

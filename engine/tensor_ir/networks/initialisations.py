@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.types import Array, Shape
 
-Generator = np.random.Generator
+if TYPE_CHECKING:  # every start of an engine would take the time to import it
+    from numpy.random import Generator
 
 #: The name of an initialisation, one value for all elements, or the elements themselves.
 Initialisation = str | float | Array | Sequence[float]
