@@ -9,6 +9,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from io import TextIOWrapper
 from itertools import takewhile
 from pathlib import Path
@@ -75,6 +76,13 @@ def _means_nothing(word: str) -> bool:
         return not find_patch(Path(word)).exists()
     except OSError:
         return True
+
+
+def _importing() -> AbstractContextManager[None]:
+    """Import modules without collections, which would take a tenth of the start to find that modules are no garbage."""
+    from engine.runtime.update.garbage import without_collections
+
+    return without_collections()
 
 
 def _check_device(name: str) -> None:
@@ -174,7 +182,8 @@ def edit(**options: Any) -> int:
     _check_device(options["device"])
     if options["in_process"] and options["engine"] is not None:
         raise click.UsageError("either --engine or --in-process must be given, got both")
-    from app.editor import run_editor
+    with _importing():
+        from app.editor import run_editor
 
     return run_editor(**options)
 
@@ -287,7 +296,8 @@ def run(**options: Any) -> int:
     result = RunResult()
     with json_object(options["as_json"], result.as_json):
         _check_device(options["device"])
-        from app.headless import run_headless
+        with _importing():
+            from app.headless import run_headless
 
         return run_headless(result=result, **options)
 
@@ -368,9 +378,12 @@ def kernel(file: Path, write_json: bool) -> None:
 @cli.command("engine")
 def engine_process() -> None:
     """Run an engine by messages on standard input and output, for --engine COMMAND."""
-    import engine.api  # noqa: F401 - block files do so; a process that waits for its patch has the time for it
-    from engine.runtime.serve import serve_standard_streams
+    with _importing():
+        import engine.api  # noqa: F401 - block files do so; a process that waits for its patch has the time for it
+        from engine.catalogue.catalogue import default_catalogue
+        from engine.runtime.serve import serve_standard_streams
 
+        default_catalogue()
     serve_standard_streams()
 
 

@@ -1,4 +1,4 @@
-"""Python's garbage collection, deferred while large patches and graphs are created (`design/garbage_collection.md`)."""
+"""Python's garbage collection, deferred while many objects are created that stay (`design/garbage_collection.md`)."""
 
 import gc
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _is_frozen = False
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """Collect no garbage while the objects of a large patch or graph are created, since most of them stay.
+    """Collect no garbage while the objects of a large patch, a graph or modules are created, since most of them stay.
 
     Then they are moved to the oldest generation, so that the next young collection does not look at them. Python does
     not count objects that are moved, so everything is collected here after many of them.
