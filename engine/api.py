@@ -31,7 +31,7 @@ from engine.kernel_sources.sources import (
 from engine.libraries import blas, dnn, fft, images, lapack, sparse
 from engine.ops import OpGraph, OpGraphBuilder, OpPort, graph_from_json
 from engine.patch.composite import Composite, CompositeBuilder
-from engine.readings import read_bytes
+from engine.readings import open_file, read_bytes
 from engine.types import (
     DType,
     Struct,
@@ -127,6 +127,7 @@ __all__ = [
     "lapack",
     "layout_text",
     "midi_name",
+    "open_file",
     "osc_name",
     "param",
     "picture_depth",

@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from functools import cached_property, wraps
 from inspect import unwrap
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from engine.arguments import checked
 
@@ -101,6 +101,20 @@ def read_bytes(path: Path, most_bytes: int = sys.maxsize) -> bytes:
     return held
 
 
+@checked()
+def open_file(path: Path) -> BinaryIO:
+    """Open a file that is read in pieces, of which the current readings keep only the size and times.
+
+    Raise OSError if it can't be opened.
+    """
+    stamp(path)  # first, so that a file that is replaced meanwhile has changed
+    file, reason = _open(path)
+    if file is None:
+        assert reason is not None
+        raise reason
+    return file
+
+
 @answered
 def is_file(path: Path) -> bool:
     """True for a file that is there; an overlong name is not a file."""
@@ -124,7 +138,7 @@ def is_pipe(path: Path) -> bool:
 resolved = answered(Path.resolve)
 
 
-def _read(path: Path, most_bytes: int = sys.maxsize) -> tuple[bytes, OSError | None]:
+def _open(path: Path) -> tuple[BinaryIO | None, OSError | None]:
     try:
         if unwrap(is_pipe)(path):
             raise OSError(errno.EINVAL, _NO_FILE)
@@ -136,16 +150,27 @@ def _read(path: Path, most_bytes: int = sys.maxsize) -> tuple[bytes, OSError | N
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
             if not stat.S_ISREG(found.st_mode):
                 raise OSError(errno.EINVAL, _NO_FILE)
-            if found.st_size > most_bytes:
-                raise OSError(errno.EFBIG, f"it has more than {most_bytes >> 20} MB")
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return file.read(), None
-        finally:
+            return os.fdopen(descriptor, "rb"), None
+        except OSError:
             os.close(descriptor)
+            raise
     except OSError as reason:
-        return b"", reason
+        return None, reason
     except ValueError as reason:  # no path has a NUL in it
-        return b"", OSError(errno.ENOENT, str(reason))
+        return None, OSError(errno.ENOENT, str(reason))
+
+
+def _read(path: Path, most_bytes: int = sys.maxsize) -> tuple[bytes, OSError | None]:
+    file, reason = _open(path)
+    if file is None:
+        return b"", reason
+    with file:
+        try:
+            if os.fstat(file.fileno()).st_size > most_bytes:
+                raise OSError(errno.EFBIG, f"it has more than {most_bytes >> 20} MB")
+            return file.read(), None
+        except OSError as reason:
+            return b"", reason
 
 
 def _digest_of(held: bytes, reason: OSError | None) -> bytes | str:
@@ -239,12 +264,12 @@ class Disk:
         known = self._known.get((question, path))
         if known is not None and self.touched is not None and path not in self.touched:
             return known[2]
-        stamp = stamp_of(path) if question in (unwrap(content), unwrap(digest)) else None
-        if known is not None and stamp is not None and known[0] == stamp and known[1] - stamp[-1] > _RACY_NS:
+        now = stamp_of(path) if question in (unwrap(content), unwrap(digest)) else None
+        if known is not None and now is not None and known[0] == now and known[1] - now[-1] > _RACY_NS:
             return known[2]
         asked_ns = time.time_ns()
         answer = question(path)
-        self._known[question, path] = stamp, asked_ns, answer
+        self._known[question, path] = now, asked_ns, answer
         return answer
 
 
@@ -255,3 +280,7 @@ def stamp_of(path: Path) -> tuple[int, ...] | None:
     except (OSError, ValueError):
         return None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+#: Asks for the stamp of a file that is read in pieces.
+stamp = answered(stamp_of)

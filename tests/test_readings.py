@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.readings import Disk, PathQuestion, Reading, content, digest, is_file, read_bytes, resolved
+from engine.readings import Disk, PathQuestion, Reading, content, digest, is_file, open_file, read_bytes, resolved
 from tests.fuzzing import many, seeds
 
 
@@ -45,6 +45,24 @@ def test_what_is_read_whole_is_kept_as_a_digest(tmp_path: Path) -> None:
         assert isinstance(digest(file), bytes)
     assert reading.changed() == frozenset()
     assert b"one" not in reading.answers.values()
+
+
+def test_what_is_read_in_pieces_is_kept_as_a_stamp(tmp_path: Path) -> None:
+    """A file that was opened has changed once it is written again, replaced or removed; a folder can't be opened."""
+    file, reading = tmp_path / "a", Reading()
+    with reading.under_way(), pytest.raises(FileNotFoundError):
+        open_file(file)
+    with pytest.raises(IsADirectoryError):
+        open_file(tmp_path)
+    file.write_bytes(b"one")
+    assert reading.changed() == {file}
+    for change in (lambda: file.write_bytes(b"longer"), lambda: file.unlink()):
+        reading = Reading()
+        with reading.under_way(), open_file(file) as opened:
+            assert opened.read(1) in (b"o", b"l")
+        assert reading.changed() == frozenset()
+        change()
+        assert reading.changed() == {file}
 
 
 def test_a_pipe_and_a_name_that_no_file_can_have_are_no_files(tmp_path: Path) -> None:

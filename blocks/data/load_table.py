@@ -9,13 +9,15 @@ class LoadTable(Block, id="data.load_table", tags=("csv", "parquet", "json", "sp
     """Loads columns of numbers from a CSV, Parquet or JSON file.
 
     Reads CSV with a row of names, TSV, Parquet, Arrow, and JSON as a list of objects or an object on each line.
-    Booleans become 0 and 1, dates and times become seconds since 1970, and missing numbers NaN. A relative path starts
-    at the patch file's folder. Another table of the same size is loaded without a rebuild.
+    Booleans become 0 and 1, dates become seconds since 1970, times of a day seconds since midnight, and missing numbers
+    NaN. With `first_row` or `most_rows`, only these rows of a file that may be larger than memory are read; only a JSON
+    list is read whole. A relative path starts at the patch file's folder. Another table of the same size is loaded
+    without a rebuild.
     """
 
     out: Out[any_type] = port(shape="data", dtype="data", rank=2, doc="The numbers, shape [rows, columns].")
     file: Path = param("", files="open table", doc="The file; a relative path starts at the patch's folder.")
-    columns: str = param("", doc="Names of columns, with commas between them; empty for all columns of numbers.")
+    columns: str = param("", doc='Names of columns, with commas between them, as a, "b, c"; empty for all of numbers.')
     type: str = param("f32", choices=tuple(TYPES), doc="Element type of the output.")
     first_row: int = param(0, min=0, max=1_000_000_000, structural=True, doc="The first row to load, from 0.")
     most_rows: int = param(0, min=0, max=1_000_000_000, structural=True, doc="Most rows to load; 0 loads all.")

@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from blocks.data.table_files import SUFFIXES, encode_table
+from blocks.data.table_files import encode_table
+from blocks.data.table_pieces import SUFFIXES
 from engine.api import Block, BlockBuilder, In, any_type, param, port
 from engine.diagnostics import Incomplete, PatchError
 

@@ -1,18 +1,20 @@
 """Reads tables of numbers from files, and encodes tables as the bytes of a file."""
 
+import csv
 import io
 import json
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from engine.api import read_bytes
+from blocks.data.table_pieces import DELIMITERS, TableFile, check_suffix, load_arrow, open_table
+from engine.api import open_file, read_bytes
 from engine.diagnostics import PatchError, cut
 
 if TYPE_CHECKING:
-    from pyarrow import ChunkedArray, Table
+    from pyarrow import ChunkedArray, DataType
 
 Array = np.ndarray[Any, Any]
 
@@ -20,124 +22,140 @@ Array = np.ndarray[Any, Any]
 CACHED_TABLES = 4
 #: Element types of a table in a patch.
 TYPES = {"f32": np.float32, "f64": np.float64, "s32": np.int32, "s64": np.int64}
-#: How names of tables end.
-SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".ndjson", ".arrow", ".feather")
-_DELIMITERS = {".tsv": "\t", ".csv": ",", ".txt": ","}
-_MISSING = "package pyarrow must be installed to use tables, got none; type: pip install 'warploom[data]'"
 
 
 def load_table(path: Path, columns: str, element_type: str, first_row: int = 0, most_rows: int = 0) -> Array:
     """Return numbers of a table in a file as an array of shape (rows, columns), read-only.
 
     The file's suffix is one of SUFFIXES. `columns` are names with commas between them; "" stands for all columns of
-    numbers. Booleans become 0 and 1, times become seconds since 1970 (UTC), and missing numbers NaN. `most_rows` rows
-    are taken from `first_row` on; 0 takes all. A PatchError names the file and the column that can't be read.
+    numbers. Booleans become 0 and 1, times become seconds since 1970 (UTC) or since midnight, and missing numbers NaN.
+    `most_rows` rows are taken from `first_row` on; 0 takes all. Other rows are not read, as far as the format allows. A
+    PatchError names the file and the column that can't be read.
     """
     try:
-        held = read_bytes(path)
-    except FileNotFoundError:
-        raise PatchError(f"table must exist, got {path}; choose another file, or put it there") from None
-    except OSError as problem:
-        raise PatchError(f"table {path} must be readable, got: {problem.strerror or problem}") from problem
-    try:
-        return _numbers(held, path.suffix.lower(), columns, element_type, first_row, most_rows)
+        if not (first_row or most_rows):
+            return _whole(read_bytes(path), path.suffix.lower(), columns, element_type)
+        with open_file(path) as file:
+            rows = RowsOfTable(file, path.suffix.lower(), columns, element_type)
+            return rows.read(first_row, most_rows or None)
     except (ValueError, OSError, MemoryError, OverflowError) as problem:
-        reason = cut(str(problem).split("\n")[0] or "more than memory holds", 300)
-        raise PatchError(f"table {path} must be a readable table of numbers, got: {reason}") from problem
+        raise table_problem(path, problem) from problem
+
+
+def table_problem(path: Path, problem: Exception) -> PatchError:
+    """Return the error that names a file, for one that reading it raised."""
+    if isinstance(problem, FileNotFoundError):
+        return PatchError(f"table must exist, got {path}; choose another file, or put it there")
+    if isinstance(problem, OSError) and problem.errno:
+        return PatchError(f"table {path} must be readable, got: {problem.strerror or problem}")
+    reason = cut(str(problem).split("\n")[0] or "more than memory holds", 300)
+    return PatchError(f"table {path} must be a readable table of numbers, got: {reason}")
 
 
 # Cached by contents, so that a file is read again only if these have changed.
 @lru_cache(CACHED_TABLES)
-def _numbers(held: bytes, suffix: str, columns: str, element_type: str, first_row: int, most_rows: int) -> Array:
-    table = read_table(held, suffix)
-    table = table.slice(first_row, most_rows or None)
-    names = [name.strip() for name in columns.split(",")] if columns.strip() else _columns_of_numbers(table)
-    known = table.column_names
-    for name in names:
-        if known.count(name) != 1:
-            what = "no column" if name not in known else "several columns"
-            raise ValueError(f"{what} called {name!r}; there are {', '.join(known)}")
-    if not names or not table.num_rows:
-        raise ValueError("no columns of numbers" if not names else f"no rows from row {first_row} on")
-    numbers = np.empty((table.num_rows, len(names)), TYPES[element_type])
-    for place, name in enumerate(names):
-        numbers[:, place] = _column(table.column(name), name, numbers.dtype)
-    numbers.flags.writeable = False
-    return numbers
+def _whole(held: bytes, suffix: str, columns: str, element_type: str) -> Array:
+    return RowsOfTable(io.BytesIO(held), suffix, columns, element_type).read(0, None)
 
 
-def read_table(held: bytes, suffix: str) -> "Table":
-    """Return the table in the bytes of a file whose name ends in `suffix`. Raise ValueError if there is none."""
-    if suffix not in SUFFIXES:
-        raise ValueError(f"a name that ends in {suffix or 'nothing'}; tables end in {', '.join(SUFFIXES)}")
-    arrow = _arrow()
-    if suffix in _DELIMITERS:
-        from pyarrow import csv
+class RowsOfTable:
+    """The rows of numbers in an open file, whose name ends in `suffix`; for the other arguments, see `load_table`.
 
-        # Read as missing, as the library does, a column of nothing but NaN would have no type.
-        missing = [word for word in csv.ConvertOptions().null_values if word.lstrip("-").lower() != "nan"]
-        return csv.read_csv(
-            io.BytesIO(held),
-            parse_options=csv.ParseOptions(delimiter=_DELIMITERS[suffix]),
-            convert_options=csv.ConvertOptions(null_values=missing),
-        )
-    if suffix == ".parquet":
-        from pyarrow import parquet
+    ValueError says why a table can't be read.
+    """
 
-        return parquet.read_table(io.BytesIO(held))
-    if suffix in (".arrow", ".feather"):
-        from pyarrow import feather
+    def __init__(self, file: BinaryIO, suffix: str, columns: str, element_type: str) -> None:
+        self._table = open_table(file, suffix)
+        self._names, self._type = _chosen(self._table, columns), np.dtype(TYPES[element_type])
 
-        return feather.read_table(io.BytesIO(held))
-    if suffix == ".json" and held.lstrip()[:1] == b"[":  # one list; the library reads an object a line
-        rows = json.loads(held)
-        if not all(isinstance(row, dict) for row in rows):
-            raise ValueError("a list of something other than objects")
-        return arrow.Table.from_pylist(rows)
-    from pyarrow import json as lines
+    @property
+    def count(self) -> int | None:
+        """The number of rows; None for a text that has not been read to its end."""
+        return self._table.rows
 
-    return lines.read_json(io.BytesIO(held))
+    @property
+    def layout(self) -> tuple["np.dtype[Any]", tuple[int, ...]]:
+        """The element type, and the shape of a row."""
+        return self._type, (len(self._names),)
 
-
-def _arrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise PatchError(_MISSING) from None
-    return pyarrow
+    def read(self, first: int, count: int | None) -> Array:
+        """Return `count` rows from row `first` on, or all, read-only; fewer where the table ends, but one at least."""
+        table = self._table.table(first, count, [name for name, _ in self._names])
+        if not table.num_rows:
+            raise ValueError(f"no rows from row {first} on")
+        numbers = np.empty((table.num_rows, len(self._names)), self._type)
+        for place, (_, name) in enumerate(self._names):
+            numbers[:, place] = _column(table.column(place), name, self._type)
+        numbers.flags.writeable = False
+        return numbers
 
 
-def _columns_of_numbers(table: "Table") -> list[str]:
-    types = _arrow().types
-    return [f.name for f in table.schema if types.is_primitive(f.type) and not types.is_duration(f.type)]
+def _chosen(table: TableFile, columns: str) -> list[tuple[str, str]]:
+    """Return the names of columns in the file, and without the spaces around them."""
+    known = table.schema.names
+    plain = [name.strip() for name in known]
+    if columns.strip():
+        wanted = names_in(columns)
+    else:
+        wanted = [name for name, field in zip(plain, table.schema, strict=True) if _is_number(field.type)]
+        if not wanted:
+            raise ValueError("no columns of numbers")
+    for name in wanted:
+        if plain.count(name) != 1:
+            what = "no column" if name not in plain else "several columns"
+            raise ValueError(f"{what} called {name!r}; there are {', '.join(plain)}")
+    return [(known[plain.index(name)], name) for name in wanted]
+
+
+def names_in(columns: str) -> list[str]:
+    """Return the names in a list with commas between them; a name with a comma is in quotation marks."""
+    return [name.strip() for name in next(csv.reader([columns], skipinitialspace=True))]
+
+
+def _is_number(kind: "DataType") -> bool:
+    types = load_arrow().types
+    has_number = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_date)
+    return any(is_so(kind) for is_so in (*has_number, types.is_timestamp, types.is_time))
 
 
 def _column(column: "ChunkedArray", name: str, dtype: np.dtype[Any]) -> Array:
     """Return one column as numbers of a type."""
-    arrow = _arrow()
+    arrow = load_arrow()
     kind = column.type
-    if arrow.types.is_date(kind) or arrow.types.is_timestamp(kind):
-        column = column.cast(arrow.timestamp("us")).cast(arrow.int64()).cast(arrow.float64())
-        column = arrow.compute.divide(column, 1e6)
-    elif arrow.types.is_boolean(kind):
+    types = arrow.types
+    if types.is_temporal(kind) and not (types.is_duration(kind) or types.is_interval(kind)):
+        column = _seconds(column)
+    elif types.is_boolean(kind):
         column = column.cast(arrow.uint8())
-    elif arrow.types.is_null(kind):
+    elif types.is_decimal(kind):
+        column = column.cast(arrow.int64() if dtype.kind == "i" and kind.scale <= 0 else arrow.float64())
+    elif types.is_null(kind):
         column = column.cast(arrow.float64())
-    elif not (arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_decimal(kind)):
+    elif not (types.is_integer(kind) or types.is_floating(kind)):
         raise ValueError(f"column {name!r} of {kind}, which are no numbers; leave it out of the columns")
     if column.null_count and dtype.kind != "f":
         raise ValueError(f"column {name!r} with missing numbers, which only f32 and f64 can hold, as NaN")
-    if arrow.types.is_decimal(column.type):
-        column = column.cast(arrow.float64())
     values = column.to_numpy()
     if dtype.kind == "i" and values.size:
         whole = np.iinfo(dtype)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise ValueError(f"column {name!r} with NaN or infinity, which only f32 and f64 can hold")
-        if values.min() < whole.min or values.max() > whole.max:
+        if values.min() < whole.min or values.max() >= whole.max + 1:
             raise ValueError(f"column {name!r} with numbers that {dtype} can't hold; choose a wider type")
     with np.errstate(over="ignore"):
         return np.asarray(values).astype(dtype)
+
+
+def _seconds(column: "ChunkedArray") -> Any:
+    """Return seconds since 1970 (UTC) or since midnight, as f64."""
+    arrow = load_arrow()
+    kind = column.type
+    is_short = arrow.types.is_date32(kind) or arrow.types.is_time32(kind)
+    counts = column.cast(arrow.int32() if is_short else arrow.int64()).cast(arrow.float64(), safe=False)
+    if arrow.types.is_date32(kind):
+        return arrow.compute.multiply(counts, 86400.0)
+    unit = "ms" if arrow.types.is_date64(kind) else kind.unit
+    return arrow.compute.divide(counts, {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[unit])
 
 
 def encode_table(numbers: Array, suffix: str, columns: str) -> bytes:
@@ -149,19 +167,18 @@ def encode_table(numbers: Array, suffix: str, columns: str) -> bytes:
     numbers = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
     if numbers.ndim != 2:
         raise ValueError(f"an array of shape {list(numbers.shape)}, which is no table; save it as .npy")
-    names = [name.strip() for name in columns.split(",")] if columns.strip() else []
+    names = names_in(columns) if columns.strip() else []
     names = names or [f"x{place}" for place in range(numbers.shape[1])]
     if len(names) != numbers.shape[1] or len(set(names)) < len(names):
         raise ValueError(f"{len(set(names))} different names for {numbers.shape[1]} columns")
-    if suffix not in SUFFIXES:
-        raise ValueError(f"a name that ends in {suffix or 'nothing'}; tables end in {', '.join(SUFFIXES)}")
-    arrow = _arrow()
+    check_suffix(suffix)
+    arrow = load_arrow()
     table = arrow.table({name: np.ascontiguousarray(numbers[:, place]) for place, name in enumerate(names)})
     out = io.BytesIO()
-    if suffix in _DELIMITERS:
-        from pyarrow import csv
+    if suffix in DELIMITERS:
+        from pyarrow import csv as texts
 
-        csv.write_csv(table, out, csv.WriteOptions(delimiter=_DELIMITERS[suffix]))
+        texts.write_csv(table, out, texts.WriteOptions(delimiter=DELIMITERS[suffix]))
     elif suffix == ".parquet":
         from pyarrow import parquet
 

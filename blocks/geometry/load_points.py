@@ -12,8 +12,9 @@ class LoadPoints(Block, id="geometry.load_points", tags=("cloud", "lidar", "scan
 
     Reads PLY, LAS, LAZ, XYZ, and the points of meshes. The middle of the cloud becomes the origin unless `fit` says
     otherwise; that is done in double precision, so that coordinates of a map keep their digits. In scans, z often
-    points up; `up` turns the cloud so that y does, as Render Cloud expects. A relative path starts at the patch file's
-    folder.
+    points up; `up` turns the cloud so that y does, as Render Cloud expects. With `first_point` or `most_points`, only
+    these points of LAS and LAZ are read; they keep their places in the whole cloud. A relative path starts at the patch
+    file's folder.
     """
 
     points: Out[float4] = port(shape="data", rank=1, doc="Positions x, y, z, 1, shape [points].")
@@ -22,13 +23,15 @@ class LoadPoints(Block, id="geometry.load_points", tags=("cloud", "lidar", "scan
     file: Path = param("", files="open points", doc="The file; a relative path starts at the patch's folder.")
     fit: str = param("unit size", choices=FITS, doc="Whether positions are moved to the origin, and scaled.")
     up: str = param("y", choices=("y", "z"), doc="The axis of the file that points up.")
+    first_point: int = param(0, min=0, max=1_000_000_000, structural=True, doc="The first point to load, from 0.")
+    most_points: int = param(0, min=0, max=1_000_000_000, structural=True, doc="Most points to load; 0 loads all.")
     attribute: str = param("", doc="Name of another number of each point, such as intensity; empty for none.")
 
     def describe(self, build: BlockBuilder) -> None:
         """Provide contents, which are uploaded once and need no work in a frame."""
         if not str(self.file):
             raise Incomplete("file", "name a cloud of points")
-        shape = load_shape(Path(self.file), self.fit, CLOUDS)
+        shape = load_shape(Path(self.file), self.fit, CLOUDS, self.first_point, self.most_points)
         points, values = shape.points, np.zeros(len(shape.points), np.float32)
         if self.up == "z":
             points = points[:, (0, 2, 1, 3)] * np.array((1, 1, -1, 1), np.float32)

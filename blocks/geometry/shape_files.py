@@ -4,11 +4,12 @@ import io
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from engine.api import read_bytes
+from blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
+from engine.api import open_file, read_bytes
 from engine.diagnostics import PatchError, cut
 
 Array = np.ndarray[Any, Any]
@@ -20,7 +21,11 @@ FITS = ("as stored", "centred", "unit size")
 #: The number of read shapes that are kept, so that editing a patch does not read their files again.
 CACHED_SHAPES = 4
 MESHES = (".ply", ".obj", ".stl", ".gltf", ".glb", ".off")
+SCANS = (".las", ".laz")
 CLOUDS = (".ply", ".las", ".laz", ".xyz", ".obj", ".stl", ".gltf", ".glb", ".off")
+_COLOURS = ("red", "green", "blue")
+#: Points that are looked at to tell colours of 8 bits from those of 16.
+_CHECKED = 10_000
 
 
 @dataclass(frozen=True)
@@ -39,18 +44,26 @@ class Shape:
     attributes: dict[str, Array]
 
 
-def load_shape(path: Path, fit: str, suffixes: tuple[str, ...]) -> Shape:
+def load_shape(path: Path, fit: str, suffixes: tuple[str, ...], first: int = 0, most: int = 0) -> Shape:
     """Return the points and triangles in a file whose suffix is one of `suffixes`; arrays are read-only.
 
     All objects of a scene become one. `fit` is one of FITS: "centred" moves the middle of the bounding box to the
     origin, "unit size" also makes its longest edge 2. Both are done in double precision, so that coordinates of a map
-    keep their digits. A PatchError names the file when it can't be read.
+    keep their digits.
+
+    `most` points are taken from point `first` on, without triangles; 0 takes all. They keep their places in the whole
+    cloud. Of LAS and LAZ, other points are not read. A PatchError names the file when it can't be read.
     """
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         raise PatchError(f"file must end in {', '.join(suffixes)}, got {path}")
     try:
-        return _decode(read_bytes(path), suffix, fit, path.parent)
+        if not (first or most):
+            return _decode(read_bytes(path), suffix, fit, path.parent)
+        if suffix in SCANS:
+            with open_file(path) as file:
+                return _shape(*_las(file, fit, first, most or None))
+        return _part(_decode(read_bytes(path), suffix, fit, path.parent), first, most or None)
     except FileNotFoundError:
         raise PatchError(f"file must exist, got {path}; choose another file, or put it there") from None
     except PatchError:
@@ -63,18 +76,39 @@ def load_shape(path: Path, fit: str, suffixes: tuple[str, ...]) -> Shape:
 # Cached by contents, so that a file is read again only if these have changed.
 @lru_cache(CACHED_SHAPES)
 def _decode(held: bytes, suffix: str, fit: str, folder: Path) -> Shape:
-    points, normals, colours, faces, attributes = (_las if suffix in (".las", ".laz") else _mesh)(held, suffix, folder)
+    if suffix in SCANS:
+        return _shape(*_las(io.BytesIO(held), fit))
+    points, normals, colours, faces, attributes = _mesh(held, suffix, folder)
+    if len(points):
+        points = _fitted(points, fit, points.min(axis=0), points.max(axis=0))
+    return _shape(points, normals, colours, faces, attributes)
+
+
+def _shape(points: Array, normals: Array, colours: Array, faces: Array, attributes: dict[str, Array]) -> Shape:
     if not len(points):
         raise ValueError("no points")
-    low, high = points.min(axis=0), points.max(axis=0)
-    if fit != "as stored" and np.isfinite(low).all() and np.isfinite(high).all():
-        points = points - (low + high) / 2
-        if fit == "unit size" and (size := (high - low).max()) > 0:
-            points = points * (2 / size)
     shape = Shape(_with(points, 1), _with(normals, 0), colours, np.ascontiguousarray(faces, np.int32), attributes)
     for array in (shape.points, shape.normals, shape.colours, shape.faces, *attributes.values()):
         array.flags.writeable = False
     return shape
+
+
+def _part(shape: Shape, first: int, most: int | None) -> Shape:
+    """Return some of the points."""
+    if first >= len(shape.points):
+        raise ValueError(f"no points from point {first} on")
+    here = slice(first, None if most is None else first + most)
+    attributes = {name: numbers[here] for name, numbers in shape.attributes.items()}
+    return Shape(shape.points[here], shape.normals[here], shape.colours[here], shape.faces[:0], attributes)
+
+
+def _fitted(points: Array, fit: str, low: Array, high: Array) -> Array:
+    """Return points whose bounding box from `low` to `high` is moved and scaled, if it is finite."""
+    if fit != "as stored" and np.isfinite(low).all() and np.isfinite(high).all():
+        points = points - (low + high) / 2
+        if fit == "unit size" and (size := (high - low).max()) > 0:
+            points = points * (2 / size)
+    return points
 
 
 def _with(vectors: Array, last: float) -> Array:
@@ -121,7 +155,9 @@ def _mesh(held: bytes, suffix: str, folder: Path) -> _Parts:
     elif {"nx", "ny", "nz"} <= fields.keys():
         normals = np.stack([fields[name] for name in ("nx", "ny", "nz")], axis=1)
     stored = _stored_colours(loaded)
-    colours = np.ones((len(points), 4), np.float32) if stored is None else _linear(stored, 255)
+    colours = np.ones((len(points), 4), np.float32)
+    if stored is not None:
+        colours[:, :3], colours[:, 3] = srgb_to_linear(stored[:, :3] / 255), stored[:, 3] / 255
     attributes = {
         name: np.ascontiguousarray(numbers, np.float32)
         for name, numbers in fields.items()
@@ -142,32 +178,32 @@ def _stored_colours(loaded: Any) -> Array | None:
     return np.asarray(stored) if np.shape(stored) == (len(loaded.vertices), 4) else None
 
 
-def _las(held: bytes, suffix: str, folder: Path) -> _Parts:
+def _las(file: BinaryIO, fit: str, first: int = 0, most: int | None = None) -> _Parts:
     import laspy
 
-    cloud = laspy.read(io.BytesIO(held))
+    with laspy.open(file, closefd=False) as reader:
+        header = reader.header
+        # The standard asks for colours of 16 bits; many programs write 8. A part of a cloud may be dark.
+        head = reader.read_points(_CHECKED if first else 0)
+        if first >= header.point_count:
+            raise ValueError(f"no points from point {first} on" if first else "no points")
+        reader.seek(first)
+        cloud = reader.read_points(header.point_count - first if most is None else most)
     names = set(cloud.point_format.dimension_names)
     points = np.stack([np.asarray(axis, np.float64) for axis in (cloud.x, cloud.y, cloud.z)], axis=1)
+    is_part = len(points) < header.point_count
+    low, high = (header.mins, header.maxs) if is_part else (points.min(axis=0), points.max(axis=0))
     colours = np.ones((len(points), 4), np.float32)
-    if {"red", "green", "blue"} <= names and len(points):
-        stored = np.stack([np.asarray(cloud[name]) for name in ("red", "green", "blue")], axis=1)
-        # The standard asks for 16 bits; many programs write 8.
-        colours[:, :3] = _linear(stored, 255 if stored.max() <= 255 else 65535)
-    skipped = {"X", "Y", "Z", "red", "green", "blue"}
+    if set(_COLOURS) <= names:
+        stored = np.stack([np.asarray(cloud[name]) for name in _COLOURS], axis=1)
+        largest = max(stored.max(), *(np.max(head[name], initial=0) for name in _COLOURS))
+        colours[:, :3] = srgb_to_linear(stored / (255 if largest <= 255 else 65535))
     attributes = {
         name: np.ascontiguousarray(cloud[name], np.float32)
-        for name in names - skipped
+        for name in names - {"X", "Y", "Z", *_COLOURS}
         if np.shape(cloud[name]) == (len(points),)
     }
-    return points, np.zeros_like(points), colours, np.empty((0, 3)), attributes
-
-
-def _linear(stored: Array, largest: float) -> Array:
-    """Return sRGB whole numbers as linear light; a fourth channel is alpha."""
-    shares = stored.astype(np.float64) / largest
-    colours = shares[:, :3]
-    shares[:, :3] = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
-    return shares.astype(np.float32)
+    return _fitted(points, fit, low, high), np.zeros_like(points), colours, np.empty((0, 3)), attributes
 
 
 def encode_points(cloud: Array, suffix: str) -> bytes:
@@ -180,8 +216,7 @@ def encode_points(cloud: Array, suffix: str) -> bytes:
         raise ValueError(f"a name that ends in {suffix or 'nothing'}; points are saved as .ply")
     points, colours = cloud
     shares = np.clip(np.nan_to_num(colours.astype(np.float64)), 0, 1)
-    light = shares[:, :3]
-    shares[:, :3] = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    shares[:, :3] = linear_to_srgb(shares[:, :3])
     names = ("red", "green", "blue", "alpha")
     vertices = np.empty(len(points), [*((axis, "<f4") for axis in "xyz"), *((name, "u1") for name in names)])
     for place, axis in enumerate("xyz"):

@@ -23,6 +23,11 @@ def srgb_to_linear(encoded: Array) -> Array:
     return np.where(encoded <= 0.04045, encoded / 12.92, bright).astype(np.float32)
 
 
+def linear_to_srgb(light: Array) -> Array:
+    """Return sRGB values for linear light, both float64 and from 0 to 1, by the curve of IEC 61966-2-1."""
+    return np.where(light <= 0.0031308, 12.92 * light, 1.055 * np.maximum(light, 0.0031308) ** (1 / 2.4) - 0.055)
+
+
 def to_linear(encoded: Array, whole: bool, spec: "ImageSpec") -> Array:
     """Return linear Rec. 709 light, float32, for the colours of a picture, shape (height, width, 3).
 

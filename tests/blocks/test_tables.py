@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from blocks.data import table_files
-from blocks.data.load_array import load_array
-from blocks.data.table_files import SUFFIXES, TYPES, encode_table, load_table
+from blocks.data.array_files import load_array
+from blocks.data.table_files import TYPES, encode_table, load_table
+from blocks.data.table_pieces import SUFFIXES
 from engine import Engine, Patch, UpdateLevel
 from engine.diagnostics import PatchError
 from tests.blocks.running import apply, problems, run
@@ -101,9 +102,7 @@ def test_json_may_be_a_list_or_lines(tmp_path: Path) -> None:
 def test_a_column_of_nothing_but_nan_is_a_column_of_numbers() -> None:
     """Each spelling of NaN in a text is the number NaN, also where a column has no other; a gap stays a gap."""
     held = b"a,b,c,d\nnan,-nan,NaN,1\n-NaN,NAN,nan,\n"
-    np.testing.assert_array_equal(
-        table_files._numbers(held, ".csv", "", "f32", 0, 0), [[np.nan] * 3 + [1], [np.nan] * 4]
-    )
+    np.testing.assert_array_equal(table_files._whole(held, ".csv", "", "f32"), [[np.nan] * 3 + [1], [np.nan] * 4])
 
 
 @settings(max_examples=many(20), deadline=None)
@@ -120,7 +119,7 @@ def test_what_is_saved_is_loaded_again(data: st.DataObject) -> None:
         if kind.kind == "f":
             numbers[0] = 1.5  # else a column may have no number at all
     held = encode_table(numbers, suffix, "")
-    found = table_files._numbers(held, suffix, "", name, 0, 0)
+    found = table_files._whole(held, suffix, "", name)
     np.testing.assert_array_equal(found, numbers)
 
 
