@@ -33,7 +33,10 @@ def load_array(path: Path, member: str = "", first_row: int = 0, most_rows: int 
         if not (first_row or most_rows):
             return _whole(read_bytes(path), member)
         with open_file(path) as file:
-            return RowsOfArray(file, member).read(first_row, most_rows or None)
+            array = RowsOfArray(file, member).read(first_row, most_rows or None)
+            if not len(array):
+                raise ValueError(f"no rows from row {first_row} on")
+            return array
     except READ_ERRORS as problem:
         raise array_problem(path, problem) from problem
 
@@ -97,13 +100,11 @@ class RowsOfArray:
         return self._finished(flat.reshape(self.shape[::-1]).T if self._columns_first else flat.reshape(self.shape))
 
     def read(self, first: int, count: int | None) -> Array:
-        """Return `count` items from item `first` on, or all; fewer where the array ends, but one at least."""
+        """Return `count` items from item `first` on, or all, read-only; fewer where the array ends."""
         if not self.shape:
             raise ValueError("a single number, which has no rows")
-        rest = self.count - first
+        rest = max(self.count - first, 0)
         count = rest if count is None else min(count, rest)
-        if count <= 0:
-            raise ValueError(f"no rows from row {first} on")
         width = prod(self.shape[1:])
         if not self._columns_first:
             return self._finished(self._elements(first * width, count * width).reshape(count, *self.shape[1:]))

@@ -10,7 +10,8 @@ class LoadArray(Block, id="data.load_array", tags=("numpy", "npy", "npz", "file"
 
     Reads NPY, and one member of an NPZ archive. The output has the array's element type and shape. With `first_row` or
     `most_rows`, only these items of the first axis are read from the file. A relative path starts at the patch file's
-    folder. Another array of the same type and shape is loaded without a rebuild.
+    folder. Another array of the same type and shape is loaded without a rebuild. To go through an array while
+    the patch plays, use Play Rows.
     """
 
     out: Out[any_type] = port(shape="data", dtype="data", doc="The array.")

@@ -12,7 +12,7 @@ class LoadTable(Block, id="data.load_table", tags=("csv", "parquet", "json", "sp
     Booleans become 0 and 1, dates become seconds since 1970, times of a day seconds since midnight, and missing numbers
     NaN. With `first_row` or `most_rows`, only these rows of a file that may be larger than memory are read; only a JSON
     list is read whole. A relative path starts at the patch file's folder. Another table of the same size is loaded
-    without a rebuild.
+    without a rebuild. To go through a table while the patch plays, use Play Rows.
     """
 
     out: Out[any_type] = port(shape="data", dtype="data", rank=2, doc="The numbers, shape [rows, columns].")

@@ -14,7 +14,7 @@ from engine.api import open_file, read_bytes
 from engine.diagnostics import PatchError, cut
 
 if TYPE_CHECKING:
-    from pyarrow import ChunkedArray, DataType
+    from pyarrow import ChunkedArray, DataType, Table
 
 Array = np.ndarray[Any, Any]
 
@@ -37,7 +37,7 @@ def load_table(path: Path, columns: str, element_type: str, first_row: int = 0, 
             return _whole(read_bytes(path), path.suffix.lower(), columns, element_type)
         with open_file(path) as file:
             rows = RowsOfTable(file, path.suffix.lower(), columns, element_type)
-            return rows.read(first_row, most_rows or None)
+            return _some(rows.read(first_row, most_rows or None), first_row)
     except (ValueError, OSError, MemoryError, OverflowError) as problem:
         raise table_problem(path, problem) from problem
 
@@ -55,7 +55,13 @@ def table_problem(path: Path, problem: Exception) -> PatchError:
 # Cached by contents, so that a file is read again only if these have changed.
 @lru_cache(CACHED_TABLES)
 def _whole(held: bytes, suffix: str, columns: str, element_type: str) -> Array:
-    return RowsOfTable(io.BytesIO(held), suffix, columns, element_type).read(0, None)
+    return _some(RowsOfTable(io.BytesIO(held), suffix, columns, element_type).read(0, None), 0)
+
+
+def _some(numbers: Array, first: int) -> Array:
+    if not len(numbers):
+        raise ValueError(f"no rows from row {first} on")
+    return numbers
 
 
 class RowsOfTable:
@@ -79,10 +85,8 @@ class RowsOfTable:
         return self._type, (len(self._names),)
 
     def read(self, first: int, count: int | None) -> Array:
-        """Return `count` rows from row `first` on, or all, read-only; fewer where the table ends, but one at least."""
+        """Return `count` rows from row `first` on, or all, read-only; fewer where the table ends."""
         table = self._table.table(first, count, [name for name, _ in self._names])
-        if not table.num_rows:
-            raise ValueError(f"no rows from row {first} on")
         numbers = np.empty((table.num_rows, len(self._names)), self._type)
         for place, (_, name) in enumerate(self._names):
             numbers[:, place] = _column(table.column(place), name, self._type)
@@ -164,16 +168,8 @@ def encode_table(numbers: Array, suffix: str, columns: str) -> bytes:
     `numbers` has the shape (rows,) or (rows, columns); `columns` are names with commas between them, and "" stands for
     x0, x1 and so on. Raise ValueError if they don't match or there is no such format.
     """
-    numbers = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
-    if numbers.ndim != 2:
-        raise ValueError(f"an array of shape {list(numbers.shape)}, which is no table; save it as .npy")
-    names = names_in(columns) if columns.strip() else []
-    names = names or [f"x{place}" for place in range(numbers.shape[1])]
-    if len(names) != numbers.shape[1] or len(set(names)) < len(names):
-        raise ValueError(f"{len(set(names))} different names for {numbers.shape[1]} columns")
     check_suffix(suffix)
-    arrow = load_arrow()
-    table = arrow.table({name: np.ascontiguousarray(numbers[:, place]) for place, name in enumerate(names)})
+    table = as_table(numbers, columns)
     out = io.BytesIO()
     if suffix in DELIMITERS:
         from pyarrow import csv as texts
@@ -188,8 +184,24 @@ def encode_table(numbers: Array, suffix: str, columns: str) -> bytes:
 
         feather.write_feather(table, out, compression="uncompressed")
     else:
-        rows = [{k: v if v == v and abs(v) != np.inf else None for k, v in row.items()} for row in table.to_pylist()]
-        lines = [json.dumps(row) for row in rows]
-        text = "[\n" + ",\n".join(lines) + "\n]\n" if suffix == ".json" else "".join(f"{line}\n" for line in lines)
-        out.write(text.encode())
+        text = json_lines(table)
+        out.write((f"[\n{text[:-1].replace(chr(10), f',{chr(10)}')}\n]\n" if suffix == ".json" else text).encode())
     return out.getvalue()
+
+
+def as_table(numbers: Array, columns: str) -> "Table":
+    """Return numbers as a table of the library, which shares their memory; for the arguments, see `encode_table`."""
+    numbers = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
+    if numbers.ndim != 2:
+        raise ValueError(f"an array of shape {list(numbers.shape)}, which is no table; save it as .npy")
+    names = names_in(columns) if columns.strip() else [f"x{place}" for place in range(numbers.shape[1])]
+    if len(names) != numbers.shape[1] or len(set(names)) < len(names):
+        raise ValueError(f"{len(set(names))} different names for {numbers.shape[1]} columns")
+    table: Table = load_arrow().table([np.ascontiguousarray(column) for column in numbers.T], names)
+    return table
+
+
+def json_lines(table: "Table") -> str:
+    """Return an object on a line for each row; NaN and infinity become null."""
+    rows = [{k: v if v == v and abs(v) != np.inf else None for k, v in row.items()} for row in table.to_pylist()]
+    return "".join(f"{json.dumps(row)}\n" for row in rows)

@@ -1,9 +1,10 @@
 from pathlib import Path
 
+from blocks.io.part_writer import Recorder
 from blocks.sound.sound_writer import DEPTHS, SoundWriter, check_format
 from blocks.sound.windows import SoundSink
 from engine.api import BlockBuilder, Moment, Value, param, value_port
-from engine.diagnostics import Incomplete, PatchError
+from engine.diagnostics import Incomplete
 
 
 class SaveAudio(SoundSink, id="io.save_audio", tags=("sound", "record", "wav", "flac", "ogg", "mp3", "file", "export")):
@@ -21,8 +22,6 @@ class SaveAudio(SoundSink, id="io.save_audio", tags=("sound", "record", "wav", "
     recording: bool = param(False, doc="Record while this is true; then the file is complete.")
     depth: str = param("usual", choices=DEPTHS, doc="Bits per sample of .wav, .flac and .aiff: usually 16.")
 
-    writer: SoundWriter | None = None
-
     def describe(self, build: BlockBuilder) -> None:
         """Check the file's name."""
         if not str(self.file):
@@ -33,43 +32,29 @@ class SaveAudio(SoundSink, id="io.save_audio", tags=("sound", "record", "wav", "
     def start(self) -> None:
         """Record nothing yet."""
         super().start()
-        self.writers: list[SoundWriter] = []  # those that complete their files
+        self.files = Recorder()
 
     def update(self, now: Moment) -> None:
         """Record what the last frames have added."""
         if self.recording and not self.is_replay:
             self.note(now)
         self.record(waits=self.waits)
-        if not self.recording and not self.is_due and self.writer is not None:
-            self.writer.finish()
-            self.writers.append(self.writer)
-            self.writer = None
-        for writer in self.writers.copy():
-            if self.waits or writer.is_finished:
-                self.writers.remove(writer)
-                self.complete(writer)
+        if not self.recording and not self.is_due:
+            self.files.end()
+        self.files.look(waits=self.waits)
+        self.notice = self.files.problem
 
     def record(self, *, waits: bool) -> None:
         """Write the samples that have come."""
         for samples in self.new_samples():
-            if self.writer is None:
+            if self.files.writer is None:
                 path = self.file_to_write(str(self.file))
-                self.writer = SoundWriter(path, self.depth, self.rate, samples.shape[1], self.note_written)
-            self.writer.write(samples, waits=waits)
-            self.notice = self.writer.problem
-        if self.writer is not None:
-            self.length_s, self.lost = self.writer.length / self.rate, self.writer.lost + self.left_out
-
-    def complete(self, writer: SoundWriter) -> None:
-        """Wait until a file is complete."""
-        try:
-            writer.close()
-        except PatchError as problem:
-            self.notice = str(problem)
+                self.files.begin(SoundWriter(path, self.depth, self.rate, samples.shape[1], self.note_written))
+            self.files.write(samples, waits=waits)
+        if (writer := self.files.writer) is not None:
+            self.length_s, self.lost = writer.length / self.rate, writer.lost + self.left_out
 
     def close(self) -> None:
         """Record the last samples, and complete the file."""
         self.record(waits=True)
-        for writer in (*self.writers, *filter(None, (self.writer,))):
-            self.complete(writer)
-        self.writer, self.writers = None, []
+        self.files.close()

@@ -1,13 +1,11 @@
 """Writes sound files while they are recorded."""
 
 import io
-import os
-import queue
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from blocks.io.part_writer import PartWriter
 from blocks.sound.ring import Samples
 from engine.diagnostics import PatchError
 
@@ -22,8 +20,6 @@ FORMATS = {
 DEPTHS = ("usual", "16 bits", "24 bits", "32 bits", "float")
 #: Samples that are encoded at once: the encoder of OGG fails with many.
 _AT_ONCE = 1 << 14
-#: The parts of a recording that wait to be written; a disk that is slower than sound loses some.
-_MOST_QUEUED = 600
 
 
 def check_format(path: Path, depth: str, rate: int, channels: int) -> tuple[str, str]:
@@ -45,73 +41,22 @@ def check_format(path: Path, depth: str, rate: int, channels: int) -> tuple[str,
     return form, subtype
 
 
-class SoundWriter:
-    """Encodes a recording on a thread of its own. The file takes its place when it is complete.
-
-    The samples of `write` must not change afterwards.
-    """
+class SoundWriter(PartWriter):
+    """Encodes a recording, of which each part has the shape [samples, channels]."""
 
     def __init__(
         self, path: Path, depth: str, rate: int, channels: int, done: Callable[[Path], None] = lambda _: None
     ) -> None:
-        """`done` is called with the file once it is complete, on the writer's thread."""
-        self.path, self._done = path, done
-        #: The samples that were given, and those that were lost because the disk was too slow.
-        self.length = self.lost = 0
         self._format, self._subtype = check_format(path, depth, rate, channels)
         self._rate, self._channels = rate, channels
-        self._parts: queue.Queue[Samples | None] = queue.Queue()
-        self._problem: PatchError | None = None
-        self._thread = threading.Thread(target=self._run, name="warploom-recording", daemon=True)
-        self._thread.start()
+        super().__init__(path, done)
 
-    @property
-    def problem(self) -> str:
-        """Why nothing more can be written, "" if it can."""
-        return str(self._problem or "")
-
-    @property
-    def is_finished(self) -> bool:
-        """True once the file is complete, or has failed."""
-        return not self._thread.is_alive()
-
-    def write(self, samples: Samples, *, waits: bool) -> None:
-        """Append samples, shape [samples, channels]; if the disk is too slow, wait for it or leave these out."""
-        while waits and self._parts.qsize() >= _MOST_QUEUED and self._thread.is_alive():
-            self._thread.join(0.01)
-        if self._parts.qsize() >= _MOST_QUEUED:
-            self.lost += len(samples)
-        else:
-            self.length += len(samples)
-            self._parts.put(samples)
-
-    def finish(self) -> None:
-        """Have the rest written, and the file put into its place, without waiting."""
-        self._parts.put(None)
-
-    def close(self) -> None:
-        """Write the rest, and put the file into its place. Raise PatchError if that failed."""
-        self.finish()
-        self._thread.join()
-        if self._problem is not None:
-            raise self._problem
-
-    def _run(self) -> None:
-        partial = self.path.with_name(f".{self.path.stem}.{os.getpid()}.part{self.path.suffix}")
-        try:
-            self._encode(partial)
-            partial.replace(self.path)
-            self._done(self.path)
-        except Exception as problem:  # noqa: BLE001 - the library's errors have no common class
-            reason = getattr(problem, "error_string", None) or getattr(problem, "strerror", None) or str(problem)
-            self._problem = PatchError(f"file {self.path} must be writable, got: {reason.rstrip('.')}")
-            partial.unlink(missing_ok=True)
-
-    def _encode(self, partial: Path) -> None:
+    def encode(self, partial: Path, parts: Iterator[Samples]) -> None:
+        """Write all samples."""
         import soundfile
 
         kind: dict[str, Any] = {"subtype": self._subtype, "format": self._format}
         with soundfile.SoundFile(partial, "w", self._rate, self._channels, **kind) as file:
-            while (samples := self._parts.get()) is not None:
+            for samples in parts:
                 for begin in range(0, len(samples), _AT_ONCE):
                     file.write(samples[begin : begin + _AT_ONCE])

@@ -26,6 +26,7 @@ FILES: dict[str, Any] = {
     "open mesh": Path(FOLDER.name) / "mesh.obj",
     "open table": Path(FOLDER.name) / "table.csv",
     "open array": Path(FOLDER.name) / "array.npy",
+    "open rows": Path(FOLDER.name) / "array.npy",
     "open font": "",
     "open images": MEDIA,
 }

@@ -1,0 +1,209 @@
+"""Rows of files, piece by piece in frames: what is played, and what is recorded."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from blocks.data import row_writer
+from blocks.data.row_writer import RECORDED, RowWriter
+from blocks.data.rows_ahead import RowsAhead
+from blocks.data.table_files import load_table
+from engine import Engine, Patch
+from engine.diagnostics import PatchError
+from tests.blocks.running import problems
+from tests.fuzzing import many
+from tests.waiting import until
+
+Array = np.ndarray[Any, Any]
+
+
+class _Rows:
+    """Rows of numbers whose count is known once the last one was read; reading notes what was read."""
+
+    layout = np.dtype(np.int64), (2,)
+
+    def __init__(self, count: int, *, known: bool) -> None:
+        self.all = np.arange(2 * count).reshape(count, 2)
+        self.count: int | None = count if known else None
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def read(self, first: int, count: int | None) -> Array:
+        assert count is not None
+        assert self.gate.wait(10)
+        found = self.all[first : first + count]
+        if len(found) < count:
+            self.count = len(self.all)
+        return found
+
+    def close(self) -> None:
+        """Stand for the file, too."""
+
+
+@settings(max_examples=many(25), deadline=None)
+@given(st.integers(1, 40), st.integers(1, 50), st.booleans(), st.booleans(), st.lists(st.integers(0, 99), min_size=1))
+def test_each_piece_is_a_part_of_the_rows(count: int, size: int, loop: bool, known: bool, wanted: list[int]) -> None:
+    """In any order: rows begin again after the last one, or the last piece stays; 0 fills up what is too short."""
+    rows: Any = _Rows(count, known=known)
+    reader, before = RowsAhead(lambda: (rows, rows), size), 0
+    try:
+        for first in wanted:
+            piece = reader.piece(first, first - before, loop=loop, wait=True)
+            begin = first % count if loop else min(first, max(count - size, 0))
+            if loop:
+                expected = rows.all[(begin + np.arange(size)) % count]
+            else:
+                expected = np.zeros((size, 2), int)
+                expected[:count] = rows.all[begin : begin + size]
+            assert piece is not None and piece.asked == first and piece.first in (begin, first)
+            np.testing.assert_array_equal(piece.rows, expected)
+            before = first
+    finally:
+        reader.close()
+
+
+def test_a_piece_that_is_late_is_shown_once_it_is_there() -> None:
+    """Without waiting, nothing is returned until something is read; what is not wanted any more is not read."""
+    rows: Any = _Rows(100, known=True)
+    rows.gate.clear()
+    reader = RowsAhead(lambda: (rows, rows), 3)
+    assert all(reader.piece(first, 1, loop=True, wait=False) is None for first in range(0, 50, 10))
+    rows.gate.set()
+    found: list[int] = []
+
+    def is_there() -> bool:
+        piece = reader.piece(50, 1, loop=True, wait=False)
+        found.extend([piece.first] if piece is not None else [])
+        return found[-1:] == [50]
+
+    until(is_there)
+    assert found[0] in (0, 50) and set(found) <= {0, 50}
+    reader.close()
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy"])
+def test_rows_go_by_with_time_or_as_they_are_driven(tmp_path: Path, suffix: str) -> None:
+    """Each frame shows the rows of its time, or those from the set row on; other rows of the file never change them."""
+    path, numbers = tmp_path / f"a{suffix}", np.arange(99, dtype=np.float32).reshape(33, 3)
+    if suffix == ".npy":
+        np.save(path, numbers)
+    elif suffix == ".csv":
+        np.savetxt(path, numbers, delimiter=",", header="a,b,c", comments="")
+    else:
+        parquet.write_table(pyarrow.table({n: numbers[:, k] for k, n in enumerate("abc")}), path, row_group_size=7)
+    patch = Patch()
+    play = patch.add("data.play_rows", file=path, rows=5, rate=120.0)
+    scale = patch.add("math.scale_offset", scale=2.0)
+    patch.connect(play["out"], scale["x"])
+    with Engine(patch, device="host") as engine:
+        for frame in range(30):  # 60 a second
+            assert not engine.step().diagnostics
+            np.testing.assert_array_equal(engine.read(scale["out"]), 2 * numbers[(2 * frame + np.arange(5)) % 33])
+        patch.set(play, by="row", loop=False)
+        for row in (0, 32, 7, 7, 1_000_000_000):
+            patch.set(play, row=row)
+            assert not engine.step().diagnostics
+            begin = min(row, 28)
+            np.testing.assert_array_equal(engine.read(scale["out"]), 2 * numbers[begin : begin + 5])
+        patch.set(play, rows=40)
+        assert not engine.step().diagnostics
+        found = engine.read(scale["out"])
+        np.testing.assert_array_equal(found, np.concatenate([2 * numbers, np.zeros((7, 3), np.float32)]))
+
+
+def test_rows_that_play_by_themselves_reach_the_frames(tmp_path: Path) -> None:
+    """While the engine plays on its own thread, rows follow the time, and a saved file is read again."""
+    np.save(tmp_path / "a.npy", np.arange(1000, dtype=np.int16))
+    patch = Patch()
+    play = patch.add("data.play_rows", file=tmp_path / "a.npy", rows=31, rate=1000.0)
+    count = patch.add("reduce.largest")
+    patch.connect(play["out"], count["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.watch_files()
+        engine.start(rate=200)
+        until(lambda: engine.read(count["out"]).max() > 60)
+        np.save(tmp_path / "a.npy", np.full(1000, -5, np.int16))
+        until(lambda: engine.read(count["out"]).max() == -5)
+
+
+def test_rows_that_cannot_be_played_are_named(tmp_path: Path) -> None:
+    """A missing file, words, a type without a place on the device, and words that come later each have a message."""
+    np.save(tmp_path / "a.npy", np.array(["a"]))
+    (tmp_path / "a.csv").write_text("x\n" + "1\n" * 50 + "word\n")
+    for file, text in (
+        ("b.csv", "table must exist"),
+        ("a.npy", "got: array dtype must be one of"),
+        ("", "name a table"),
+    ):
+        patch = Patch()
+        patch.add("data.play_rows", file=tmp_path / file if file else "")
+        assert text in problems(patch)[0][2], text
+    patch = Patch()
+    play = patch.add("data.play_rows", file=tmp_path / "a.csv", columns="x", rows=10, by="row")
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        patch.set(play, row=45)
+        assert "column 'x' of string" in engine.step().diagnostics[0].message
+        patch.set(play, row=1)
+        assert not engine.step().diagnostics
+
+
+@pytest.mark.parametrize("suffix", RECORDED)
+def test_a_recording_has_every_row_once(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the parts, the file has all rows in order, and is there only when it is complete."""
+    monkeypatch.setattr(row_writer, "_TOGETHER", 500)
+    path, numbers = tmp_path / f"a{suffix}", np.random.default_rng(3).integers(-99, 99, (1000, 2)) / 4
+    numbers[5] = np.nan
+    writer = RowWriter(path, "a,b", numbers)
+    for part in np.split(numbers, [1, 1, 2, 33, 600]):
+        writer.write(part, waits=True)
+    assert not path.exists()
+    writer.close()
+    found = np.load(path) if suffix == ".npy" else load_table(path, "b,a", "f64")[:, ::-1]
+    np.testing.assert_array_equal(found, numbers)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name] and writer.length == 1000
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "?"])
+def test_rows_of_frames_are_recorded(tmp_path: Path, dtype: str) -> None:
+    """The frames while `recording` is true are in the file, in each element type; then it is complete."""
+    path = tmp_path / ("a.npy" if dtype == "?" else "a.parquet")
+    data = np.array([[0, 1, 2], [3, 4, 100]]).astype(dtype)
+    patch = Patch()
+    save = patch.add("data.save_rows", file=path)
+    patch.connect(patch.add("io.array", data=data)["out"], save["x"])
+    with Engine(patch, device="host") as engine:
+        for is_recorded in (False, True, True, False, False):
+            patch.set(save, recording=is_recorded)
+            assert not engine.step().diagnostics
+        found = np.load(path) if dtype == "?" else np.stack(list(parquet.read_table(path)), axis=1)
+        np.testing.assert_array_equal(found, np.concatenate([data, data]))
+        patch.set(save, recording=True)
+        engine.step()
+    assert (np.load(path).shape if dtype == "?" else parquet.read_table(path).shape) == (2, 3)
+
+
+def test_rows_that_cannot_be_recorded_are_named(tmp_path: Path) -> None:
+    """Other endings, wrong names, rows that change and a folder that is gone each have a message."""
+    patch = Patch()
+    save = patch.add("data.save_rows", file=tmp_path / "a.json", recording=True)
+    patch.connect(patch.add("io.array", data=np.ones((3, 2)))["out"], save["x"])
+    with Engine(patch, device="host") as engine:
+        assert "file of rows must end in .csv" in engine.step().diagnostics[0].message
+        patch.set(save, file=tmp_path / "a.csv", columns="a")
+        engine.step()
+        assert "1 different names for 2 columns" in engine.step().diagnostics[0].message
+        patch.set(save, file=tmp_path / "gone" / "a.csv", columns="a,b")
+        for _ in range(3):
+            engine.step()
+        until(lambda: "must be writable" in " ".join(d.message for d in engine.step().diagnostics))
+    with pytest.raises(PatchError, match="no table"):
+        RowWriter(tmp_path / "a.csv", "", np.ones((1, 2, 3)))
