@@ -8,8 +8,8 @@ class SaveArray(Block, id="data.save_array", tags=("numpy", "npy", "file", "writ
     """Saves a buffer of any type and shape to a file of numpy when outputs are saved.
 
     The file is written by Save Outputs in the editor and at the end of `warploom run`, not in each frame. A file that
-    this patch has not written is overwritten only if you allow it. Save Rows records
-    frames.
+    this patch has not written is overwritten only if you allow it. Numbers of bf16, which files of numpy lack, become
+    f32. To record each frame, use Save Rows.
     """
 
     x: In[any_type] = port(doc="The buffer to save, of any shape.")

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from blocks.data.row_writer import RECORDED, RowWriter
 from blocks.io.part_writer import Array, Recorder
-from engine.api import BlockBuilder, In, LiveBlock, Moment, Value, any_type, param, port, value_port
+from engine.api import BlockBuilder, In, LiveBlock, Moment, Value, any_type, bf16, from_bf16, param, port, value_port
 from engine.diagnostics import Incomplete, PatchError
 
 
@@ -61,6 +61,7 @@ class SaveRows(
             self._due = {due for due in self._due if due > frame}
 
     def _write(self, rows: Array, *, waits: bool) -> None:
+        rows = from_bf16(rows) if self.watched["x"].dtype is bf16 else rows  # which no file has
         rows = rows.reshape(1) if rows.ndim == 0 else rows
         if self._files.writer is None:
             path = self.file_to_write(str(self.file))

@@ -11,8 +11,8 @@ class SaveTable(Block, id="data.save_table", tags=("csv", "parquet", "json", "sp
 
     Each column of the input becomes a column of the table. The file's suffix decides the format. In JSON, NaN and
     infinity are null. The file is written by Save Outputs in the editor and at the end of `warploom run`, not in each
-    frame. A file that this patch has not written is overwritten only if you allow it. Save Rows records
-    frames.
+    frame. A file that this patch has not written is overwritten only if you allow it. To record each
+    frame, use Save Rows.
     """
 
     x: In[any_type] = port(dtype="number", doc="The numbers, shape [rows] or [rows, columns].")

@@ -51,8 +51,9 @@ class LiveBlock(UpdatedBlock, abstract=True):
     file_to_write: Callable[[str], Path] = Path
     #: Remembers that the patch has written a file, so that it may overwrite it. It reads the file, on any thread.
     note_written: Callable[[Path], None] = lambda _: None
-    #: The layouts of the fed buffers.
+    #: The layouts of the fed and the watched buffers.
     fed: Mapping[str, Layout] = _NOTHING
+    watched: Mapping[str, Layout] = _NOTHING
 
     def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:
         super().__init__(node, values)

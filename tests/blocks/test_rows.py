@@ -172,14 +172,17 @@ def test_a_recording_has_every_row_once(tmp_path: Path, suffix: str, monkeypatch
     assert [each.name for each in tmp_path.iterdir()] == [path.name] and writer.length == 1000
 
 
-@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "?"])
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "?", "bf16"])
 def test_rows_of_frames_are_recorded(tmp_path: Path, dtype: str) -> None:
     """The frames while `recording` is true are in the file, in each element type; then it is complete."""
     path = tmp_path / ("a.npy" if dtype == "?" else "a.parquet")
-    data = np.array([[0, 1, 2], [3, 4, 100]]).astype(dtype)
+    data = np.array([[0, 1, 2], [3, 4, 100]]).astype("f4" if dtype == "bf16" else dtype)
     patch = Patch()
-    save = patch.add("data.save_rows", file=path)
-    patch.connect(patch.add("io.array", data=data)["out"], save["x"])
+    save, source = patch.add("data.save_rows", file=path), patch.add("io.array", data=data)
+    if dtype == "bf16":
+        convert = patch.add("buffer.convert", dtype="bf16")
+        patch.connect(source["out"], convert["x"])
+    patch.connect((convert if dtype == "bf16" else source)["out"], save["x"])
     with Engine(patch, device="host") as engine:
         for is_recorded in (False, True, True, False, False):
             patch.set(save, recording=is_recorded)

@@ -200,6 +200,21 @@ def test_arrays_are_saved_as_they_are(tmp_path: Path, data: Any) -> None:
     assert found.dtype == data.dtype
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.npy"])
+def test_numbers_that_files_lack_are_saved_as_f32(tmp_path: Path, name: str) -> None:
+    """Numbers of bf16 are saved by their values, not by their bits."""
+    patch = Patch()
+    convert = patch.add("buffer.convert", dtype="bf16")
+    save = patch.add("data.save_table" if name == "a.csv" else "data.save_array", file=tmp_path / name)
+    patch.connect(patch.add("io.array", data=np.float32([-2.5, 1e38, 3]))["out"], convert["x"])
+    patch.connect(convert["out"], save["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.save_outputs()
+    found = load_table(tmp_path / name, "", "f32")[:, 0] if name == "a.csv" else np.load(tmp_path / name)
+    np.testing.assert_allclose(found, [-2.5, 1e38, 3], rtol=2**-8)
+
+
 def test_a_table_that_cannot_be_written_says_why(tmp_path: Path) -> None:
     """Three axes and a wrong number of names are named when the file is written; a wrong ending at once."""
     for data, columns, why in ((np.ones((2, 2, 2)), "", "no table"), (np.ones((2, 2)), "a", "1 different names for 2")):

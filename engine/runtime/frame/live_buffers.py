@@ -145,7 +145,7 @@ class LiveBuffers:
                 bound = self._bind(placed)
             if bound is not None:
                 layouts = compiled.plan.layouts
-                bound.watched = {name: layouts[PortRef(node, name)] for name in made.watches}
+                bound.block.watched = bound.watched = {name: layouts[PortRef(node, name)] for name in made.watches}
                 bound.block.fed = bound.fed = {name: layouts[PortRef(node, name)] for name in made.feeds}
 
     def deliver(self, *, waits: bool) -> None:

@@ -26,7 +26,7 @@ from engine.readings import here
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.preview.picture_files import encode_picture
 from engine.runtime.preview.reading import read_buffer
-from engine.types import uchar4
+from engine.types import bf16, from_bf16, uchar4
 
 _log = logging.getLogger(__name__)
 
@@ -94,6 +94,8 @@ def read_outputs(
         if path is not None:
             with services.times.timed(SideKind.DOWNLOAD, str(port), layout.size_bytes):
                 array = read_buffer(compiled, services.device, port)
+            if (layout.dtype.of or layout.dtype) is bf16:  # which no file has
+                array = from_bf16(array)
         return OutputContents(saved, path, array, display, place, services.times)
 
     folder = place.folder
