@@ -175,10 +175,11 @@ def _dependents(inlined: Inlined, nodes: Collection[str]) -> tuple[Inlined, set[
 
 
 def _numbers_before(inlined: Inlined, nodes: Collection[str]) -> list[NumberDrive]:
-    """Return the drives of blocks that some nodes depend on."""
+    """Return the drives of these blocks or, if they have none, of the blocks before them."""
     description = inlined.description
-    around = ((drive, _members(description, {drive.target.node})) for drive in inlined.numbers)
-    return [drive for drive, blocks in around if not description.dependents(blocks).isdisjoint(nodes)]
+    driven = [(drive, _members(description, {drive.target.node})) for drive in inlined.numbers]
+    near = [drive for drive, blocks in driven if not set(nodes).isdisjoint(blocks)]
+    return near or [drive for drive, blocks in driven if not description.dependents(blocks).isdisjoint(nodes)]
 
 
 def _members(description: GraphDescription, nodes: Collection[str]) -> list[str]:

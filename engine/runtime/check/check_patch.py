@@ -1,11 +1,13 @@
 """Checking a patch without a device: would it compile?"""
 
-from collections.abc import Iterable
+import dataclasses
+from collections.abc import Collection, Iterable
 from contextlib import closing
 from functools import cache
 
 from engine.catalogue.block_errors import kernel_diagnostic
-from engine.compiler.description import BlockNode
+from engine.compiler.description import BlockNode, GraphDescription, NumberDrive
+from engine.compiler.inlining import inline, owner
 from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan
 from engine.descriptions.entries import Kernel, KernelEntry
@@ -20,7 +22,7 @@ from engine.patch.trust import SavePlace
 from engine.runtime.check.kernel_checks import argument_problems, count_problems, number_problems
 from engine.runtime.memory.graph_memory import out_of_memory_errors
 from engine.runtime.model.block_registry import BlockRegistry
-from engine.runtime.model.describe_patch import describe_patch
+from engine.runtime.model.describe_patch import describe_patch, number_drives
 from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.model.parameters import ParameterStore
 from engine.user_code.runner import CodeRunner
@@ -50,7 +52,7 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
         connections = running.by_target.values()
         wires = [c for c in connections if not patch.is_value_connection(c)]
         described = describe_patch(registry.snapshot(wires, running.sentinels), code)
-        drives = filter(patch.is_value_connection, connections)
+        drives = [c for c in connections if patch.is_value_connection(c)]
         values = registry.value_blocks
         wiring = wire_values([*values, *registry.live_nodes], drives, registry.type_of)
         found = [*described.problems, *wiring.problems]
@@ -70,6 +72,8 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
         # Blocks that depend on one that can't be described have no errors of their own.
         runs = description.without(description.dependents(described.undescribed - values.keys()))
         plan = make_plan(runs, fuses=fuses)
+        if followed := number_drives(drives, registry.type_of):
+            plan = _followed(described.inlined.original, followed, described.undescribed - values.keys(), fuses) or plan
         found += plan.warnings
         found += _memory_problems(plan)
         if not has_errors(found):
@@ -80,6 +84,20 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
     except GraphValidationError as problem:
         found += [*problem.errors, *problem.warnings]
     return plan, [described.inlined.shown(item) for item in found]
+
+
+def _followed(
+    description: GraphDescription, drives: tuple[NumberDrive, ...], undescribed: Collection[str], fuses: bool
+) -> Plan | None:
+    """Return the plan with the drives that kernels follow in the same frame; None if some can't, as an engine finds."""
+    inlined = inline(dataclasses.replace(description, drives=drives))
+    driven = {drive.target.node for drive in inlined.numbers}
+    if any(_check_kernels(node) for node in inlined.description.nodes if owner(node.id) in driven):
+        return None
+    try:
+        return make_plan(inlined.description.without(inlined.description.dependents(undescribed)), fuses=fuses)
+    except GraphValidationError:
+        return None
 
 
 def _image(kernel: Kernel, folders: tuple[str, ...]) -> KernelImage:

@@ -10,8 +10,9 @@ from engine.api import Composite, CompositeBuilder
 from engine.device.device import Device
 from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.sources import CudaText
-from engine.patch.changes import PortRef
-from engine.protocol.messages import Reset
+from engine.patch.changes import Connection, Disconnected, ParameterChanged, PortRef
+from engine.protocol.messages import KernelFilesChanged, Reset
+from engine.runtime.check.check_patch import plan_patch
 
 #: Every type of a number in CUDA C++, by the name of the parameter.
 KINDS = {
@@ -85,10 +86,13 @@ def test_connecting_takes_another_graph_and_typing_none(device: Device) -> None:
     source = growing(patch)
     value = number(patch, source["out"], number="largest")
     out = driven(patch, value)
-    delayed = patch.add("buffer.frame_delay")
+    delayed = patch.add("buffer.frame_delay", node_id="delay")
     patch.connect(out, delayed["x"])
     with Engine(patch, device) as engine:
         engine.step()
+        removed = Disconnected(Connection(value, patch["driven"]["offset"]))
+        assert engine.cost_of(removed).level is UpdateLevel.COLD
+        assert engine.cost_of(ParameterChanged("delay", "initial", 1.0, 0.0)).level is UpdateLevel.WARM
         patch.disconnect(PortRef("driven", "offset"))
         report = engine.step()
         assert report.update_level is UpdateLevel.COLD
@@ -176,7 +180,7 @@ def test_kernels_in_a_loop_read_the_number_of_their_turn(device: Device) -> None
 def test_drives_that_can_not_be_followed_have_the_newest_finished_frame(device: Device) -> None:
     """A circle, a value block between, the other branch, a region's count and a live block get the last frame's number.
 
-    An in-place change that leaves no order does, too.
+    So does a block that must read contents before the change in place that decides the number.
     """
     patch = Patch()
     source = growing(patch)
@@ -194,6 +198,13 @@ def test_drives_that_can_not_be_followed_have_the_newest_finished_frame(device: 
     patch.connect(source["out"], patch["choice"]["condition"])
     first = number(patch, source["out"], "first", region="choice")
     driven(patch, first, "second", region="choice.else")
+    copy, change = patch.add("buffer.copy"), patch.add("buffer.assign", node_id="change")
+    patch.connect(source["out"], copy["x"])
+    patch.connect(copy["out"], change["target"])
+    patch.connect(circle, change["value"])
+    patch.add("math.scale_offset", node_id="early")
+    patch.connect(copy["out"], patch["early"]["x"])
+    patch.connect(number(patch, change["out"], "changed"), patch["early"]["offset"])
     with Engine(patch, device) as engine:
         for _ in range(3):
             report = engine.step()
@@ -262,3 +273,32 @@ def test_blocks_in_a_composite_read_numbers(device: Device) -> None:
             assert engine.step().nodes["pair"].this_frame == ("offset",)
             numbers = engine.read(source["out"])
             np.testing.assert_array_equal(engine.read(pair["out"]), numbers + numbers[0] + numbers[0])
+
+
+def test_a_saved_kernel_reads_numbers_too(device: Device, tmp_path: Path) -> None:
+    """A kernel that is saved while it reads a number is swapped in, and a broken one leaves the last good version."""
+    text = 'extern "C" __global__ void k(const float* x, float* out, float gain, int count) { *out = %s; }\n'
+    (tmp_path / "k.cu").write_text(text % "gain")
+    patch = Patch()
+    patch.path = tmp_path / "patch.loom"
+    source = growing(patch)
+    kernel = patch.add("kernel.file", node_id="k", file="k.cu", shapes="out: [1]")
+    patch.connect(source["out"], kernel["x"])
+    patch.connect(number(patch, source["out"]), kernel["gain"])
+    with Engine(patch, device) as engine:
+        found = []
+        for result in ("gain", "gain + 100.0f", "wrong", "-gain"):
+            (tmp_path / "k.cu").write_text(text % result)
+            engine.post(KernelFilesChanged(frozenset({tmp_path / "k.cu"})))
+            found.append((engine.step().nodes["k"].this_frame, engine.read(kernel["out"])[0]))
+    assert found == [(("gain",), 1.5), (("gain",), 102.5), (("gain",), 103.5), (("gain",), -4.5)]
+
+
+def test_the_plan_of_a_patch_shows_what_kernels_read() -> None:
+    """The plan without a device has the same connections as that of an engine, and a check finds nothing wrong."""
+    patch = Patch()
+    source = growing(patch)
+    driven(patch, number(patch, source["out"]))
+    plan, problems = plan_patch(patch)
+    assert plan is not None and not problems
+    assert PortRef("number", "value") in plan.description.targets_of
