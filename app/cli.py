@@ -223,7 +223,8 @@ def edit(**options: Any) -> int:
     "--out",
     type=_PATH,
     metavar="DIR|FILM",
-    help="Save all outputs in DIR, or the frames as a film: FILM.mp4, .mov, .mkv, .webm or .avi.",
+    help="Save all outputs in DIR, or the frames as a film with the sound of Audio Out: FILM.mp4, .mov, .mkv, .webm or "
+    ".avi.",
 )
 @click.option("--port", metavar="NODE.PORT", help="Port to film; without it, what the patch's viewer shows.")
 @click.option(

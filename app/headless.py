@@ -210,7 +210,7 @@ def _run(
             ):  # before the other frames run, since they may take long
                 _require_trust([*filter(asks_for_trust, report.diagnostics), *client.refused_outputs()])
             if film_out is not None and number >= frames.start:
-                film_out.take(client)
+                film_out.take(client, report)
             advance()
             frozen = next((event for event in client.take_events() if isinstance(event, Frozen)), None)
             if frozen is not None:

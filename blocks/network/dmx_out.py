@@ -39,6 +39,10 @@ class DmxOut(
         self.sent, self.sent_s = 0, -1.0
         self.newest = np.zeros(0, np.uint8)
 
+    def goes_on(self) -> bool:
+        """Go on to send when the patch begins again."""
+        return True
+
     def update(self, now: Moment) -> None:
         """Send the newest levels, if it is time."""
         if taken := self.taken("levels"):

@@ -43,6 +43,10 @@ class NdiOut(LiveBlock, id="io.ndi_out", title="NDI Out", tags=("network", "vide
         self.output: NdiOutput | None = None
         self.sent = 0
 
+    def goes_on(self) -> bool:
+        """Go on to send when the patch begins again."""
+        return True
+
     def update(self, now: Moment) -> None:
         """Send the newest picture."""
         taken = self.taken("pixels")

@@ -48,6 +48,13 @@ class AudioIn(
             self.microphone = SoundInput(self.device, self.rate, self.channels, self.buffer)
         self.heard = np.zeros((self.size, self.channels), np.float32)
 
+    def goes_on(self) -> bool:
+        """Keep the device open, and begin with silence again."""
+        if self.player is not None:
+            self.player.begin_again()
+        self.heard = np.zeros_like(self.heard)
+        return True
+
     def update(self, now: Moment) -> None:
         """Give the window of this frame."""
         microphone, player = self.microphone, self.player

@@ -27,14 +27,15 @@ class AudioOut(
 
     def update(self, now: Moment) -> None:
         """Play what the last frames have added."""
-        if not (self.waits or self.is_replay):
-            self.note(now)
-        for samples in self.new_samples():
-            if self.speaker is None:  # two channels, since few devices have one
-                channels = max(2, samples.shape[1])
-                self.speaker = SoundOutput(self.device, self.rate, channels, self.buffer)
-            samples = in_channels(samples, self.speaker.channels) * self.volume
-            self.speaker.put(samples.clip(-1, 1))
+        try:
+            for samples in self.new_samples():
+                if self.speaker is None:  # two channels, since few devices have one
+                    channels = max(2, samples.shape[1])
+                    self.speaker = SoundOutput(self.device, self.rate, channels, self.buffer)
+                samples = in_channels(samples, self.speaker.channels) * self.volume
+                self.speaker.put(samples.clip(-1, 1))
+        finally:
+            self.note(now, takes=not self.waits)
         if self.speaker is not None:
             self.latency, self.underruns = self.speaker.latency_s, self.speaker.underruns + self.missed
             self.notice = notice_of(self.speaker)

@@ -43,6 +43,14 @@ class PlayAudio(
         self.player = Player(Path(self.file), self.rate, self.channels, self.size)
         self.place, self.length_s = vars(self.player.place), self.player.length_s
 
+    def goes_on(self) -> bool:
+        """Keep what is decoded, so that a timeline turns without a gap in the sound."""
+        if self.player is None:
+            return False
+        self.player.begin_again()
+        self.place = vars(self.player.place)
+        return True
+
     def update(self, now: Moment) -> None:
         """Give the window of this frame."""
         assert self.player is not None

@@ -46,6 +46,10 @@ class Player:
         #: True once a sound that isn't repeated is over.
         self.is_over = False
 
+    def begin_again(self) -> None:
+        """Forget all windows: the next one is the first."""
+        self.place, self.is_over = Place(np.zeros_like(self.place.window)), False
+
     @property
     def length_s(self) -> float:
         """The length of the file."""

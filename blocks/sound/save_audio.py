@@ -12,8 +12,8 @@ class SaveAudio(SoundSink, id="io.save_audio", tags=("sound", "record", "wav", "
 
     In each frame, the newest samples of x are recorded, as many as the frame's time has: each sample once. The file
     name's extension decides the format: .wav, .flac, .ogg, .mp3 or .aiff. The file is complete when `recording` becomes
-    false, and when the engine stops or the block is removed; another recording replaces it. A file that this patch has
-    not written is overwritten only if you allow it.
+    false, and when the engine stops or the block is removed; another recording replaces it. While a timeline turns, the
+    same recording goes on. A file that this patch has not written is overwritten only if you allow it.
     """
 
     length_s: Value[float] = value_port(unit="s", doc="Length of the recording.")
@@ -36,9 +36,10 @@ class SaveAudio(SoundSink, id="io.save_audio", tags=("sound", "record", "wav", "
 
     def update(self, now: Moment) -> None:
         """Record what the last frames have added."""
-        if self.recording and not self.is_replay:
-            self.note(now)
-        self.record(waits=self.waits)
+        try:
+            self.record(waits=self.waits)
+        finally:
+            self.note(now, takes=self.recording)
         if not self.recording and not self.is_due:
             self.files.end()
         self.files.look(waits=self.waits)

@@ -5,6 +5,7 @@ time has, and a block that plays or records takes just these. Devices and files 
 """
 
 import math
+from itertools import takewhile
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from engine.diagnostics import PatchError
 RATE, SIZE = 48000, 4800
 #: The most channels of a sound.
 MOST_CHANNELS = 8
+#: The most frames whose windows are waited for.
+_MOST_WAITING = 256
 
 
 def samples_in(now: Moment, rate: int) -> int:
@@ -69,36 +72,61 @@ class SoundSink(LiveBlock, abstract=True):
 
     def start(self) -> None:
         """Take the frames that follow."""
-        #: How many samples the frames added whose windows have not come yet, and how many were not in their windows.
+        #: How many samples the frames added whose windows have not come yet, in the order of the frames, and how many
+        #: were not in their windows.
         self._added: dict[int, int] = {}
         self.left_out = 0
 
-    def note(self, now: Moment) -> None:
-        """Take the samples that this frame adds, once its window comes."""
-        self._added[now.frame] = samples_in(now, self.rate)
+    def goes_on(self) -> bool:
+        """Go on, so that a film that begins again sounds, or is recorded, without a gap."""
+        return True
+
+    def note(self, now: Moment, *, takes: bool) -> None:
+        """Take the samples that this frame adds, once its window comes, or leave them.
+
+        Call this in each update, after `new_samples`.
+        """
+        self._added.pop(now.frame, None)  # of a frame whose window never came, before the film began again
+        self._added[now.frame] = samples_in(now, self.rate) if takes and self.counts and not self.is_replay else 0
+        for never in list(self._added)[:-_MOST_WAITING]:
+            self.left_out += self._added.pop(never)
 
     @property
     def is_due(self) -> bool:
         """True while windows are missing."""
-        return bool(self._added)
+        return any(self._added.values())
 
     def new_samples(self) -> list[Samples]:
         """Return what the windows that came have added, shape [samples, channels]."""
         found = []
         for each in self.taken("x"):
-            added = self._added.pop(each.frame, 0)
-            if added > 0:
-                found.append(self._end_of(each, added))
-            for late in [frame for frame in self._added if frame < each.frame]:
+            if each.frame not in self._added:
+                continue
+            for late in list(takewhile(lambda frame: frame != each.frame, self._added)):  # noqa: B023 - used at once
                 self.left_out += self._added.pop(late)
+            if (added := self._added.pop(each.frame)) > 0:
+                samples = newest(each, added, "x")
+                self.left_out += added - len(samples)
+                found.append(samples)
         return found
 
-    def _end_of(self, window: Taken, added: int) -> Samples:
-        array = np.atleast_2d(window.array)
-        if array.ndim > 2 or not 1 <= len(array) <= MOST_CHANNELS:
-            raise PatchError(
-                f"x must have shape [samples], or [channels, samples] with 1 to {MOST_CHANNELS} channels, "
-                f"got {list(window.array.shape)}"
-            )
-        self.left_out += max(0, added - array.shape[1])
-        return array[:, -added:].T.copy()  # since the window's memory is used again
+
+def newest(window: Taken, count: int, port: str) -> Samples:
+    """Return a copy of the last `count` samples of a window, shape [samples, channels]: all if it has not so many.
+
+    Raise PatchError, which names the port, if this is no sound.
+    """
+    channels = channels_of(window.array.shape, port)
+    array = window.array.reshape(channels, -1)
+    return array[:, array.shape[1] - min(count, array.shape[1]) :].T.copy()  # the window's memory is used again
+
+
+def channels_of(shape: tuple[int, ...], port: str) -> int:
+    """Return the channels of a window. Raise PatchError, which names the port, if this is no sound."""
+    channels = 1 if len(shape) == 1 else shape[0] if len(shape) == 2 else 0
+    if not 1 <= channels <= MOST_CHANNELS:
+        raise PatchError(
+            f"{port} must have shape [samples], or [channels, samples] with 1 to {MOST_CHANNELS} channels, "
+            f"got {list(shape)}"
+        )
+    return channels

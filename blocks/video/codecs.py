@@ -240,11 +240,13 @@ def choose_encoding(
     raise PatchError(f"{codec} must be possible for a film of {width} x {height} pixels, got: {problem}")
 
 
-def sound_codec(container: str, rate: int) -> tuple[str, int]:
+def sound_codec(container: str, rate: int, *, is_lossless: bool) -> tuple[str, int]:
     """Return the codec for a film's sound, and the nearest rate that it takes."""
+    if container == "matroska" and is_lossless:
+        return "flac", rate
     if container in ("matroska", "webm"):
         return "libopus", 48000
-    if container == "avi":
-        return "pcm_s16le", rate
+    if container in ("avi", "mov"):
+        return {"avi": "pcm_s16le", "mov": "pcm_s24le"}[container], rate
     rates = 96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350
     return "aac", min(rates, key=lambda known: abs(known - rate))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,12 @@ _CONTAINER = {
     },
     "matroska": {"cluster_time_limit": "1000", "flush_packets": "1"},
 }
-#: The library's names of channels in their order, by their number.
+#: The library's names of channels in their order, by their number; another number gets silent channels.
 _LAYOUTS = {1: "mono", 2: "stereo", 4: "quad", 6: "5.1", 8: "7.1"}
+#: The bits a second of a channel, where the codec of sound loses some.
+_SOUND_BIT_RATE = 96_000
+#: The most sound that waits for the encoder, in seconds.
+_MOST_WAITING_S = 60
 _CONTAINER |= {"mov": _CONTAINER["mp4"], "webm": _CONTAINER["matroska"]}
 
 
@@ -33,11 +38,11 @@ class FilmWriter(PictureWriter):
     """Encodes pictures into a film, a file whose suffix decides the container.
 
     `codec` is one of CODECS and `quality` one of QUALITIES. Codecs that store colours at half the resolution get an
-    even size: the last column or row is repeated. With `sound_rate`, the film has a sound track of 1, 2, 4, 6 or 8
-    channels. With `at_once`, the encoder keeps pace with frames that come in real time. For a codec that `takes_planes`
-    holds for, pictures may be planes in BT.709 of limited range, u8[height * 3 / 2, width] with even sizes: those of U
-    and V follow that of Y. Raise PatchError when the file can't be written, or the codec and its options don't go
-    together.
+    even size: the last column or row is repeated. With `sound_rate`, the film has a sound track of 1 to 8 channels: PCM
+    in MOV and AVI, AAC in MP4, and Opus or lossless FLAC in MKV and WebM. With `at_once`, the encoder keeps pace with
+    frames that come in real time. For a codec that `takes_planes` holds for, pictures may be planes in BT.709 of
+    limited range, u8[height * 3 / 2, width] with even sizes: those of U and V follow that of Y. Raise PatchError when
+    the file can't be written, or the codec and its options don't go together.
     """
 
     def __init__(
@@ -59,6 +64,8 @@ class FilmWriter(PictureWriter):
         encoding = choose_encoding(self._av, path, codec, quality, width, height, self.rate, at_once)
         self._encoding: Encoding = encoding
         self._samples = 0
+        self._sounds: deque[Array] = deque()  # those that wait for the encoder
+        self._is_lossless = quality == "lossless" or encoding.codec == "FFV1"
         try:
             self._container = self._av.open(
                 f"file:{path}", "w", encoding.container, container_options=_CONTAINER.get(encoding.container, {})
@@ -73,9 +80,13 @@ class FilmWriter(PictureWriter):
         self._stream = self._encoding.add_to(self._container, self.rate)
         self._sound: Any = None
         if sound_rate:
-            name, own_rate = sound_codec(container, sound_rate)
+            name, own_rate = sound_codec(container, sound_rate, is_lossless=self._is_lossless)
             self._sound = self._container.add_stream(name, rate=own_rate)
-            self._sound.layout, self._sound_rate = _LAYOUTS[sound_channels], sound_rate
+            self._channels = sound_channels
+            channels = next(known for known in _LAYOUTS if known >= sound_channels)
+            self._sound.layout, self._sound_rate = _LAYOUTS[channels], sound_rate
+            if name in ("aac", "libopus"):
+                self._sound.bit_rate = _SOUND_BIT_RATE * channels
             self._resampler = self._av.AudioResampler(
                 self._sound.format, self._sound.layout, own_rate, self._sound.codec_context.frame_size or None
             )
@@ -93,19 +104,33 @@ class FilmWriter(PictureWriter):
         return is_deep(self.path, self._encoding.codec)
 
     def write_sound(self, samples: Array) -> None:
-        """Add samples to the sound track, f32[channels, count], which follow those before."""
-        if self._sound is None or len(samples) != len(self._sound.layout.channels):
+        """Add samples to the sound track, f32[channels, count], which follow those before and must not change.
+
+        They are encoded with the next picture. Raise PatchError if the encoder is too late.
+        """
+        if self._sound is None or len(samples) != self._channels:
             raise ValueError(f"samples must have the channels that the film was made with, got {len(samples)}")
-        self._put(lambda: self._encode_sound(samples), True)
+        if sum(part.shape[1] for part in self._sounds.copy()) > _MOST_WAITING_S * self._sound_rate:
+            raise PatchError(f"film {self.path} must be written as fast as it is recorded, got a slower disk")
+        self._sounds.append(samples)
 
     def _encode(self, pixels: Array, number: int) -> None:
+        self._encode_sounds()
         frame = self._encoding.frame_of(pixels)
         frame.pts, frame.time_base = number, 1 / self.rate
         self._container.mux(self._stream.encode(frame))
 
+    def _encode_sounds(self) -> None:
+        while self._sounds:
+            self._encode_sound(self._sounds.popleft())
+
     def _encode_sound(self, samples: Array) -> None:
-        channels = np.ascontiguousarray(samples, np.float32)
-        frame = self._av.AudioFrame.from_ndarray(channels, "fltp", self._sound.layout.name)
+        if not samples.size:
+            return
+        spare = len(self._sound.layout.channels) - len(samples)
+        channels = np.pad(np.nan_to_num(samples.astype(np.float32)).clip(-1, 1), ((0, spare), (0, 0)))
+        packed = np.ascontiguousarray(channels.T).reshape(1, -1)
+        frame = self._av.AudioFrame.from_ndarray(packed, "flt", self._sound.layout.name)
         frame.sample_rate, frame.pts = self._sound_rate, self._samples
         frame.time_base = Fraction(1, self._sound_rate)
         self._samples += channels.shape[1]
@@ -115,6 +140,7 @@ class FilmWriter(PictureWriter):
     def _end(self, *, finishes: bool) -> None:
         try:
             if finishes:
+                self._encode_sounds()
                 self._container.mux(self._stream.encode(None))
                 if self._sound is not None:
                     for part in self._resampler.resample(None):

@@ -62,13 +62,18 @@ class LoadVideo(
         """Open the film, on a thread of its own."""
         self._film: FilmReader | None = None
         self._stream: LiveReader | None = None
-        self._shown: float | None = None
-        self._before_own_s: float | None = None
-        self._moved_s, self._was_restart, self._has_begun = 0.0, True, False
+        self.goes_on()
         if not is_live(self._source):
             self._film = FilmReader(self._source)
         elif not self.is_replay:
             self._stream = LiveReader(self._source, _info(self._source).layout)
+
+    def goes_on(self) -> bool:
+        """Keep the film open, with the frames that are decoded."""
+        self._shown: float | None = None
+        self._before_own_s: float | None = None
+        self._moved_s, self._was_restart, self._has_begun = 0.0, True, False
+        return True
 
     def update(self, now: Moment) -> None:
         """Give the frame of this time, if it is another one."""

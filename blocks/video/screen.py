@@ -42,6 +42,11 @@ class Screen(LiveBlock, id="io.screen", tags=("desktop", "monitor", "capture", "
     def _open(self) -> "ScreenReader":
         return ScreenReader(self.monitor, self.left, self.top, self.width, self.height, self.rate)
 
+    def goes_on(self) -> bool:
+        """Go on to capture."""
+        self._shown = 0
+        return True
+
     def update(self, now: Moment) -> None:
         """Give the newest picture, if it is another one."""
         self.is_new = False

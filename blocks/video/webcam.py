@@ -42,6 +42,11 @@ class Webcam(LiveBlock, id="io.webcam", tags=("camera", "video", "capture", "liv
         self._shown = 0
         self._reader = None if self.is_replay else open_camera(self.device, self._layout, self.rate)
 
+    def goes_on(self) -> bool:
+        """Keep the camera open."""
+        self._shown = 0
+        return True
+
     def update(self, now: Moment) -> None:
         """Give the newest frame, if it is another one."""
         self.is_new = False

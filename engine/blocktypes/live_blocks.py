@@ -51,9 +51,11 @@ class LiveBlock(UpdatedBlock, abstract=True):
     file_to_write: Callable[[str], Path] = Path
     #: Remembers that the patch has written a file, so that it may overwrite it. It reads the file, on any thread.
     note_written: Callable[[Path], None] = lambda _: None
-    #: The layouts of the fed and the watched buffers.
+    #: The layouts of the fed buffers, and of the watched ones. An optional input needs a connection to be among them.
     fed: Mapping[str, Layout] = _NOTHING
     watched: Mapping[str, Layout] = _NOTHING
+    #: False in a frame that is only run to reach another one, or shown while the engine is paused: it is not recorded.
+    counts: bool = True
 
     def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:
         super().__init__(node, values)
@@ -61,8 +63,11 @@ class LiveBlock(UpdatedBlock, abstract=True):
         self._waiting: deque[tuple[str, int, Array]] = deque()
 
     def begin(self) -> None:
-        """Make the next update the first one; a block that runs is closed first."""
+        """Make the next update the first one; a block that runs is closed first, unless it goes on."""
         if self._runs:
+            if self.goes_on():
+                self._before_s = None
+                return
             self.end()
         self._runs = True
         self._given: dict[str, Array] = {}
@@ -78,6 +83,14 @@ class LiveBlock(UpdatedBlock, abstract=True):
             self._runs = False
             self.receive()
             self.close()
+
+    def goes_on(self) -> bool:
+        """Return True to go on when the patch begins again at frame 0, instead of being closed and started.
+
+        Blocks that record, and those that use a device, reset here what belongs to a frame. A film whose timeline turns
+        is then recorded in one file, and a camera stays open.
+        """
+        return False
 
     def close(self) -> None:
         """Stop threads, and release devices and files; `taken` still returns what arrived last.

@@ -105,21 +105,30 @@ class BlockDescription:
 
     @cached_property
     def needed_inputs(self) -> frozenset[str]:
-        """Inputs without which some launches are left out."""
-        return frozenset(entry.needs for entry in self.entries if isinstance(entry, KernelEntry) and entry.needs)
+        """Inputs without which some launches are left out, and optional ones that are watched."""
+        launches = [entry.needs for entry in self.entries if isinstance(entry, KernelEntry) and entry.needs]
+        return frozenset(launches) | {spec.name for spec in self.inputs if spec.optional and spec.name in self.watches}
 
     @cached_property
     def _reduced(self) -> dict[frozenset[str], BlockDescription]:
         return {}
 
     def without_inputs(self, missing: frozenset[str]) -> BlockDescription:
-        """Return the description without the launches that need one of these inputs; equal calls return one object."""
+        """Return the description without launches that need one of these inputs, which are not watched either.
+
+        Equal calls return one object.
+        """
         if not missing:
             return self
         if missing not in self._reduced:
             kept = [e for e in self.entries if not (isinstance(e, KernelEntry) and e.needs in missing)]
-            self._reduced[missing] = replace(self, entries=tuple(kept))
+            watches = tuple(name for name in self.watches if name not in missing)
+            self._reduced[missing] = replace(self, entries=tuple(kept), watches=watches)
         return self._reduced[missing]
+
+    def stands_for(self, other: BlockDescription) -> bool:
+        """True if another description is this one, or what `without_inputs` has made of it."""
+        return other is self or any(other is reduced for reduced in self._reduced.values())
 
     @cached_property
     def driven(self) -> dict[tuple[object, ...], BlockDescription]:

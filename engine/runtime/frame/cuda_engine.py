@@ -528,7 +528,8 @@ class CudaEngine:
             if not context.value_graph.is_empty:
                 at_interval = advance and not by_hand and self.frames_left is None
                 if self.launcher.live is not None:
-                    self.launcher.live.deliver(waits=not at_interval)
+                    counts = advance and self.film.replay_to is None
+                    self.launcher.live.deliver(waits=not at_interval, counts=counts)
                 if context.value_graph.update(moment, fresh=not at_interval):
                     updates.diagnostics.renew()
         if context.parameters.is_written:  # before the structure, which changes when a kernel refuses a value

@@ -140,7 +140,8 @@ class LiveBuffers:
         for node, made in nodes.items():
             assert compiled is not None
             placed, bound = self._context.registry.placed.get(node), self._bound.get(node)
-            is_described = placed is not None and placed.block is not None and placed.block.description is made
+            block = placed.block if placed is not None else None
+            is_described = block is not None and block.description.stands_for(made)
             if placed is not None and is_described and (bound is None or bound.reading is not placed.reading):
                 bound = self._bind(placed)
             if bound is not None:
@@ -148,11 +149,11 @@ class LiveBuffers:
                 bound.block.watched = bound.watched = {name: layouts[PortRef(node, name)] for name in made.watches}
                 bound.block.fed = bound.fed = {name: layouts[PortRef(node, name)] for name in made.feeds}
 
-    def deliver(self, *, waits: bool) -> None:
+    def deliver(self, *, waits: bool, counts: bool) -> None:
         """Give blocks the contents that have arrived, before they are updated."""
         self._waits = waits
         for bound in self._bound.values():
-            bound.block.waits = waits
+            bound.block.waits, bound.block.counts = waits, counts
             bound.land()
 
     def feed(self, compiled: CompiledGraph, stream: Stream) -> None:

@@ -1,4 +1,4 @@
-"""`warploom run --out film.mp4`: the frames of a port as a film."""
+"""`warploom run --out film.mp4`: the frames of a port as a film, with sound."""
 
 from pathlib import Path
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import av
 import numpy as np
 import pytest
+import soundfile
 
 from app.exit_status import INTERRUPTED, PATCH_WRONG, USAGE_WRONG
 from app.film_out import FilmOut
@@ -70,8 +71,8 @@ def test_an_interrupt_finishes_the_film(warploom: Warploom, patch_file: Path, mo
     """After Ctrl+C, the film has the frames up to there, and the command says how many."""
     take, film, taken = FilmOut.take, patch_file.parent / "film.mp4", []
 
-    def interrupted(self: FilmOut, client: Any) -> None:
-        take(self, client)
+    def interrupted(self: FilmOut, client: Any, report: Any) -> None:
+        take(self, client, report)
         taken.append(client)
         if len(taken) == 4:
             raise KeyboardInterrupt
@@ -95,3 +96,27 @@ def test_what_cannot_be_filmed_is_named(warploom: Warploom, patch_file: Path) ->
     save_patch(patch, patch_file)
     result = warploom("run", patch_file, "--out", film)
     assert result.status == PATCH_WRONG and "must have one viewer" in result.err
+
+
+def test_a_film_has_the_sound_that_the_patch_plays(warploom: Warploom, patch_file: Path) -> None:
+    """The blocks Audio Out are mixed by their volumes, also driven ones, from the film's first frame on."""
+    noise = np.random.default_rng(0).uniform(-0.3, 0.3, (30000, 2)).astype(np.float32)
+    soundfile.write(patch_file.parent / "noise.wav", noise, 48000, "FLOAT")
+    patch = load_patch(patch_file)
+    volume = patch.add("value.slider", setting=0.5)
+    for channels, loudness in ((2, 1.5), (1, 0.0)):
+        player = patch.add("io.play_audio", file="noise.wav", channels=channels)
+        speaker = patch.add("io.audio_out", volume=loudness)
+        patch.connect(player["out"], speaker["x"])
+        if not loudness:
+            patch.connect(volume["value"], speaker["volume"])
+    save_patch(patch, patch_file)
+    film = patch_file.parent / "film.mov"
+    result = warploom("run", patch_file, "--device", "host", "--frames", "3-12", "--rate", 25, "--out", film)
+    assert result.status == 0, result.err
+    resampler = av.AudioResampler("fltp")
+    with av.open(str(film)) as opened:
+        parts = [each.to_ndarray() for frame in opened.decode(audio=0) for each in resampler.resample(frame)]
+    expected = noise * 1.5 + noise.mean(axis=1, keepdims=True) * 0.5
+    np.testing.assert_allclose(np.concatenate(parts, 1), expected[3 * 1920 : 13 * 1920].T, atol=1e-5)
+    assert len(frames_of(film)[0]) == 10

@@ -265,7 +265,7 @@ def test_a_frame_that_is_longer_than_its_window_is_counted() -> None:
     taken: list[Any] = []
     for frame, (end, step) in enumerate([(50, 0.05), (150, 0.1), (170, 0.02)]):
         now.frame, now.time_s, now.time_step_s = frame, end / 1000, step
-        block.note(now)
+        block.note(now, takes=True)
         block.arrive("x", frame, x[end - 60 : end] if end >= 60 else x[:end])
         block.receive()
         taken += block.new_samples()

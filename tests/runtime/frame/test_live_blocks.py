@@ -91,19 +91,27 @@ def events() -> Iterator[Events]:
         """Notes what it takes."""
 
         x: In[any_type] = port(strided=True, doc="Anything.")
+        beside: In[any_type] = port(optional=True, doc="More.")
         age: Value[int] = value_port(doc="How old the newest contents are, in frames.")
         keeps: bool = param(False, doc="Keep all contents.")
+        stays: bool = param(False, doc="Go on when the patch begins again.")
 
         kept: list[Any]
 
         def describe(self, build: BlockBuilder) -> None:
+            build.watch(self.beside)
             build.watch(self.x)
+
+        def goes_on(self) -> bool:
+            return self.stays
 
         def start(self) -> None:
             self.kept = []
             noted.append(("start", self.node))
 
         def update(self, now: Moment) -> None:
+            for frame, array in self.taken(self.beside):
+                noted.append(("beside", frame, array.tolist(), list(self.watched)))
             for frame, array in self.taken(self.x):
                 self.age = now.frame - frame
                 assert not array.flags.writeable
@@ -324,6 +332,40 @@ def test_a_pause_shows_settings_and_records_nothing(device: Device, events: Even
         engine.post(SetRunning(True))
         engine.step()
     assert [event[2] for event in events if event[0] == "took"] == [0, 1, 2, 3]
+
+
+def test_an_optional_input_is_watched_while_it_is_connected(device: Device, events: Events) -> None:
+    """To connect it and to disconnect it starts no other object; its contents come with those of the other input."""
+    patch = fed_sink()
+    with Engine(patch, device) as engine:
+        engine.step()
+        patch.connect(patch["feed"]["out"], patch["sink"]["beside"])
+        engine.step()
+        engine.step()
+        patch.disconnect(patch["sink"]["beside"])
+        engine.step()
+    beside = [event[1:] for event in events if event[0] == "beside"]
+    assert beside == [(1, [1.0] * 3, ["beside", "x"]), (2, [2.0] * 3, ["x"])]
+    assert [event[2] for event in events if event[0] == "took"] == [0, 1, 2, 3]
+    assert [event for event in events if event[0] in ("start", "close")][:2] == [
+        ("start", "feed", "a"),
+        ("start", "sink"),
+    ]
+    assert len([event for event in events if event[0] == "start"]) == 2
+
+
+def test_a_block_may_go_on_when_the_patch_begins_again(device: Device, events: Events) -> None:
+    """A reset starts all blocks again, except those that go on, which lose nothing of what they take."""
+    patch = fed_sink()
+    patch.set("sink", stays=True)
+    with Engine(patch, device) as engine:
+        for _ in range(2):
+            engine.step()
+        engine.post(Reset())
+        for _ in range(2):
+            engine.step()
+    assert [event[2] for event in events if event[0] == "took"] == [0, 1, 0, 1]
+    assert [event for event in lives(events) if event[:2] == ("start", "sink")] == [("start", "sink")]
 
 
 def test_a_value_goes_back_into_what_makes_it(device: Device, events: Events) -> None:
