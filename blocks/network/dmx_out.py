@@ -27,6 +27,10 @@ class DmxOut(
     host: str = param("", doc="Address of the lights; empty for all.")
     priority: int = param(100, min=0, max=200, structural=True, doc="Priority among senders; only sACN has it.")
 
+    def source(self) -> str:
+        """Return the host, to which not every patch may send."""
+        return f"dmx_out:{self.host.strip()}"
+
     def describe(self, build: BlockBuilder) -> None:
         """Have the levels sent after each frame, which needs no work on the device."""
         build.watch(self.levels)

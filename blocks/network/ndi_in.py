@@ -37,6 +37,10 @@ class NdiIn(LiveBlock, id="io.ndi_in", title="NDI In", tags=("network", "video",
         pixels=uchar4,
     )
 
+    def source(self) -> str:
+        """Return the source, which not every patch may receive."""
+        return f"ndi_in:{self.name.strip()}"
+
     def describe(self, build: BlockBuilder) -> None:
         """Launch one thread per pixel, which makes light of the bytes."""
         pixels = build.buffer("pixels", uchar4, "[height, width]")

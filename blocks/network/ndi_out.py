@@ -30,6 +30,10 @@ class NdiOut(LiveBlock, id="io.ndi_out", title="NDI Out", tags=("network", "vide
 
     encoded = OpGraphSource.of_expression(f"c = image{PIXEL}", output="pixels", output_type=uchar4, image=float4)
 
+    def source(self) -> str:
+        """Return the name, under which not every patch may send."""
+        return f"ndi_out:{self.name.strip()}"
+
     def describe(self, build: BlockBuilder) -> None:
         """Launch one thread per pixel."""
         if not self.name.strip():

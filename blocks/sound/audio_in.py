@@ -33,6 +33,10 @@ class AudioIn(
     microphone: SoundInput | None = None
     player: Player | None = None
 
+    def source(self) -> str:
+        """Return the device, which not every patch may use; a file alone needs none."""
+        return "" if str(self.file) and not self.device.strip() else f"microphone:{self.device.strip()}"
+
     def describe(self, build: BlockBuilder) -> None:
         """Check the file."""
         if str(self.file):

@@ -44,6 +44,10 @@ class LoadVideo(
     #: With the mark of the frame whose bytes a saved state has.
     saved = ("_shown", "_moved_s", "_was_restart", "_has_begun")
 
+    def source(self) -> str:
+        """Return the address, which not every patch may connect to."""
+        return f"stream:{self.address}" if self.address else ""
+
     def describe(self, build: BlockBuilder) -> None:
         """Allocate a frame's bytes, and launch one thread per pixel."""
         describe_frames(build, self.out, _info(self._source).layout)

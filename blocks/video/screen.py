@@ -29,6 +29,10 @@ class Screen(LiveBlock, id="io.screen", tags=("desktop", "monitor", "capture", "
     height: int = param(720, min=1, max=16384, structural=True, unit="pixels", doc="Height of the part.")
     rate: float = param(60.0, min=0.1, max=240, structural=True, unit="1/s", doc="Most pictures a second.")
 
+    def source(self) -> str:
+        """Return the monitor, which not every patch may see."""
+        return f"screen:{self.monitor}"
+
     def describe(self, build: BlockBuilder) -> None:
         """Allocate a picture's bytes, and launch one thread per pixel."""
         load_av()

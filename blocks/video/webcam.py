@@ -28,6 +28,10 @@ class Webcam(LiveBlock, id="io.webcam", tags=("camera", "video", "capture", "liv
     height: int = param(720, min=16, max=8192, structural=True, unit="pixels", doc="Height of the picture.")
     rate: float = param(30.0, min=1, max=240, structural=True, unit="1/s", doc="Frames a second to ask for.")
 
+    def source(self) -> str:
+        """Return the camera, which not every patch may use."""
+        return f"camera:{self.device}"
+
     def describe(self, build: BlockBuilder) -> None:
         """Allocate a frame's bytes, and launch one thread per pixel."""
         load_av()

@@ -80,7 +80,8 @@ class UpdatedBlock(Block, abstract=True):
     def source(self) -> str:
         """Return the source that the engine must listen to, such as "osc:127.0.0.1:9000", or "" for none.
 
-        It may only depend on structural parameters.
+        It may only depend on structural parameters. A live block names what it uses itself, such as "camera:0", so that
+        it doesn't run in a patch that may not: `engine.patch.trust` has the names.
         """
         return ""
 

@@ -1,9 +1,9 @@
 """Actions that only a trusted patch may take, since a patch is a document that may come from anywhere.
 
 A patch that isn't trusted (`Patch.trusted`) writes files only in its own folder or in one that the person names,
-listens and sends only to this machine, and its kernels include only files of its own folder, of the person's and of
-CUDA. In its own folder it overwrites only what it has written. Block files beside it are trusted separately:
-`catalogue.trust_blocks`.
+listens and sends only to this machine, uses no camera, microphone or screen, and its kernels include only files of its
+own folder, of the person's and of CUDA. In its own folder it overwrites only what it has written. Block files beside it
+are trusted separately: `catalogue.trust_blocks`.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from platformdirs import user_state_path
 
@@ -117,12 +118,35 @@ def _written() -> DiskCache[bytes]:
     return DiskCache(bytes, user_state_path("warploom") / "written", 512 << 10)
 
 
+#: What blocks use by their sources, which no untrusted patch may. Lighting desks send to the whole network.
+_OUTSIDE = {
+    "sacn": "listen to the network, got universe {} of sACN",
+    "artnet": "listen to the network, got universe {} of Art-Net",
+    "ndi_in": "receive pictures from the network, got NDI source {}",
+    "ndi_out": "send pictures to the network, got NDI source {}",
+    "camera": "use a camera, got camera {}",
+    "microphone": "use a microphone, got device {}",
+    "screen": "see the screen, got monitor {}",
+}
+
+
 def refuse_source(node: str, source: str) -> Diagnostic | None:
-    """Return why a node of an untrusted patch may not listen to a source; None if only this machine can reach it."""
+    """Return why a node of an untrusted patch may not use a source, see `UpdatedBlock.source`.
+
+    None stands for a source that only this machine can reach.
+    """
     kind, _, place = source.partition(":")
-    if kind in ("sacn", "artnet"):  # lighting desks send to the whole network
-        text = f"an untrusted patch must not listen to the network, got universe {place} of {kind}"
-        return warning(text, node=node, found=source, remedy=TRUST_PATCH, mend=Mend.TRUST)
+    if kind in _OUTSIDE:
+        text = f"an untrusted patch must not {_OUTSIDE[kind].format(place or 'of any name')}"
+        found = f"{kind.replace('_', ' ')} {place}".strip()
+        return warning(text, node=node, found=found, remedy=TRUST_PATCH, mend=Mend.TRUST)
+    if kind in ("stream", "dmx_out"):
+        host = _host_of(place) if kind == "stream" else place
+        if _is_this_machine(host):
+            return None
+        what = "get films from" if kind == "stream" else "send levels to"
+        text = f"an untrusted patch must {what} this machine only, got {place or 'the whole network'}"
+        return warning(text, node=node, found=place or "all lights", remedy=TRUST_PATCH, mend=Mend.TRUST)
     host, _, port = place.rpartition(":")
     if kind not in ("osc", "websocket") or _is_this_machine(host):
         return None
@@ -137,6 +161,13 @@ def refuse_destination(host: str) -> Diagnostic | None:
         return None
     text = f"OSC must be sent to this machine only, such as 127.0.0.1, got {host}"
     return warning(text, found=host, remedy=TRUST_PATCH, mend=Mend.TRUST)
+
+
+def _host_of(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _is_this_machine(host: str) -> bool:

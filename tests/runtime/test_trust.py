@@ -158,3 +158,72 @@ def test_a_header_elsewhere_is_included_only_for_a_trusted_patch(place: Path) ->
         (told,) = engine.step().diagnostics
         assert asks_for_trust(told)
         assert engine.read(patch["k"]["out"]).tolist() == [3] * 4
+
+
+@pytest.mark.parametrize(
+    ("block", "values", "text"),
+    [
+        ("io.webcam", {"device": "lavfi:color=red"}, "must not use a camera, got camera lavfi:color=red"),
+        ("io.screen", {}, "must not see the screen, got monitor 1"),
+        ("io.audio_in", {"device": "default"}, "must not use a microphone, got device default"),
+        (
+            "io.load_video",
+            {"address": "tcp://192.0.2.1:1/x"},
+            "must get films from this machine only, got tcp://192.0.2",
+        ),
+        ("io.ndi_in", {"name": "Desk"}, "must not receive pictures from the network, got NDI source Desk"),
+        ("io.ndi_out", {}, "must not send pictures to the network, got NDI source Warploom"),
+        ("io.dmx_out", {"host": "192.0.2.1"}, "must send levels to this machine only, got 192.0.2.1"),
+        ("io.dmx_out", {}, "must send levels to this machine only, got the whole network"),
+    ],
+)
+def test_devices_and_the_network_need_trust(block: str, values: dict[str, str], text: str, tmp_path: Path) -> None:
+    """A block that uses a device or the network is left out, with the reason, and so are its dependents."""
+    patch = Patch()
+    node = patch.add(block, node_id="it", **values)
+    other = patch.add("io.array", data=np.ones(3, np.float32))
+    image = patch.add("io.image_array", data=np.ones((2, 2, 4), np.float32))
+    port = {"io.ndi_out": "image", "io.dmx_out": "levels"}.get(block)
+    if port is not None:
+        patch.connect((image if port == "image" else other)["out"], node[port])
+    else:
+        patch.connect(node["out"], patch.add("buffer.copy")["x"])
+    save_patch(patch, tmp_path / "p.loom")
+    loaded = load_patch(tmp_path / "p.loom")
+    with Engine(loaded, device="host") as engine:
+        (told,) = engine.step().diagnostics
+        assert asks_for_trust(told) and told.node == "it" and text in told.message
+        assert engine.core.live.is_empty and engine.read(loaded["array"]["out"]).tolist() == [1, 1, 1]
+    assert [item for item in check_patch(loaded) if asks_for_trust(item)] == [told]
+
+
+def test_a_camera_runs_while_its_patch_is_trusted(tmp_path: Path) -> None:
+    """Trust begins to use the camera at once, and ends it."""
+    patch = Patch()
+    patch.add("io.webcam", node_id="camera", device="lavfi:color=red:size=16x16", width=16, height=16)
+    patch.add("io.array", data=np.ones(1, np.float32))
+    save_patch(patch, tmp_path / "p.loom")
+    loaded = load_patch(tmp_path / "p.loom")
+    with Engine(loaded, device="host") as engine:
+        for _ in range(2):
+            (told,) = engine.step().diagnostics
+            assert asks_for_trust(told)
+            engine.post(SetTrust(True))
+            assert not engine.step().diagnostics
+            assert engine.read(loaded["camera"]["out"])[8, 8, 0] > 0.9
+            engine.post(SetTrust(False))
+        (told,) = engine.step().diagnostics
+        assert asks_for_trust(told) and engine.core.live.is_empty
+
+
+@pytest.mark.parametrize(
+    ("address", "is_local"),
+    [
+        (f"{scheme}://{host}/x", True)
+        for scheme, host in (("rtsp", "127.0.0.1:80"), ("http", "me@localhost"), ("tcp", "[::1]:9"))
+    ]
+    + [(f"http://{host}/x", False) for host in ("192.0.2.1", "localhost.x", "127.0.0.1@192.0.2.1", "[", "")],
+)
+def test_only_films_of_this_machine_are_local(address: str, is_local: bool) -> None:
+    """The host of an address decides, whatever stands before or after it."""
+    assert (refuse_source("n", f"stream:{address}") is None) == is_local

@@ -93,7 +93,7 @@ class TrustQuestions(QObject):
         since = " It has changed since you trusted it." if path is not None and self._trusted.changes(path) else ""
         notice = Notice(
             f"Do you trust {self._session.name}?{since} It wants to write or include files outside its folder, or "
-            "listen beyond this machine:",
+            "use the network, a camera, a microphone or the screen:",
             tuple(dict.fromkeys(in_a_line(f"{item.node}: {item.found}") for item in refused)),
             self._answers(path, "patch", self._answer),
         )

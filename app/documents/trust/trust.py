@@ -17,7 +17,7 @@ from app.documents.trust.contents import Contents, FileChange, changes, read_con
 from engine.catalogue.catalogue import configured_folder, folder_beside, trust_blocks
 from engine.diagnostics import printable
 from engine.patch.document import Patch
-from engine.patch.files import load_patch, write_atomically
+from engine.patch.files import EXAMPLES_FOLDER, load_patch, write_atomically
 from engine.readings import Disk
 
 _log = logging.getLogger(__name__)
@@ -57,6 +57,8 @@ class TrustedPaths:
     def decision(self, path: Path) -> bool | None:
         """Return whether a folder or patch is trusted; None when the person has not decided about its contents."""
         path = path.resolve()
+        if path.parent == EXAMPLES_FOLDER.resolve():  # ours
+            return True
         if path in self._decided and self._decided[path] is None:
             return False
         trusted = self._trusted(path)

@@ -88,10 +88,16 @@ class BlockRegistry:
             return False
         return not spec.structural
 
-    def adaptive_types(self) -> frozenset[str]:
-        """Return the ids of the placed types whose ports follow from a node's values."""
-        types = ((placed.type_id, placed.block_type) for placed in self.placed.values())
-        return frozenset(type_id for type_id, found in types if found is not None and found.is_adaptive)
+    def types_to_trust(self) -> frozenset[str]:
+        """Return the ids of the placed types for which trust matters.
+
+        Of these, ports follow from a node's values, or they use something outside the patch.
+        """
+        return frozenset(
+            placed.type_id
+            for placed in self.placed.values()
+            if placed.uses_outside or (placed.block_type is not None and placed.block_type.is_adaptive)
+        )
 
     def redefine(self, types: Collection[str]) -> tuple[list[str], list[str]]:
         """Follow new versions of block types: return the nodes that were replaced, and those that wait to be described.
@@ -108,7 +114,8 @@ class BlockRegistry:
         placed = self.placed[node_id]
         newest = self._look_up(node_id, placed.type_id, placed.region, self._parameters.patch_values(node_id))
         runs_on = placed.block_type is not None and not placed.is_value
-        if newest.block_type is placed.block_type and newest.declared is placed.declared:
+        is_same = newest.block_type is placed.block_type and newest.declared is placed.declared
+        if is_same and not (placed.uses_outside and placed.trusted != self.trusted):
             problems = newest.problems or placed.problems
             self._put(replace(placed, stale=newest.stale, problems=problems, successor=None))
         elif runs_on and newest.gave_up:
@@ -194,6 +201,8 @@ class BlockRegistry:
         if block_type is None:
             return False  # the type may have been removed or restored, or its problem may have changed
         if problem is not None and (problem.message, problem.line) not in told:
+            return False
+        if latest.uses_outside and latest.trusted != self.trusted:
             return False
         return latest.declared is block_type.ports and (problem is not None or not placed.stale)
 

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from engine.blocktypes.adaptive import AdaptiveBlock
 from engine.blocktypes.block import Block, describe, is_ours
+from engine.blocktypes.live_blocks import LiveBlock
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.value_blocks import ValueBlock
 from engine.catalogue.block_errors import code_diagnostic
@@ -29,6 +30,7 @@ from engine.descriptions.description import BlockDescription
 from engine.diagnostics import Diagnostic, Mend, Source, error, warning
 from engine.patch import rules
 from engine.patch.changes import Connection, PortRef, Sentinel
+from engine.patch.trust import asks_for_trust, refuse_source
 from engine.readings import Reading
 from engine.types.bits import bit_key
 from engine.user_code.limits import TookTooLong
@@ -65,11 +67,19 @@ class PlacedNode(msgspec.Struct, frozen=True, eq=False):
     reading: Reading = _UNREAD
     #: True when `describe` took too long: it isn't called again before the type or a structural parameter changes.
     gave_up: bool = False
+    #: Whether the patch was trusted when the type was looked up.
+    trusted: bool = False
 
     @property
     def is_value(self) -> bool:
         """True for a value block, which the compiler never sees."""
         return self.block_type is not None and self.block_type.is_value
+
+    @property
+    def uses_outside(self) -> bool:
+        """True for a live block that may use something outside the patch: see `UpdatedBlock.source`."""
+        found = self.block_type
+        return found is not None and issubclass(found, LiveBlock) and found.source is not LiveBlock.source
 
     @property
     def is_to_be_described(self) -> bool:
@@ -105,7 +115,8 @@ def look_up(
     if block_type is None:
         return PlacedNode(node_id, type_id, region, problems=(problem or _unknown(node_id, type_id, folder()),))
     told = (problem,) if problem is not None else ()
-    node = PlacedNode(node_id, type_id, region, block_type, block_type.ports, block_type.parameters)
+    declared, specs = block_type.ports, block_type.parameters
+    node = PlacedNode(node_id, type_id, region, block_type, declared, specs, trusted=trusted)
     if block_type.is_adaptive and problem is not None and block_type is catalogue.get(type_id):
         return replace(node, problems=told, gave_up=True)  # its ports have never been known
     return replace(node, stale=told) if told else node
@@ -142,6 +153,8 @@ def described(nodes: Sequence[PlacedNode], code: CodeRunner) -> list[PlacedNode]
             known[asked] = made
             return _succeeded(node, replace(newest, problems=(replace(made, node=node.id),), gave_up=True))
         found, reading = made
+        if isinstance(found, Diagnostic) and asks_for_trust(found):
+            return replace(newest, block=None, problems=(replace(found, node=node.id),), reading=reading)
         if isinstance(found, Diagnostic):
             return _succeeded(node, replace(newest, problems=(found,), reading=reading))
         assert newest.block_type is not None
@@ -161,6 +174,10 @@ def _description(node: PlacedNode) -> tuple[BlockDescription | Diagnostic, Readi
         try:
             block = block_type(node.id)
             block.values = dict(node.values)
+            if isinstance(block, LiveBlock) and node.uses_outside and not node.trusted:
+                doing = "source"
+                if (refused := refuse_source(node.id, block.source())) is not None:
+                    return refused, reading
             doing = "describe"
             made = describe(block)
         except TookTooLong:
@@ -255,6 +272,13 @@ class PatchDescription:
     problems: tuple[Diagnostic, ...]
     notices: tuple[Diagnostic, ...]
     values: Mapping[str, Mapping[str, object]]
+
+    @property
+    def refused(self) -> frozenset[str]:
+        """The nodes of live blocks that use what the patch may not: they must not even run on."""
+        return frozenset(
+            node.id for node in self.nodes if node.uses_outside and any(map(asks_for_trust, node.problems))
+        )
 
     @property
     def undescribed(self) -> frozenset[str]:

@@ -132,6 +132,7 @@ def prepare(
         described = dataclasses.replace(described, inlined=described.inlined.without_numbers(lost))
         unusable = unusable_kernels(modules, described.inlined.description.nodes)
     inlined, problems = described.inlined, [*described.problems, *unusable]
+    running -= inlined.description.dependents(described.refused)
     check_cancelled()
     workspace_of = services.workspace_bytes
     make_plan = partial(

@@ -111,8 +111,8 @@ class Updater:
     def set_trusted(self, trusted: bool) -> None:
         """Set whether the patch is trusted."""
         self.context.set_trusted(trusted)
-        if adaptive := self.context.registry.adaptive_types():  # trust decides what their kernels may include
-            self.apply([BlockTypesChanged(adaptive)], "engine")
+        if types := self.context.registry.types_to_trust():
+            self.apply([BlockTypesChanged(types)], "engine")
         self._find_refused()
         self.diagnostics.renew()
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.documents.trust.contents import Contents, FileChange, changes, read_contents
 from app.documents.trust.trust import Trust, TrustedPaths
+from engine.patch.files import EXAMPLES_FOLDER
 from engine.readings import Disk
 from tests.fuzzing import seeds
 
@@ -139,3 +140,12 @@ def test_nothing_follows_a_path_that_is_not_trusted(tmp_path: Path) -> None:
     trusted.decide(tmp_path, Trust.NO, Contents())
     trusted.follow(tmp_path, trusted.contents(tmp_path))
     assert trusted.decision(tmp_path) is False
+
+
+def test_examples_are_trusted(tmp_path: Path) -> None:
+    """The patches that come with Warploom may use a microphone without a question; a copy elsewhere may not."""
+    trusted, example = TrustedPaths(tmp_path / "state"), EXAMPLES_FOLDER / "live_sound.loom"
+    assert trusted.decision(example) is True
+    copy = tmp_path / example.name
+    copy.write_bytes(example.read_bytes())
+    assert trusted.decision(copy) is None
