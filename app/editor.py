@@ -4,7 +4,8 @@ import logging
 import os
 import signal
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from PySide6.QtCore import QEventLoop, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
@@ -20,7 +21,9 @@ from app.qt.faults import install_fault_handler
 from app.qt.qt_check import has_display
 from app.qt.safe_overrides import protect_overrides
 from app.window.main_window import MainWindow
-from engine.catalogue.catalogue import folder_beside
+from engine.block_process.client import BlockProcess
+from engine.catalogue.block_folders import block_folders
+from engine.catalogue.catalogue import configured_folder, folder_beside
 from engine.diagnostics import WarploomError
 from engine.protocol.messages import FrameReport
 from engine.runtime.check.check_patch import has_errors
@@ -78,6 +81,8 @@ def run_editor(
         if lost or screenshot is not None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
 
+        if not in_process and screenshot is None:
+            stack.enter_context(blocks_apart(patch))
         engines = Engines(device, engine, in_process=in_process or screenshot is not None)
         stack.callback(engines.close)
         protect_overrides()
@@ -92,6 +97,20 @@ def run_editor(
         if patch is not None:
             window.files.open_path(patch, trust=trust)
         return app.exec()
+
+
+@contextmanager
+def blocks_apart(patch: Path | None) -> Iterator[None]:
+    """Have block files run in a process of their own, which is started at once if there are some for a patch."""
+    process = BlockProcess()
+    if configured_folder().is_dir() or (patch is not None and folder_beside(patch.resolve().parent) is not None):
+        process.warm_up()
+    block_folders.apart = process
+    try:
+        yield
+    finally:
+        block_folders.apart = None
+        process.close()
 
 
 def state_folder() -> Path:

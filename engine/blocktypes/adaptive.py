@@ -136,6 +136,14 @@ def refresh(disk: Disk) -> set[str]:
     return {fresh.block_type.id for fresh, has_changed in renewed if has_changed}
 
 
+def make_again(type_id: str) -> bool:
+    """Make the interfaces of a type again that could not be made; return True if there are changed ones."""
+    with _lock:
+        failed = [(k, known) for k, known in _known.items() if known.origin.id == type_id and known.problem is not None]
+    renewed = [_renew(*each) for each in failed]
+    return any(has_changed for _, has_changed in renewed)
+
+
 def _renew(key: tuple[object, ...], known: Adapted) -> tuple[Adapted, bool]:
     """Make an interface again; return it, and whether it has changed."""
     fresh = _keep(key, _adapt(known.origin, known.values, known, known.reading.reach))

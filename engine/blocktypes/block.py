@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from engine.blocktypes.declarations import ValueSpec, collect
@@ -38,12 +38,31 @@ LIBRARY = "blocks"
 #: The name, before a number, of the package for the modules of a user's folder.
 FOLDER_PACKAGE = "warploom_folder_"
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$")
 #: The names of categories that differ from the first part of an id.
 _CATEGORIES = {"io": "IO", "value": "Values", "filter": "Image", "sparse": "Linalg"}
 #: Names that ports and parameters can't have: attributes of a block, and keywords of `Patch.add` and `Patch.set`.
 _RESERVED = frozenset({"node", "values", "node_id", "position", "title", "gesture", "region"})
+
+
+class Apart(Protocol):
+    """The class in another process that a stand-in stands for."""
+
+    @property
+    def shows_pictures(self) -> bool:
+        """True for a block type that shows a picture, see `shows_pictures`."""
+
+    @property
+    def only_calls(self) -> bool:
+        """True for a block type that only calls libraries."""
+
+    def ask(self, what: str, function: Callable[..., T], *arguments: object) -> T:
+        """Return what a function of one of our modules returns there for the class and the arguments.
+
+        `what` names the code of the block's that it calls, for messages. Raise WarploomError if that fails.
+        """
 
 
 class Block:
@@ -78,6 +97,8 @@ class Block:
     #: The input, or drivable parameter, that each output passes on while the block is bypassed. Without any, they
     #: follow from the types of the ports (`engine.patch.organise.bypass`).
     bypass_ports: ClassVar[dict[str, str]] = {}
+    #: For a stand-in, whose code runs in another process: the class there. A stand-in has no code of its own.
+    apart: ClassVar[Apart | None] = None
     #: True for a block that is updated each frame: its parameters are plain values.
     _runs: bool = False
     _file: ClassVar[Path | None] = None
@@ -359,6 +380,8 @@ def describe(block: Block) -> BlockDescription:
 
     Blocks with equal descriptions share one object, unless they have arrays or contain blocks, which may have some.
     """
+    if (apart := block.apart) is not None:
+        return apart.ask("describe", _described, block.node, block.values)
     structural = {name: block.values[name] for name, spec in block.parameters.items() if spec.is_size}
     live = [name for name, spec in block.parameters.items() if not spec.structural]
     build = BlockBuilder(block.id, block.ports, live, structural, block.source_folder())
@@ -376,6 +399,10 @@ def describe(block: Block) -> BlockDescription:
     if made.brings_arrays:
         return made
     return _shared.setdefault((ref(made), made.displays, made.kernel_folders), made)
+
+
+def _described(block_type: type[Block], node: str, values: Mapping[str, Any]) -> BlockDescription:
+    return describe(block_type(node, values))
 
 
 def run_describe(block: Block, build: BlockBuilder) -> None:
@@ -399,6 +426,8 @@ def shows_pictures(block_type: type[Block]) -> bool:
     The first call for a type runs the block's own code; loading a user's file makes this call. False if that code is
     stopped.
     """
+    if block_type.apart is not None:
+        return block_type.apart.shows_pictures
     known = _shows.get(block_type)
     if known is None:
         _shows[block_type] = False  # also when it is stopped, since it takes too long

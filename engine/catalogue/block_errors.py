@@ -4,6 +4,8 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from engine.blocktypes.block import LIBRARY, Block
 from engine.descriptions.checks import BlockCallError, BlockDefinitionError
 from engine.diagnostics import Diagnostic, Incomplete, KernelError, Mend, PatchError, WarploomError, error
@@ -16,11 +18,21 @@ _SHIPPED = Path(__file__).resolve().parents[2] / LIBRARY
 LONGEST = 2000
 
 
+class ReportedError(WarploomError):
+    """A problem of a block's code in another process, as a diagnostic."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
 def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: str | None = None) -> Diagnostic:
     """Return an error for an exception of `what`, at the last line that ran in the folder of `near` or below it.
 
     Warploom's own errors keep their text; other exceptions are shown with their names.
     """
+    if isinstance(problem, ReportedError):
+        return replace(problem.diagnostic, node=node)
     if isinstance(problem, Incomplete):
         return _incomplete(problem, node)
     try:

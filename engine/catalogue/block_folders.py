@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import Protocol
 
-from engine.blocktypes.adaptive import refresh
-from engine.blocktypes.block import FOLDER_PACKAGE, block_types
+from engine.blocktypes.adaptive import make_again, refresh
+from engine.blocktypes.block import FOLDER_PACKAGE, LIBRARY, block_types
+from engine.catalogue.admission import Admission, TriedFile, digest_of
 from engine.catalogue.block_files import (
     folder_package,
     holds_only_kernels,
@@ -23,7 +25,7 @@ from engine.catalogue.block_files import (
     python_files,
     read,
 )
-from engine.catalogue.load_file import BlockFile, blame, forget_file, run_file
+from engine.catalogue.load_file import BlockFile, Ran, blame, execute, forget_file, settle
 from engine.diagnostics import Diagnostic, error
 from engine.kernel_sources.python.trust import trusted_folders
 from engine.readings import Disk, content, is_file
@@ -96,6 +98,16 @@ class Folder:
         return not self.package.startswith(FOLDER_PACKAGE)
 
 
+class FileProcess(Protocol):
+    """Runs block files in another process; stand-ins of the types that they define come from there."""
+
+    def execute(self, folder: Path, package: str, file: BlockFile, source: bytes) -> Ran:
+        """Run the text of a file in a folder, whose modules are those of `package`; return what it has defined."""
+
+    def forget(self, files: Collection[Path]) -> None:
+        """Forget files that are gone, or no longer trusted."""
+
+
 class BlockFolders:
     """All folders that blocks come from; kernels in Python may lie there too.
 
@@ -107,6 +119,10 @@ class BlockFolders:
         self._folders: dict[Path, Folder] = {}
         #: Runs the files.
         self.code = CodeRunner(FILE)
+        #: Runs them instead, except for those of the shipped library.
+        self.apart: FileProcess | None = None
+        #: In an engine's process: the texts that may run there.
+        self.admission: Admission | None = None
         self._jobs = _JobQueue(self.code.rest)
 
     @property
@@ -133,6 +149,22 @@ class BlockFolders:
     def is_running_here(self) -> bool:
         """True in the code of a file and in a listener, where waiting for other files would never end."""
         return self.code.is_running_here or self._jobs.is_running_here
+
+    def tried(self) -> tuple[TriedFile, ...] | None:
+        """Return the newest texts of files that have run in another process; None if files run in this one."""
+        if self.apart is None:
+            return None
+        files = [file for folder in tuple(self._folders.values()) for file in tuple(folder.files.values())]
+        return tuple(
+            TriedFile(file.path, digest_of(file.source), file.problem if file.took_too_long else None) for file in files
+        )
+
+    def is_held(self, folder: Path) -> bool:
+        """True if a file of a folder must not run here before it was tried."""
+        if self.admission is None:
+            return False
+        files = [path for path in python_files(folder.resolve()) if not holds_only_kernels(read(path))]
+        return not all(map(self.admission.knows, files))
 
     def problems(self, folder: Path | None = None) -> list[Diagnostic]:
         """Return the problems of files in one folder, or in all."""
@@ -168,6 +200,10 @@ class BlockFolders:
         """Run saved files and the files that import them; files outside all folders of blocks are ignored."""
         saved = [path.parent.resolve() / path.name for path in files]
         return self._jobs.submit(lambda: self._reload(saved))
+
+    def make_again(self, type_id: str) -> None:
+        """Make the interfaces of an adaptive type again that could not be made, since its code can answer now."""
+        self._jobs.submit(lambda: block_types.tell({type_id}) if make_again(type_id) else None)
 
     def catch_up(self) -> Future[None]:
         """Run files that changed or appeared while no one watched."""
@@ -241,20 +277,35 @@ class BlockFolders:
             if broken is not None:
                 changed |= blame(file, sources[module], broken)
             else:
-                changed |= run_file(file, sources[module], self.code)
+                changed |= self._run_one(folder, file, sources[module])
             if file.problem is not None:
                 failed[module] = file.problem
         return changed
 
-    @staticmethod
-    def _forget_gone(folder: Folder) -> set[str]:
+    def _run_one(self, folder: Folder, file: BlockFile, source: bytes) -> set[str]:
+        if folder.package == LIBRARY:
+            return settle(file, source, execute(file, source, self.code))
+        harm = None
+        if self.admission is not None:
+            source, harm = self.admission.wait(file.path, source)
+        if harm is not None:
+            ran = Ran({}, {}, harm, took_too_long=True)
+        elif self.apart is not None:
+            ran = self.apart.execute(folder.path, folder.package, file, source)
+        else:
+            ran = execute(file, source, self.code)
+        return settle(file, source, ran)
+
+    def _forget_gone(self, folder: Folder) -> set[str]:
         """Forget files that were deleted: only now, since another file may have taken over their types."""
-        changed: set[str] = set()
-        for path in [path for path in folder.files if not path.is_file()]:
-            changed |= forget_file(folder.files.pop(path))
-        return changed
+        gone = [path for path in folder.files if not path.is_file()]
+        if gone and self.apart is not None:
+            self.apart.forget(gone)
+        return {type_id for path in gone for type_id in forget_file(folder.files.pop(path))}
 
     def _remove(self, folder: Folder) -> None:
+        if self.apart is not None:
+            self.apart.forget(folder.files.keys())
         changed = {type_id for file in folder.files.values() for type_id in forget_file(file)}
         for name in [name for name in tuple(sys.modules) if f"{name}.".startswith(f"{folder.package}.")]:
             del sys.modules[name]  # including modules that were not block files

@@ -159,16 +159,22 @@ def folder_beside(patch_folder: Path) -> Path | None:
 
 
 @cache
-def default_catalogue() -> Catalogue:
-    """Return the catalogue of the shipped library, installed packages, and the user's configuration folder.
-
-    Installed packages are those in the entry-point group. Block files beside a patch only run after `trust_blocks`.
-    """
+def load_packages() -> None:
+    """Load the shipped library and the installed packages, which are those in the entry-point group."""
     _place_library()
     load_package(LIBRARY)
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         if entry.value != LIBRARY:
             load_package(entry.value)
+
+
+@cache
+def default_catalogue() -> Catalogue:
+    """Return the catalogue of the shipped library, installed packages, and the user's configuration folder.
+
+    Block files beside a patch only run after `trust_blocks`.
+    """
+    load_packages()
     if configured_folder().is_dir():
         _wait_for(configured_folder(), WAIT_S)
     return Catalogue()
@@ -210,7 +216,7 @@ def forget_blocks(folder: Path | str) -> None:
 
 def _wait_for(folder: Path, wait_s: float) -> None:
     added = block_folders.add(folder)
-    if block_folders.is_running_here:
+    if block_folders.is_running_here or block_folders.is_held(folder):
         return
     try:
         added.result(wait_s)

@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -69,41 +69,62 @@ class BlockFile:
         return self.problem is not None and self.problem.file == str(self.path) and not self.took_too_long
 
 
-def run_file(file: BlockFile, source: bytes, code: CodeRunner) -> set[str]:
-    """Run the text of a file as its module, by means of `code`; return the ids of the types that changed.
+@dataclass(frozen=True)
+class Ran:
+    """What a run of a file's text has defined, by id, and why it failed.
 
-    When it raises, takes too long, or defines a type that it may not, module and types stay unchanged, and
-    `file.problem` has the reason. Modules that it imports are not run again.
+    `others` are types of modules that the file imported for the first time.
+    """
+
+    own: Mapping[str, type[Block]]
+    others: Mapping[str, type[Block]]
+    problem: Diagnostic | None = None
+    took_too_long: bool = False
+
+
+def execute(file: BlockFile, source: bytes, code: CodeRunner) -> Ran:
+    """Run the text of a file as its module in this process, by means of `code`; if it fails, the module before stays.
+
+    Modules that it imports are not run again. Types are not in use before `settle`.
     """
     before = sys.modules.get(file.module)
     types: dict[str, type[Block]] = {}
     took_too_long = False
 
-    def execute() -> None:
+    def run() -> None:
         nonlocal types
         with block_types.staging() as types:
-            _execute(file.module, file.path, source)
+            _run_module(file.module, file.path, source)
 
     def failed(problem: BaseException) -> Diagnostic:
         nonlocal took_too_long
         took_too_long = isinstance(problem, TookTooLong)
         return code_diagnostic(problem, f"block file {file.path.name}", file.path)
 
-    problem = code.run(execute, failed, ours=False)
+    problem = code.run(run, failed, ours=False)
     defined = types.copy()  # code that was abandoned may still define more
     own = {type_id: block for type_id, block in defined.items() if block.__module__ == file.module}
-    # Modules that it imported for the first time keep their types, even if the file itself fails.
     others = {type_id: block for type_id, block in defined.items() if type_id not in own}
-    changed = block_types.commit(others, ())
     if problem is not None:
         _place_module(file.module, before)
-        changed |= blame(file, source, problem)
-        file.took_too_long = took_too_long
+    return Ran(own, others, problem, took_too_long)
+
+
+def settle(file: BlockFile, source: bytes, ran: Ran) -> set[str]:
+    """Replace a file's types by those that a run has defined; return the ids of the types that changed.
+
+    If the run failed, the file's types stay, and `file.problem` has the reason.
+    """
+    # Modules that it imported for the first time keep their types, even if the file itself fails.
+    changed = block_types.commit(ran.others, ())
+    if ran.problem is not None:
+        changed |= blame(file, source, ran.problem)
+        file.took_too_long = ran.took_too_long
         return changed
-    _describe(defined.values())
-    changed |= block_types.commit(own, file.types) | forgive(file)
-    file.source, file.types = source, frozenset(own)
-    _log.debug("block file %s: %s", file.path, ", ".join(sorted(own)) or "no blocks")
+    _describe(block for block in (*ran.own.values(), *ran.others.values()) if block.apart is None)
+    changed |= block_types.commit(ran.own, file.types) | forgive(file)
+    file.source, file.types = source, frozenset(ran.own)
+    _log.debug("block file %s: %s", file.path, ", ".join(sorted(ran.own)) or "no blocks")
     return changed
 
 
@@ -140,7 +161,7 @@ def forget_file(file: BlockFile) -> set[str]:
     return block_types.commit({}, file.types) | set(forgive(file))
 
 
-def _execute(name: str, path: Path, source: bytes) -> None:
+def _run_module(name: str, path: Path, source: bytes) -> None:
     """Run a text as a new module in place of the earlier one, ignoring compiled files.
 
     Python checks compiled files by modification time in seconds and by size, which two quick saves may share.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from engine.blocktypes.block import Block, run_describe
@@ -77,9 +79,15 @@ class _Recorder(BlockBuilder):
 
 def record(block: Block) -> tuple[list[CallOn], list[str]]:
     """Return the library calls of a block, in order, and the buffers between them. Raise PatchError if it does more."""
+    if (apart := block.apart) is not None:
+        return apart.ask("describe", _recorded, block.node, block.values)
     recorder = _Recorder(block)
     run_describe(block, recorder)
     return recorder.calls, recorder.between()
+
+
+def _recorded(block_type: type[Block], node: str, values: Mapping[str, Any]) -> tuple[list[CallOn], list[str]]:
+    return record(block_type(node, values))
 
 
 #: Whether a block type with its default parameters only calls libraries.
@@ -88,6 +96,8 @@ _calls: WeakKeyDictionary[type[Block], bool] = WeakKeyDictionary()
 
 def is_call(block_type: type[Block]) -> bool:
     """Return whether a block type only calls libraries, so that a chain can contain it."""
+    if block_type.apart is not None:
+        return block_type.apart.only_calls
     known = _calls.get(block_type)
     if known is None:
         try:

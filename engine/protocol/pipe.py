@@ -325,7 +325,7 @@ class PipeTransport:
         if self._far is not None:
             return b""  # it sends the files
         path = self._sent_path.resolve() if self._sent_path is not None else None
-        return encode(UseFiles(path, tuple(block_folders.trusted)))
+        return encode(UseFiles(path, tuple(block_folders.trusted), block_folders.tried()))
 
     def _write_all(self) -> None:
         sink = self._process.stdin

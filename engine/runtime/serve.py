@@ -19,6 +19,7 @@ from typing import IO, Any
 import msgspec
 import numpy as np
 
+from engine.catalogue.admission import Admission
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import WAIT_S, configured_folder, forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, Source, WarploomError, error, printable
@@ -143,6 +144,8 @@ class _Server:
     """Keeps a copy of the client's patch, for the cost of edits, and the engine that runs the patch."""
 
     def __init__(self, sink: IO[bytes], pictures: SharedPictures | None) -> None:
+        #: No block file runs before the client has said which ones it has tried.
+        self._admission = block_folders.admission = Admission()
         self._patch = Patch()
         self._blocks: tuple[Path, ...] = ()
         self._engine: LocalEngine | None = None
@@ -201,8 +204,9 @@ class _Server:
                 self._unsent.put(encode(self._answer(number, question)))
             case SetLogLevel(level):
                 set_level(self._records, level)
-            case UseFiles(path, blocks):
+            case UseFiles(path, blocks, tried):
                 self._patch.path = path.resolve() if path is not None else None
+                self._admission.set_tried(tried)
                 self._trust(blocks)
             case SetTrust(trusted):
                 self._patch.trusted = trusted
@@ -219,6 +223,7 @@ class _Server:
                 raise WarploomError("contents must be those of files, got none of them")
             self._far = FarClient(message.client, lambda: os.kill(os.getpid(), signal.SIGTERM))
             block_folders.remove(configured_folder())  # the client sends its own, which may have the same types
+            self._admission.set_tried(None)
         lacks = self._far.follow_files(message)
         if lacks is not None:
             self._unsent.put(encode(lacks))
@@ -276,6 +281,8 @@ class _Server:
 
     def close(self) -> None:
         """Free all resources and send the remaining messages."""
+        self._admission.set_tried(None)
+        block_folders.admission = None
         try:
             if self._engine is not None:
                 self._engine.close()

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from engine.blocktypes.parameters import UserArray
+from engine.catalogue.admission import TriedFile
 from engine.diagnostics import Diagnostic, WarploomError
 from engine.logs import Logged
 from engine.patch.changes import ParameterChanged
@@ -46,10 +47,14 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
 
 
 class UseFiles(msgspec.Struct, frozen=True, tag=True):
-    """The place of the patch's file, if there is one, and the folders whose block files the person trusts."""
+    """The place of the patch's file, if there is one, and the folders whose block files the person trusts.
+
+    The engine runs only the texts of `tried`; with None, it runs all.
+    """
 
     patch: Path | None
     blocks: tuple[Path, ...] = ()
+    tried: tuple[TriedFile, ...] | None = None
 
 
 class SetLogLevel(msgspec.Struct, frozen=True, tag=True):
