@@ -13,6 +13,7 @@ from app.documents.bridge import Bridge
 from app.documents.session import Session
 from app.edits.organise.osc import held_by_osc
 from app.widgets.banner import NO_NOTICE, Notice
+from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import Diagnostic, Mend, Severity, Source, WarploomError, error
 from engine.patch.changes import Change, nodes_of
 from engine.patch.document import Patch
@@ -83,6 +84,8 @@ class Restarts(QObject):
     def restart(self) -> None:
         """Start another engine, without the block whose code holds the present one up."""
         engine, muted = self._session.engine, dict[str, Diagnostic]()
+        if engine is not None and self._bridge.is_silent:
+            block_folders.note_harm(engine.stuck_file, "code that holds it up")
         if engine is not None and self._bridge.is_silent and (node := engine.stuck_in):
             text = "the block's code must return, got code that stopped the engine"
             muted[node] = _left_out(error(text, node=node, remedy="correct its code", source=Source.VALIDATION))
@@ -144,6 +147,11 @@ class Restarts(QObject):
             return
         self._times.append(now_s)
         muted = _muted(report)
+        harm = block_folders.note_harm(engine.stuck_file, "the end of its process")
+        if harm is not None:
+            self._session.restart_engine(muted)
+            self.noted.emit(f"The engine was started again. Reason: {harm.message}")
+            return
         if (why.node is None and not (is_first and why.found in _FROM_OUTSIDE)) and self._begin_search(report.frame):
             runs = [node for node in self._edited if node in report.nodes and report.nodes[node].kernels]
             if not (runs and is_first and now_s - self._edited_s < _EDITED_S):
@@ -226,6 +234,8 @@ class Restarts(QObject):
         engine = self._session.engine
         node = engine.stuck_in if engine is not None else ""
         doing = f": it runs the code of {node}" if node else ""
+        if engine is not None and engine.stuck_file:
+            doing = ": it runs a block file, which is left out after a restart"
         text = f"The engine's process does not answer{doing}. The patch is intact; frames go on when it is heard again."
         if engine is not None and engine.waits_for:  # the engine's badge says what for, and how long
             text = "The engine's process has not begun yet. The patch is intact; frames begin when it has."

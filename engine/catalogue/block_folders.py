@@ -123,6 +123,10 @@ class BlockFolders:
         self.apart: FileProcess | None = None
         #: In an engine's process: the texts that may run there.
         self.admission: Admission | None = None
+        #: Called there with the digest of a text that is about to run, and with "" after it.
+        self.announce: Callable[[str], object] = str
+        #: Why no engine may run a text again, by its digest.
+        self._harm: dict[str, Diagnostic] = {}
         self._jobs = _JobQueue(self.code.rest)
 
     @property
@@ -154,10 +158,27 @@ class BlockFolders:
         """Return the newest texts of files that have run in another process; None if files run in this one."""
         if self.apart is None:
             return None
-        files = [file for folder in tuple(self._folders.values()) for file in tuple(folder.files.values())]
-        return tuple(
-            TriedFile(file.path, digest_of(file.source), file.problem if file.took_too_long else None) for file in files
-        )
+        return tuple(map(self._tried, self._all_known()))
+
+    def note_harm(self, digest: str, got: str) -> Diagnostic | None:
+        """Let no engine run a text again, since it has ended one or held it up; return the problem of its file.
+
+        `digest` is its SHA-256 as hex digits; None if no file has it now.
+        """
+        found = next((file for file in self._all_known() if digest_of(file.source).hex() == digest), None)
+        if self.apart is None or found is None:
+            return None
+        text = f"block file {found.path.name} must let the engine go on, got {got}"
+        self._harm[digest] = error(text, file=str(found.path), remedy="correct the block's code and save it")
+        return self._harm[digest]
+
+    def _all_known(self) -> list[BlockFile]:
+        return [file for folder in tuple(self._folders.values()) for file in tuple(folder.files.values())]
+
+    def _tried(self, file: BlockFile) -> TriedFile:
+        digest = digest_of(file.source)
+        harm = self._harm.get(digest.hex()) or (file.problem if file.took_too_long else None)
+        return TriedFile(file.path, digest, harm)
 
     def is_held(self, folder: Path) -> bool:
         """True if a file of a folder must not run here before it was tried."""
@@ -293,7 +314,9 @@ class BlockFolders:
         elif self.apart is not None:
             ran = self.apart.execute(folder.path, folder.package, file, source)
         else:
+            self.announce(digest_of(source).hex())
             ran = execute(file, source, self.code)
+            self.announce("")
         return settle(file, source, ran)
 
     def _forget_gone(self, folder: Folder) -> set[str]:

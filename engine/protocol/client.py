@@ -56,6 +56,12 @@ class Transport(Protocol):
         """The node whose code the engine's process runs now, if any; it holds all else up in a silent process."""
 
     @property
+    def stuck_file(self) -> str:
+        """The SHA-256 digest, as hex digits, of the block file that the engine's process runs now or ran when it ended;
+        "" for none.
+        """
+
+    @property
     def silent_s(self) -> float:
         """How long the engine's process has not been heard of, in seconds; 0 for an engine in this process."""
 
@@ -130,6 +136,13 @@ class Client:
     def stuck_in(self) -> str:
         """The node whose code the engine's process runs now, if any; it holds all else up in a silent process."""
         return self._transport.stuck_in
+
+    @property
+    def stuck_file(self) -> str:
+        """The SHA-256 digest, as hex digits, of the block file that the engine's process runs now or ran when it ended;
+        "" for none.
+        """
+        return self._transport.stuck_file
 
     @property
     def silent_s(self) -> float:

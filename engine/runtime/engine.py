@@ -124,7 +124,7 @@ class LocalEngine:
     silent_s = 0.0
     waits_for = ""
     has_own_process = False
-    stuck_in = ""
+    stuck_in = stuck_file = ""
 
     def __init__(
         self,

@@ -146,6 +146,8 @@ class _Server:
     def __init__(self, sink: IO[bytes], pictures: SharedPictures | None) -> None:
         #: No block file runs before the client has said which ones it has tried.
         self._admission = block_folders.admission = Admission()
+        if pictures is not None:
+            block_folders.announce = partial(pictures.note, "file")
         self._patch = Patch()
         self._blocks: tuple[Path, ...] = ()
         self._engine: LocalEngine | None = None
@@ -282,7 +284,7 @@ class _Server:
     def close(self) -> None:
         """Free all resources and send the remaining messages."""
         self._admission.set_tried(None)
-        block_folders.admission = None
+        block_folders.admission, block_folders.announce = None, str
         try:
             if self._engine is not None:
                 self._engine.close()
@@ -313,7 +315,7 @@ class _Server:
                 )
                 self._engine.outbox.wake = partial(self._unsent.put, b"")
                 if (pictures := self._pictures) is not None:
-                    self._engine.announce_code(lambda node, _: pictures.note(node))
+                    self._engine.announce_code(lambda node, _: pictures.note("node", node))
                 self._watch = LaunchWatch(self._engine.engine)
                 answer = self._engine.info
             elif self._engine is None:

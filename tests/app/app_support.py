@@ -65,7 +65,7 @@ class FakeEngine:
     silent_s = 0.0
     waits_for = ""
     has_own_process = False
-    stuck_in = ""
+    stuck_in = stuck_file = ""
 
     def __init__(self, patch: Patch, profiling: ProfilingLevel) -> None:
         self.patch, self.profiling = patch, profiling

@@ -23,8 +23,8 @@ _SIZE_BYTES = 256 << 20
 #: One byte for each of so many pictures comes first: 0 if its place is free.
 _MOST = 256
 _ALIGNMENT = 4096
-#: Then come the bytes of a note.
-_NOTE = slice(_MOST, 2 * _MOST)
+#: Then come the bytes of two notes: the node whose code runs, and the digest of the block file that runs.
+_NOTES = {"node": slice(_MOST, 2 * _MOST), "file": slice(2 * _MOST, 3 * _MOST)}
 
 Array = np.ndarray[Any, Any]
 
@@ -48,15 +48,13 @@ class SharedPictures:
         #: The placed pictures, by position: where each begins and ends, and the number of its byte.
         self._placed: list[tuple[int, int, int]] = []
 
-    @property
-    def noted(self) -> str:
-        """The text that the engine's process has noted last, which is readable even when it hangs."""
-        return self._memory[_NOTE].partition(b"\0")[0].decode(errors="replace")
+    def noted(self, what: str) -> str:
+        """Return what the engine's process has noted last as its "node" or "file", even when it hangs or has ended."""
+        return self._memory[_NOTES[what]].partition(b"\0")[0].decode(errors="replace")
 
-    def note(self, text: str) -> None:
-        """Leave a text for the other process; a long one is cut."""
-        size = _NOTE.stop - _NOTE.start
-        self._memory[_NOTE] = text.encode()[: size - 1].ljust(size, b"\0")
+    def note(self, what: str, text: str) -> None:
+        """Leave a "node" or "file" for the other process; a long text is cut."""
+        self._memory[_NOTES[what]] = text.encode()[: _MOST - 1].ljust(_MOST, b"\0")
 
     def place(self, array: Array) -> Array:
         """Copy an array into the memory and return the copy, or return another copy if there is no room."""

@@ -33,8 +33,8 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_harmful_file_stops_neither_the_window_nor_the_engine(
     qtbot: QtBot, tmp_path: Path, asked: Asked, apart: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A saved file that holds or ends its process is reported at its node, whose last version runs on until it is
-    mended.
+    """A saved file that holds or ends its process is reported at its node, whose last version runs on. A file that only
+    ends the engine is left out by the next one. Both are mended by a right file.
     """
     monkeypatch.setattr(client, "FILE", FILE._replace(total_s=2.0))
     folder = BlockFolder(tmp_path / "blocks")
@@ -66,9 +66,16 @@ def test_a_harmful_file_stops_neither_the_window_nor_the_engine(
         qtbot.waitUntil(lambda: told("block file scale.py must finish within 2 s"))
         folder.write("scale.py", block_text(before="import os; os._exit(1)"))
         qtbot.waitUntil(lambda: told("block file scale.py must leave its process running, got exit status 1"))
+        assert window.session.engine is engine
+
+        only_there = "import os, sys\nif sys.argv[-1:] == ['engine']: os._exit(1)"  # it passes the trial
+        folder.write("scale.py", block_text(before=only_there))
+        why = "block file scale.py must let the engine go on, got the end of its process"
+        qtbot.waitUntil(lambda: window.session.engine is not engine)
+        assert why in window.log.lines[-1].record.text
+        qtbot.waitUntil(lambda: any(each.message == why for each in reports[-1].diagnostics))
         folder.write("scale.py", block_text(gain="3.0, min=0, max=5"))
         qtbot.waitUntil(lambda: told(""))
-        assert window.session.engine is engine
         assert reports[-1].nodes[node.id].state is NodeState.OK
         assert not window.banner.text
         spec = patch.block_type(node.id)
