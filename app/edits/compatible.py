@@ -92,8 +92,9 @@ def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) ->
         diagnostic = code_diagnostic(problem, f"spanning of {block_type.id}", block_type.source_file())
         raise PatchError(f"{diagnostic.message}; {diagnostic.remedy}")
 
+    is_safe = is_ours(block_type) or block_type.apart is not None
     with closing(CodeRunner()) as code:  # so that the block's code can't block the editor
-        return code.run(ask, failed, ours=is_ours(block_type))
+        return code.run(ask, failed, ours=is_safe)
 
 
 def _preference(spec: End, other: End) -> tuple[bool, bool]:

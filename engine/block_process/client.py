@@ -23,6 +23,7 @@ from engine.diagnostics import WarploomError, error
 from engine.logs import log_again
 from engine.processes.limits import Usage
 from engine.processes.pool import WorkerProcess
+from engine.processes.worker import Outcome
 from engine.types.bits import bit_key
 from engine.user_code.limits import CALL, FILE
 
@@ -36,6 +37,8 @@ _MORE_S = 1.0
 _MOST_BYTES = 4 << 30
 _REMEDY = "correct the block's code and save it"
 _POLL_S = 0.02
+#: How long an outcome may take to arrive once it has begun.
+_WHOLE_S = 5.0
 #: How long the main thread waits for an answer, since a window stands still meanwhile.
 _MAIN_S = 0.3
 #: The most answers that are kept for calls that are made again.
@@ -125,7 +128,7 @@ class BlockProcess:
         try:
             ran = self._run(path, file)
         except WarploomError as problem:
-            text = f"block file {path.name} {problem}"
+            text = f"block file {path.name}{'' if isinstance(problem, _Died) else ':'} {problem}"
             return Ran({}, {}, error(text, file=str(path), remedy=_REMEDY), took_too_long=True)
         if ran.problem is None:
             self._files.pop(path, None)  # it is the last that ran
@@ -163,7 +166,10 @@ class BlockProcess:
             self._end()
             if self._is_closed:
                 raise _Died("must be run before the program ends, got none of it")
-            process = self._process = WorkerProcess((worker.__name__,))
+            try:
+                process = self._process = WorkerProcess((worker.__name__,))
+            except OSError as problem:
+                raise _Died(f"must be run in a process of its own, got: {problem.strerror}") from problem
             self._answer_of(process, _START_S, worker.begin)
             for path, file in tuple(self._files.items()):
                 arguments = file.folder, file.package, path, file.module, file.source
@@ -192,7 +198,7 @@ class BlockProcess:
         try:
             if excess or not process.wait(0):
                 raise EOFError
-            result, problem, text, records = process.receive()
+            result, problem, text, records = _received(process)
         except Exception:  # noqa: BLE001 - it has died, or a person's code has written into the pipe
             raise self._died(excess) from None
         for record in records:
@@ -222,6 +228,16 @@ class BlockProcess:
             return 0
         _kill(process)
         return process.end()
+
+
+def _received(process: WorkerProcess) -> Outcome:
+    """Return the outcome that has begun to arrive; kill the process if the rest of it doesn't come."""
+    limit = threading.Timer(_WHOLE_S, _kill, (process,))
+    limit.start()
+    try:
+        return process.receive()
+    finally:
+        limit.cancel()
 
 
 def _kill(process: WorkerProcess) -> None:

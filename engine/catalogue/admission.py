@@ -33,6 +33,8 @@ class Admission:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._tried: dict[Path, TriedFile] | None = {}
+        #: True while a file waits, and so all that would run after it.
+        self.is_waited_for = False
 
     def set_tried(self, tried: Iterable[TriedFile] | None) -> None:
         """Follow the client; with None, it tries no files, and every text may run."""
@@ -55,7 +57,9 @@ class Admission:
                 known = self._tried.get(path)
                 if known is not None and known.digest == digest_of(source):
                     return source, known.harm
+                self.is_waited_for = True
                 self._changed.wait(0.5)
+                self.is_waited_for = False
                 source = read(path)
                 if not path.is_file():
                     break

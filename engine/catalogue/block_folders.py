@@ -181,9 +181,9 @@ class BlockFolders:
         return TriedFile(file.path, digest, harm)
 
     def is_held(self, folder: Path) -> bool:
-        """True if a file of a folder must not run here before it was tried."""
-        if self.admission is None:
-            return False
+        """True if files of a folder must not run here before one was tried."""
+        if self.admission is None or self.admission.is_waited_for:
+            return self.admission is not None
         files = [path for path in python_files(folder.resolve()) if not holds_only_kernels(read(path))]
         return not all(map(self.admission.knows, files))
 
