@@ -53,12 +53,13 @@ extern "C" __global__ void convert_number(const double* __restrict__ x, Number* 
     if (blockIdx.x || threadIdx.x) return;
     double number = x[0];
     long long whole;
-    if (type == 0) {
+    if (type == 2) {
+        number = whole = number != 0.0;
+    } else {
+        if (type == 1) number = rint(number) + 0.0;  // no -0
         number = number > high ? high : number < low ? low : number;
         whole = __double2ll_rn(number);
-    } else {
-        whole = type == 1 ? within(__double2ll_rn(number), least, most) : number != 0.0;
-        number = static_cast<double>(whole);
+        if (type == 1) whole = within(whole, least, most);  // bounds beyond 2^53 are no doubles
     }
     const double largest = 3.4028234663852886e38;
     const double near = number > largest ? largest : number < -largest ? -largest : number;
@@ -71,7 +72,9 @@ extern "C" __global__ void convert_number(const double* __restrict__ x, Number* 
     out->f16 = half;
     out->bf16 = static_cast<unsigned short>((odd + 0x7FFFu + (odd >> 16 & 1u)) >> 16);
     out->s64 = whole;
-    out->u64 = static_cast<unsigned long long>(whole < 0 ? 0 : whole);
+    const double half_of_u64 = 9223372036854775808.0;
+    out->u64 = high > half_of_u64 && number >= half_of_u64 ? __double2ull_rn(number)
+                                                           : static_cast<unsigned long long>(whole < 0 ? 0 : whole);
     out->s32 = static_cast<int>(within(whole, -2147483648LL, 2147483647LL));
     out->u32 = static_cast<unsigned int>(within(whole, 0, 4294967295LL));
     out->s16 = static_cast<short>(within(whole, -32768, 32767));

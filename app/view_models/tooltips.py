@@ -6,7 +6,7 @@ from math import prod
 
 from app.edits.drive import source_title
 from app.edits.nodes import parameter_label
-from app.view_models.live_values import LiveValue
+from app.view_models.live_values import LiveValue, frame_text
 from app.view_models.parameter_text import parameter_facts, value_text
 from app.view_models.port_flow import infers_types, type_text
 from app.view_models.profile.texts import count_text, held_text, share_text, times_text
@@ -244,7 +244,8 @@ def _parameter_lines(patch: Patch, spec: ParameterSpec, ref: PortRef, report: Fr
     unit = f" {spec.unit}" if spec.unit else ""
     now = _now(LiveValue(str(ref), spec.type), spec.unit, report)
     back = f"Without the connection: {value_text(patch.value(ref.node, ref.port))}{unit}"
-    return [*lines, f"Driven by {source_title(patch, source)} ({source})", now, back]
+    frame = frame_text(report, source, ref) if report is not None else ""
+    return [*lines, f"Driven by {source_title(patch, source)} ({source}){frame and f', {frame}'}", now, back]
 
 
 def _value_lines(patch: Patch, connection: Connection, report: FrameReport | None) -> list[str]:

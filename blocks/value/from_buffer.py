@@ -31,12 +31,12 @@ class BufferToValue(
     The number is an element, or the mean, sum, largest or smallest of all, which the device computes.
 
     A kernel's number that the value drives directly is that of **this frame**: the kernel reads it from memory, and
-    nothing is copied to the CPU. If the block of that kernel computes what the number depends on, this is not possible.
+    the CPU takes no part. This is not possible if the number depends on the block of that kernel.
 
     Everything else gets the value of the **newest finished frame**, so that the frame that begins waits for nothing:
     the value itself, other value blocks and what these drive, conditions of regions, and blocks that work on the CPU.
     This is the frame before or, while a GPU is a few frames behind, an older one. `age` says which. In the first frame
-    the value is 0. The inspector shows which of both a parameter has.
+    the value is 0. The inspector shows which of the two a parameter has.
     """
 
     x: In[any_type] = port(dtype="number", doc="Single real numbers or booleans, of any shape.")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.edits import compatible
 from app.edits.compatible import spanning
 from app.view_models.connection_preview import update_cost_text
-from app.view_models.live_values import NOTHING, WIDEST, LiveValue, number_text
+from app.view_models.live_values import NOTHING, WIDEST, LiveValue, frame_text, number_text
 from app.view_models.tooltips import connection_tooltip, port_tooltip
 from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.blocktypes.parameters import ParameterSpec
@@ -19,7 +19,7 @@ from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
-from engine.protocol.messages import EditCost, UpdateLevel
+from engine.protocol.messages import EditCost, NodeReport, NodeState, UpdateLevel
 from engine.user_code.limits import TimeLimits
 from engine.user_code.runner import CodeRunner
 from tests.app.sample_blocks import make_report
@@ -163,3 +163,18 @@ def test_a_wrong_range_of_a_block_is_reported_and_stops_nothing(
 
     with pytest.raises(PatchError, match=message):
         spanning(Says, ParameterSpec("gain", "float", 0.0, "A gain."), 0.5)
+
+
+def test_a_driven_parameter_names_the_frame_of_its_number() -> None:
+    """In the inspector and in the tooltip: this frame, or how many frames ago; nothing for values of no buffer."""
+    patch = Patch()
+    value, target = PortRef("number", "value"), PortRef("scale", "offset")
+    patch.add("value.from_buffer", node_id="number")
+    patch.add("math.scale_offset", node_id="scale")
+    patch.connect(value, target)
+    for age, this_frame, text in ((0, (), "0 frames old"), (1, (), "1 frame old"), (2, ("offset",), "this frame")):
+        node = NodeReport("math.scale_offset", NodeState.OK, this_frame=this_frame)
+        report = make_report(nodes={"scale": node}, values={"number.age": float(age)})
+        assert frame_text(report, value, target) == text
+        assert f"(number.value), {text}" in port_tooltip(patch, target, report)
+    assert frame_text(make_report(), value, target) == ""
