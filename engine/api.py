@@ -47,6 +47,8 @@ from engine.types import (
 )
 from engine.types.scalars import *  # noqa: F403 - one name an element type
 from engine.types.vectors import *  # noqa: F403 - one name an element type
+from engine.values.sources.dmx import CHANNELS as DMX_CHANNELS
+from engine.values.sources.dmx import PORTS as DMX_PORTS
 from engine.values.sources.dmx import dmx_name
 from engine.values.sources.gamepad import AXES as GAMEPAD_AXES
 from engine.values.sources.gamepad import BUTTONS as GAMEPAD_BUTTONS
@@ -60,6 +62,8 @@ from engine.values.sources.websocket import websocket_name
 GraphBuilder = OpGraphBuilder
 
 __all__ = [
+    "DMX_CHANNELS",
+    "DMX_PORTS",
     "GAMEPAD_AXES",
     "GAMEPAD_BUTTONS",
     "PICTURE_DEPTHS",

@@ -1,4 +1,4 @@
-from blocks.particles.camera import Camera
+from blocks.particles.camera import place_camera
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u64
 
 FILE = "cloud.cu"
@@ -30,17 +30,14 @@ class RenderCloud(Block, id="geometry.render_cloud", tags=("points", "scan", "li
     point_size: float = param(8.0, min=0, max=1000, unit="mm", doc="Radius of a point.")
     shading: float = param(0.6, min=0, max=4, doc="How dark edges of depth are.")
 
-    place = Kernel("render_points.cu", entry="place_camera")
     splat = Kernel(FILE, entry="splat_cloud")
     develop = Kernel(FILE, entry="develop_cloud")
 
     def describe(self, build: BlockBuilder) -> None:
         """Compute the camera, the nearest point of each pixel with a thread per point, and the picture."""
-        camera = build.buffer("camera", Camera, shape="[1]")
+        camera = place_camera(build, self)
         nearest = build.buffer("nearest", u64, shape="[height, width]")
-        view = (self.orbit, self.spin, self.elevation, self.distance, self.target, self.field_of_view)
         size, count = (self.width, self.height), self.points.size
-        build.launch(self.place, num_threads=1, thread_block=1, args=(camera, build.frame, *view, self.height))
         build.fill(nearest, 0)
         build.launch(self.splat, num_threads=count, args=(self.points, camera, nearest, self.point_size, count, *size))
         build.launch(self.develop, num_threads=size, args=(nearest, self.colors, self.image, self.shading, *size))

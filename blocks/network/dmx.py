@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from engine.api import DMX_CHANNELS, DMX_PORTS
 from engine.diagnostics import PatchError, cut
 
-#: The UDP ports of the protocols, by the names that a person chooses from.
-PORTS = {"sACN": 5568, "Art-Net": 6454}
-#: A universe has at most so many channels.
-CHANNELS = 512
+#: The engine's names of the protocols, by the names that a person chooses from.
+PROTOCOLS = {"sACN": "sacn", "Art-Net": "artnet"}
 
 
 class DmxSender:
@@ -32,10 +31,12 @@ class DmxSender:
             except ImportError:
                 text = "sACN must have the library sacn, got none; type: pip install 'warploom[network]'"
                 raise PatchError(text) from None
-            self._packet: Any = DataPacket(tuple(uuid.uuid4().bytes), "Warploom", universe, (0,) * CHANNELS, priority)
+            self._packet: Any = DataPacket(
+                tuple(uuid.uuid4().bytes), "Warploom", universe, (0,) * DMX_CHANNELS, priority
+            )
             host = host or self._packet.calculate_multicast_addr()
         self._sequence = 0
-        self._address = (host or "255.255.255.255", PORTS[protocol])
+        self._address = (host or "255.255.255.255", DMX_PORTS[PROTOCOLS[protocol]])
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
@@ -56,7 +57,7 @@ class DmxSender:
             head = b"Art-Net\0\x00\x50\x00\x0e" + bytes([self._sequence, 0])
             return head + self._universe.to_bytes(2, "little") + len(held).to_bytes(2, "big") + held
         self._packet.sequence = self._sequence
-        self._packet.dmxData = tuple(levels.ljust(CHANNELS, b"\0"))
+        self._packet.dmxData = tuple(levels.ljust(DMX_CHANNELS, b"\0"))
         return bytes(self._packet.getBytes())
 
     def close(self) -> None:

@@ -1,6 +1,5 @@
+from blocks.network.dmx import PROTOCOLS
 from engine.api import Moment, Value, ValueBlock, dmx_name, param, value_port
-
-PROTOCOLS = {"sACN": "sacn", "Art-Net": "artnet"}
 
 
 class DmxIn(

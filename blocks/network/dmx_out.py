@@ -1,7 +1,7 @@
 import numpy as np
 
-from blocks.network.dmx import CHANNELS, PORTS, DmxSender
-from engine.api import BlockBuilder, In, LiveBlock, Moment, Value, f32, param, port, value_port
+from blocks.network.dmx import PROTOCOLS, DmxSender
+from engine.api import DMX_CHANNELS, BlockBuilder, In, LiveBlock, Moment, Value, f32, param, port, value_port
 
 #: The most packets a second, as DMX itself has.
 _MOST_RATE = 44.0
@@ -22,7 +22,7 @@ class DmxOut(
 
     levels: In[f32] = port(doc="Levels from 0 to 1 of the first channels, of any shape; 512 at most are sent.")
     sent: Value[int] = value_port(doc="Number of packets sent.")
-    protocol: str = param("sACN", choices=tuple(PORTS), doc="How the levels are sent.")
+    protocol: str = param("sACN", choices=tuple(PROTOCOLS), doc="How the levels are sent.")
     universe: int = param(1, min=0, max=63_999, structural=True, doc="Number of the universe; sACN begins at 1.")
     host: str = param("", doc="Address of the lights; empty for all.")
     priority: int = param(100, min=0, max=200, structural=True, doc="Priority among senders; only sACN has it.")
@@ -50,7 +50,7 @@ class DmxOut(
     def update(self, now: Moment) -> None:
         """Send the newest levels, if it is time."""
         if taken := self.taken("levels"):
-            numbers = np.nan_to_num(taken[-1].array.reshape(-1)[:CHANNELS].astype(np.float32))
+            numbers = np.nan_to_num(taken[-1].array.reshape(-1)[:DMX_CHANNELS].astype(np.float32))
             self.newest = (numbers.clip(0, 1) * 255 + 0.5).astype(np.uint8)
         if self.sender is None or not self.newest.size:
             return

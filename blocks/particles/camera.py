@@ -1,6 +1,8 @@
-"""The camera that particle renderers compute on the device."""
+"""The camera that renderers of points compute on the device."""
 
-from engine.api import Struct, f32, float3
+from typing import Any
+
+from engine.api import BlockBuilder, BufferHandle, Kernel, Struct, f32, float3
 
 
 class Camera(Struct):
@@ -11,3 +13,14 @@ class Camera(Struct):
     up: float3
     forward: float3
     focal: f32
+
+
+_PLACE = Kernel("render_points.cu", entry="place_camera")
+
+
+def place_camera(build: BlockBuilder, block: Any) -> BufferHandle:
+    """Return a buffer with the camera of a block's parameters: its orbit, lens, and the height of its picture."""
+    camera = build.buffer("camera", Camera, shape="[1]")
+    view = (block.orbit, block.spin, block.elevation, block.distance, block.target, block.field_of_view)
+    build.launch(_PLACE, num_threads=1, thread_block=1, args=(camera, build.frame, *view, block.height))
+    return camera

@@ -1,5 +1,5 @@
 from blocks.color.palettes import PALETTES
-from blocks.particles.camera import Camera
+from blocks.particles.camera import place_camera
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32, u64
 
@@ -48,7 +48,6 @@ class RenderPoints(Block, id="particles.render_points", tags=("draw", "splat", "
         7.0, min=0.1, max=50, unit="m/s", doc="Speed that has the first colour, when colouring by speed."
     )
 
-    place = Kernel(FILE, entry="place_camera")
     splat = Kernel(FILE, entry="splat_points")
     gather = Kernel(FILE, entry="gather_glow")
     spread = Kernel(FILE, entry="spread_glow")
@@ -57,17 +56,15 @@ class RenderPoints(Block, id="particles.render_points", tags=("draw", "splat", "
     def describe(self, build: BlockBuilder) -> None:
         """Compute the camera, light with a thread per particle, glow by cells, and the picture by runs of pixels."""
         cells_x, cells_y = -(-self.width // GLOW_CELL), -(-self.height // GLOW_CELL)
-        camera = build.buffer("camera", Camera, shape="[1]")
+        camera = place_camera(build, self)
         lights = build.buffer("lights", u64, shape="[height, width]")
         glow = build.buffer("glow", float4, shape=f"[{cells_y}, {cells_x}]")
         spread = build.buffer("spread_glow", float4, shape=f"[{cells_y}, {cells_x}]")
         palette = tuple(PALETTES).index(self.palette)
         size, cells = (self.width, self.height), (cells_x, cells_y)
-        view = (self.orbit, self.spin, self.elevation, self.distance, self.target, self.field_of_view)
         points = (self.point_size, self.brightness, self.fastest, COLORS.index(self.color_by))
         look = (self.exposure, self.glow, self.background, palette)
 
-        build.launch(self.place, num_threads=1, thread_block=1, args=(camera, build.frame, *view, self.height))
         build.fill(lights, 0)
         build.launch(
             self.splat,

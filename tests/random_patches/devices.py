@@ -18,7 +18,17 @@ EXACT = frozenset(
     (
         *("buffer.assign", "buffer.constant", "buffer.convert", "buffer.copy", "buffer.fill", "buffer.frame_delay"),
         *("buffer.positions", "buffer.state", "control.every", "control.for", "control.if", "control.if_else"),
-        *("control.select", "control.while", "field.edges", "filter.morphology", "io.array", "io.external"),
+        *("data.load_array", "data.load_table", "data.play_rows", "geometry.load_mesh", "geometry.load_points"),
+        "image.text",
+        *(
+            "control.select",
+            "control.while",
+            "field.edges",
+            "image.text",
+            "filter.morphology",
+            "io.array",
+            "io.external",
+        ),
         *("io.image_array", "io.load_audio", "io.load_image", "math.add", "math.compare", "math.multiply"),
         *("math.saxpy", "math.scale_offset", "random.integers", "reduce.count", "reduce.largest", "reduce.smallest"),
         *("signal.fft_shift", "tensor.batches", "tensor.digits", *_VIEWS),
@@ -27,9 +37,11 @@ EXACT = frozenset(
 #: Block types whose result may jump when a number before it is rounded differently, with the reason.
 JUMPS: Mapping[str, str] = {
     **dict.fromkeys(("fractal.mandelbrot_step", "fractal.color_escape"), "a step more or less for points on the edge"),
-    **dict.fromkeys(("image.plot", "particles.render_points"), "which pixel a point falls on"),
+    **dict.fromkeys(("image.plot", "particles.render_points", "geometry.render_cloud"), "which pixel a point falls on"),
     "signal.spectrogram": "which pixel a frequency falls on",
-    **dict.fromkeys(("particles.select", "tensor.accuracy"), "which side of a limit a number is on"),
+    **dict.fromkeys(
+        ("particles.select", "tensor.accuracy", "sound.onset", "sound.beat"), "which side of a limit a number is on"
+    ),
     **dict.fromkeys(("particles.emitter", "particles.forces", "particles.integrate"), "when one is born or bounces"),
     "image.convert_color": "the hue of a grey",
     "image.optical_flow": "whether a pixel comes from outside the picture",

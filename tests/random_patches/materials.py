@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from blocks.data.table_files import encode_table
+from blocks.geometry.shape_files import encode_points
 from engine.device.device import Device
 from engine.types import DType
 from engine.types import scalars as _scalars
@@ -140,6 +142,19 @@ class Materials:
                 file.setsampwidth(2)
                 file.setframerate(8000)
                 file.writeframes(numbers(chance, np.dtype(np.int16), (100 * channels,)).tobytes())
+
+        self.arrays = [folder / name for name in ("one.npy", "two.npy", "three.npz")]
+        for path, dtype, shape in zip(self.arrays, ("f4", "u1", "c8"), ((7, 5), (33,), (2, 3, 2)), strict=True):
+            (np.savez if path.suffix == ".npz" else np.save)(path, numbers(chance, np.dtype(dtype), shape))
+        self.tables = [folder / name for name in ("wide.csv", "long.tsv", "lines.jsonl")]
+        for path, size in zip(self.tables, ((5, 7), (33, 1), (3, 2)), strict=True):
+            values = np.arange(np.prod(size)).reshape(size) * 3
+            path.write_bytes(encode_table(values, path.suffix, ""))
+        self.rows = [*self.arrays[:2], *self.tables]
+        self.meshes = [folder / "tetrahedron.obj"]
+        self.meshes[0].write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+        self.clouds = [folder / "cloud.ply", *self.meshes]
+        self.clouds[0].write_bytes(encode_points(numbers(chance, np.dtype(np.float32), (2, 7, 4)), ".ply"))
 
     def lend(self, array: Array) -> object:
         """Return an object that lends memory of the device with these contents."""

@@ -30,15 +30,6 @@ LEFT_OUT = {
     "io.midi_out": "needs a MIDI device, and waits for one on a thread of its own",
     "value.midi_in": "needs a MIDI device, and waits for one on a thread of its own",
     "value.osc_in": "needs a UDP port, which two engines can't both have",
-    "data.load_array": "reads a file",
-    "data.load_table": "reads a file",
-    "data.save_array": "writes a file",
-    "data.save_table": "writes a file",
-    "geometry.load_mesh": "reads a file",
-    "geometry.load_points": "reads a file",
-    "geometry.save_points": "writes a file",
-    "geometry.render_cloud": "has tests of its own",
-    "image.text": "draws with the system's fonts",
     "value.dmx_in": "needs a UDP port, which two engines can't both have",
     "value.gamepad": "needs a gamepad",
     "value.websocket_in": "needs a server",
@@ -494,6 +485,11 @@ def _drawn(c: Chooser) -> Recipe:
     return recipe
 
 
+def _cloud(c: Chooser) -> Recipe:
+    want = Want("float4", (c.any_of((1, 7, 100)),))
+    return Recipe(inputs={name: want for name in ("points", "colors") if name == "points" or c.maybe()})
+
+
 def _fft(types: Sequence[str]) -> Cook:
     def cook(c: Chooser) -> Recipe:
         shape = c.shape()
@@ -555,6 +551,11 @@ RECIPES: dict[str, Cook] = {
     "control.if_else": lambda c: Recipe({"element": 0}, _condition(c)),
     "control.select": _sized(_select, element=(0,)),
     "control.while": _sized(lambda c: Recipe({}, _condition(c)), element=(0,), limit=(0, 1, 2, 4)),
+    "data.load_array": _sized(_file("file", "arrays"), first_row=(0, 0, 1), most_rows=(0, 0, 2)),
+    "data.load_table": _sized(_file("file", "tables"), first_row=(0, 0, 2), most_rows=(0, 0, 3)),
+    "data.play_rows": _sized(_file("file", "rows"), rows=(1, 3, 50)),
+    "data.save_array": _alike(ANY, "x"),
+    "data.save_table": _alike(NUMBERS, "x", axes=2),
     "field.drop": _alike(("f32",), "field", axes=2),
     "field.edges": _alike(("f32",), "field", axes=2),
     "field.jacobi_step": _alike(("f32",), "u", axes=2),
@@ -562,6 +563,10 @@ RECIPES: dict[str, Cook] = {
     "fractal.color_escape": _fractal,
     "fractal.mandelbrot_step": _fractal,
     "fractal.points": _sized(width=(16, 17, 33), height=(16, 31)),
+    "geometry.load_mesh": _file("file", "meshes"),
+    "geometry.load_points": _sized(_file("file", "clouds"), first_point=(0, 0, 2), most_points=(0, 0, 1)),
+    "geometry.render_cloud": _sized(_cloud, width=(16, 17, 33), height=(16, 31)),
+    "geometry.save_points": _cloud,
     "io.array": _array,
     "io.external": _external,
     "io.image_array": _image_array,
@@ -584,6 +589,7 @@ RECIPES: dict[str, Cook] = {
     "image.relief": _alike(("f32",), "heights", axes=2),
     "image.resize": _resize,
     "image.sobel": _color(),
+    "image.text": _sized(text=("Warp", "a b\n\nc", "", "ß€"), size=(4, 16, 40), margin=(0, 3), **_IMAGE_SIZE),
     "image.tone": _color(),
     "filter.mean": _sized(_alike(("f32", "float4"), "image", axes=2), radius_x=(0, 1, 2, 9), radius_y=(0, 1, 3)),
     "filter.morphology": _sized(_alike(("f32", "float4", "u8", "uchar4"), "image", axes=2), radius=(0, 1, 2, 5)),
@@ -641,6 +647,9 @@ RECIPES: dict[str, Cook] = {
     "signal.real_fft": _fft(("f32", "f64")),
     "signal.spectrogram": _sized(_alike(("f32",), "x", axes=2), height=(1, 7, 33)),
     "signal.window": _alike(("f32",), "x"),
+    "sound.bands": _sized(_alike(("f32",), "x", axes=2), count=(1, 2, 7), rate=(1000, 48000)),
+    "sound.beat": _alike(("f32",), "x"),
+    "sound.onset": _alike(("f32",), "x"),
     "sparse.multiply": _sparse,
     "sparse.spring_net": _sized(height=(3, 5), width=(3, 7)),
     "tensor.accuracy": _alike(("f32",), "x", "targets", axes=2),

@@ -26,7 +26,7 @@ def desk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
         receiver.bind((HOST, 0))
         receiver.settimeout(20)
-        monkeypatch.setitem(dmx.PORTS, request.param, receiver.getsockname()[1])
+        monkeypatch.setitem(dmx.DMX_PORTS, dmx.PROTOCOLS[request.param], receiver.getsockname()[1])
         yield request.param, receiver
 
 
