@@ -108,8 +108,8 @@ class BlockProcess:
         key = type_id, what, function, bit_key(arguments)
         asked = self._answers.get(key)
         if asked is None:
-            while len(self._answers) >= _MOST_KEPT:
-                del self._answers[next(iter(self._answers))]
+            if len(self._answers) >= _MOST_KEPT:
+                self._answers = {}
             asked = self._answers[key] = self._jobs.submit(self._ask, type_id, what, function, dump(arguments))
         patience_s = None
         if threading.current_thread() is threading.main_thread():
@@ -124,7 +124,7 @@ class BlockProcess:
     # What follows is called by the thread of the jobs.
 
     def _execute(self, path: Path, file: _File) -> Ran:
-        self._answers.clear()
+        self._answers = {}
         try:
             ran = self._run(path, file)
         except WarploomError as problem:

@@ -1,17 +1,16 @@
 """The editor and block files that hang or die: the window and the engine go on."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.editor import blocks_apart
 from app.window.main_window import MainWindow
 from engine import Patch
 from engine.block_process import client
-from engine.block_process.client import BlockProcess
 from engine.blocktypes.block import block_types
 from engine.catalogue.block_folders import block_folders
 from engine.patch.files import save_patch
@@ -23,11 +22,11 @@ from tests.catalogue.block_texts import BlockFolder, block_text
 
 
 @pytest.fixture
-def apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def apart() -> Iterator[None]:
     """Block files run in a process of their own, as in the editor."""
-    with closing(BlockProcess()) as process:
-        monkeypatch.setattr(block_folders, "apart", process)
+    with blocks_apart(None):
         yield
+    assert block_folders.apart is None
 
 
 def test_a_harmful_file_stops_neither_the_window_nor_the_engine(
