@@ -1,6 +1,7 @@
 """The library's kernels compile, and structs that Python and CUDA C++ share have one layout."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,23 +10,41 @@ from blocks.color.palettes import PALETTES
 from blocks.particles.camera import Camera
 from blocks.particles.particle import Particle
 from engine.compiler.frame import Frame
+from engine.device.cuda.cubin import parameter_counts, waiting_kernels
 from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import KernelError
 from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.nvrtc import compile_cuda
+from engine.kernel_sources.nvrtc import CompiledSource, compile_cuda
+from engine.ptx import read_signatures
 from engine.types import DType
 
 FILES = sorted(KERNELS_FOLDER.glob("*.cu"))
+
+
+@cache
+def _compiled(path: Path, architecture: str) -> CompiledSource:
+    return compile_cuda(path.read_text(), path, architecture, [KERNELS_FOLDER])
 
 
 @pytest.mark.parametrize("architecture", [HOST_ARCHITECTURE, "sm_90"])
 @pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
 def test_kernel_file_compiles_without_warnings(path: Path, architecture: str) -> None:
     """NVRTC compiles each file without a warning."""
-    compiled = compile_cuda(path.read_text(), path, architecture, [KERNELS_FOLDER])
+    compiled = _compiled(path, architecture)
     assert compiled.log == ""
     assert ".entry" in compiled.ptx
     assert (compiled.cubin is not None) == architecture.startswith("sm_")
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
+def test_every_kernel_begins_with_a_wait(path: Path) -> None:
+    """Every kernel begins with a wait for earlier ones, and has as many parameters in the CUBIN as in the PTX."""
+    compiled = _compiled(path, "sm_90")
+    assert compiled.cubin is not None
+    names = {line.split(".entry ")[1].split("(")[0] for line in compiled.ptx.splitlines() if ".entry " in line}
+    assert waiting_kernels(compiled.cubin) == names
+    declared = {name: len(signature.parameters) for name, signature in read_signatures(compiled.ptx).items()}
+    assert parameter_counts(compiled.cubin) == declared
 
 
 SHARED = [(Particle, "particle.cuh"), (Camera, "camera.cuh"), (Frame, "frame.cuh")]

@@ -7,9 +7,7 @@ import pytest
 
 from engine.device.cuda.cubin import parameter_counts, waiting_kernels
 from engine.diagnostics import KernelError
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.nvrtc import WAIT, compile_cuda, toolkit_folders, waiting_cuda
-from engine.ptx import read_signatures
+from engine.kernel_sources.nvrtc import WAIT, compile_cuda, waiting_cuda
 from tests.fuzzing import seeds
 
 
@@ -97,16 +95,6 @@ def test_mistakes_show_the_source_as_it_is() -> None:
     assert "__global__ void k(int* p) { *p = missing; }" in str(refused.value)
 
 
-@pytest.mark.parametrize("path", sorted(KERNELS_FOLDER.rglob("*.cu")), ids=lambda path: path.stem)
-def test_every_kernel_of_ours_waits(path: Path) -> None:
-    """Every kernel of ours begins with a wait, and has as many parameters in the CUBIN as in the PTX."""
-    made = compile_cuda(path.read_text(), path, "sm_90", [path.parent, KERNELS_FOLDER, *toolkit_folders()])
-    assert made.cubin is not None
-    assert waiting_kernels(made.cubin) == made_names(made.ptx)
-    declared = {name: len(signature.parameters) for name, signature in read_signatures(made.ptx).items()}
-    assert parameter_counts(made.cubin) == declared
-
-
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100", "sm_120"])
 def test_a_cubin_tells_how_many_parameters_a_kernel_has(seed: int, architecture: str) -> None:
@@ -128,11 +116,6 @@ def test_a_cubin_tells_how_many_parameters_a_kernel_has(seed: int, architecture:
     made = compile_cuda(source, Path("k.cu"), architecture, [])
     assert made.cubin is not None
     assert parameter_counts(made.cubin) == counts
-
-
-def made_names(ptx: str) -> frozenset[str]:
-    """Return the entry points of PTX."""
-    return frozenset(line.split(".entry ")[1].split("(")[0] for line in ptx.splitlines() if ".entry " in line)
 
 
 def test_a_file_that_is_cut_off_is_refused() -> None:
