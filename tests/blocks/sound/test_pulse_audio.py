@@ -11,23 +11,28 @@ from pathlib import Path
 import pytest
 
 _PROGRAM = """
-import sys, time
+import time
+from collections import deque
 import numpy as np
 from blocks.sound.devices import SoundInput, SoundOutput
 RATE, FRAME = 48000, 960
 speaker, microphone = SoundOutput("pulse", RATE, 2, 0.2), SoundInput("", RATE, 1, 0.1)
 for device in (speaker, microphone):
     assert device.tried.wait() and device.found, device.problem_at("")
-heard, began, k = [], time.monotonic(), 0
-while np.count_nonzero(np.concatenate(heard or [np.zeros((0, 1))])) < RATE:
+heard, began, k = deque([np.zeros((FRAME, 1))] * 25, 25), time.monotonic(), 0
+
+def is_heard():
+    found = np.concatenate(heard)[:, 0]
+    frequency = int(np.argmax(np.abs(np.fft.rfft(found * np.hanning(len(found)))))) * 2
+    return 970 < frequency < 1030 and 0.4 < np.abs(found).max() < 0.7
+
+while not is_heard():  # on a busy machine, sound may have gaps for long
     t = (k * FRAME + np.arange(FRAME)) / RATE
     speaker.put(np.repeat(0.5 * np.sin(2 * np.pi * 1000 * t)[:, None], 2, axis=1).astype(np.float32))
     heard.append(microphone.take(FRAME))
     k += 1
     time.sleep(max(0, began + k * FRAME / RATE - time.monotonic()))
-found = np.concatenate(heard)[-RATE // 2:, 0]
-frequency = int(np.argmax(np.abs(np.fft.rfft(found * np.hanning(len(found)))))) * 2
-print(speaker.found, speaker.latency_s > 0.1, 970 < frequency < 1030, 0.4 < np.abs(found).max() < 0.7)
+print(speaker.found, speaker.latency_s > 0.1)
 speaker.close()
 microphone.close()
 """
@@ -62,4 +67,4 @@ def test_a_sine_goes_through_a_server(server: dict[str, str]) -> None:
     if "must have the library" in done.stderr or "must be there, got" in done.stderr:
         pytest.skip("needs PortAudio with the ALSA plugin of PulseAudio")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["pulse", "True", "True", "True"]
+    assert done.stdout.split() == ["pulse", "True"]
