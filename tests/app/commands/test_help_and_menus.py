@@ -1,5 +1,7 @@
 """The window's block help, renaming, and canvas menus."""
 
+from typing import Any
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QMenu
@@ -11,6 +13,12 @@ from app.view_models.block_help import help_html
 from app.window.main_window import MainWindow
 from engine.api import Block, BlockBuilder, Out, f32, port
 from tests.app.app_support import EveryParameter
+
+
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
 
 
 def test_help_names_every_port_and_parameter(qapp: QApplication) -> None:
@@ -91,15 +99,6 @@ def test_a_selected_connection_can_be_deleted_from_the_menu(opened: MainWindow) 
     opened.actions_by_id["delete"].trigger()
     assert not list(patch.connections)
     assert not opened.actions_by_id["delete"].isEnabled()
-
-
-def test_the_viewer_has_the_largest_share_of_the_docks(opened: MainWindow, qtbot: QtBot) -> None:
-    """The viewer's column takes nearly a third of the window, and the problem list is closed at first."""
-    (viewer,) = opened.viewers.docks.values()
-    qtbot.waitUntil(lambda: viewer.width() > 0.3 * opened.width())
-    assert viewer.height() > 0.35 * opened.height()
-    assert opened.docks["inspector"].height() > 0.3 * opened.height()
-    assert opened.docks["problems"].isHidden()
 
 
 def test_help_opens_a_runnable_example(opened: MainWindow, qtbot: QtBot) -> None:

@@ -1,10 +1,19 @@
 """The command palette."""
 
+from typing import Any
+
+import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.widgets.chooser import Choice, matching
 from app.window.main_window import MainWindow
+
+
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
 
 
 def test_every_command_can_be_found_and_run(qtbot: QtBot, opened: MainWindow) -> None:

@@ -17,6 +17,12 @@ from engine.protocol.messages import HoldOsc, ReleaseOsc
 from tests.app.app_support import make_report
 
 
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
 @pytest.mark.feature("osc")
 def test_a_person_sets_a_port_and_chooses_what_is_sent(opened: Any, qtbot: QtBot) -> None:
     """Each is an undo step in the file; addresses are filtered and copied; undo leads to the first file."""

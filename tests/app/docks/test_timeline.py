@@ -21,6 +21,12 @@ LEFT, NONE, SHIFT = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, Q
 
 
 @pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
+@pytest.fixture
 def dock(opened: Any, qtbot: QtBot) -> TimelineDock:
     """The dock in a window, with one animated parameter at 10 frames a second."""
     opened.resize(1200, 900)

@@ -16,6 +16,12 @@ from tests.app.conftest import Asked
 
 
 @pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
+@pytest.fixture
 def file(tmp_path: Path) -> Path:
     """A patch file with one block."""
     patch = Patch()

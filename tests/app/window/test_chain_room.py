@@ -1,5 +1,6 @@
 """A chain of library calls is edited on the canvas like a kernel, and its errors are shown at its calls."""
 
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import pytest
@@ -11,6 +12,12 @@ from engine.inner_patches import chain_members as members
 from engine.protocol.messages import NodeState
 from tests.app.canvas.canvas_support import Hand
 from tests.app.window.window_support import patch_of
+
+
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
@@ -32,6 +33,12 @@ from engine.protocol.messages import (
 from tests.app.app_support import make_report
 from tests.app.conftest import Asked
 from tests.app.window.window_support import engine_of, patch_of
+
+
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
 
 
 def test_reports_reach_every_part(opened: MainWindow) -> None:

@@ -1,6 +1,7 @@
 """Groups by mouse and keys: made, opened, left, wired, dissolved; ports and parameters of the group."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPointF, Qt
@@ -24,6 +25,12 @@ from tests.app.canvas.canvas_support import Hand
 from tests.app.window.window_support import engine_of, patch_of
 
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
 
 
 @pytest.fixture

@@ -37,6 +37,12 @@ _GRAPH: dict[str, Any] = {
 
 
 @pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
+@pytest.fixture
 def inside(window: MainWindow, qtbot: QtBot) -> MainWindow:
     """A window whose canvas shows a kernel's op graph after a double-click on it."""
     window.resize(1200, 800)

@@ -18,6 +18,12 @@ from app.inspector.parameter_editors import BoolEditor, ChoiceEditor, NumberEdit
 from engine.patch.document import Patch
 
 
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
 def enter(widget: QWidget) -> None:
     """Move the pointer over a widget."""
     for other in QApplication.allWidgets():

@@ -20,6 +20,12 @@ Press = Callable[[Qt.Key], None]
 
 
 @pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
+@pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Counts how often the inspector is built, and how often one of its rows is refreshed."""
     counted: Counter[str] = Counter()

@@ -16,6 +16,12 @@ from engine.patch.files import dump_patch
 from engine.patch.organise.annotations import Bookmark, Frame, Preset
 
 
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
 def press(window: Any, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
     """Press a key over the canvas."""
     window.canvas.setFocus()

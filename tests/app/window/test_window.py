@@ -29,6 +29,15 @@ def test_the_window_begins_with_the_welcome_page(window: MainWindow) -> None:
     assert window.badge.label.text() == "No engine"
 
 
+def test_the_viewer_has_the_largest_share_of_the_docks(opened: MainWindow, qtbot: QtBot) -> None:
+    """The viewer's column takes nearly a third of the window, and the problem list is closed at first."""
+    (viewer,) = opened.viewers.docks.values()
+    qtbot.waitUntil(lambda: viewer.width() > 0.3 * opened.width())
+    assert viewer.height() > 0.35 * opened.height()
+    assert opened.docks["inspector"].height() > 0.3 * opened.height()
+    assert opened.docks["problems"].isHidden()
+
+
 def test_undo_and_redo_name_what_they_do(qtbot: QtBot, opened: MainWindow) -> None:
     """The menu names the edits that undo and redo concern."""
     undo, redo = opened.actions_by_id["undo"], opened.actions_by_id["redo"]
