@@ -12,7 +12,8 @@ _log = logging.getLogger(__name__)
 #: Above this size an allocation is exact: a rounded one would waste too much.
 LARGEST_BUCKET = 1 << 30
 SMALLEST_BUCKET = 256
-
+#: The pool keeps as many idle bytes as are in use, which a replaced graph can leave behind, or so many if that is more.
+MOST_IDLE_BYTES = 256 << 20
 
 #: An exact allocation is rounded up to a sixteenth of its power of two, so that the next graph may reuse it.
 EXACT_CLASSES = 16
@@ -38,26 +39,17 @@ class BufferPool:
 
     def __init__(self, device: Device) -> None:
         self._device = device
+        #: Idle memory by size; the size that was released last comes last.
         self._free: dict[int, list[Memory]] = {}
         self._used: dict[int, Memory] = {}
+        #: Bytes of the allocations that are in use, and of those that the pool holds besides.
+        self.used_bytes = self.idle_bytes = 0
         self._lock = threading.RLock()  # the garbage collector may release a buffer at any time
-
-    @property
-    def used_bytes(self) -> int:
-        """Bytes of the allocations that are in use."""
-        with self._lock:
-            return sum(memory.size_bytes for memory in list(self._used.values()))
 
     @property
     def allocated_bytes(self) -> int:
         """Bytes that the pool holds on the device, in use or not."""
         return self.used_bytes + self.idle_bytes
-
-    @property
-    def idle_bytes(self) -> int:
-        """Bytes that the pool holds and that are not in use."""
-        with self._lock:
-            return sum(memory.size_bytes for memories in list(self._free.values()) for memory in memories)
 
     def acquire(self, size_bytes: int, *, exact: bool = False, zeroed: bool = True) -> Memory:
         """Return memory of at least this size. Raise DeviceError with figures when there is not enough.
@@ -65,9 +57,7 @@ class BufferPool:
         Memory that is not `zeroed` has arbitrary contents.
         """
         size = exact_bytes(size_bytes) if exact else bucket_bytes(size_bytes)
-        with self._lock:
-            free = self._free.get(size)
-            memory = free.pop() if free else None
+        memory = self._take_idle(size)
         if memory is None:
             try:
                 memory = self._device.allocate(size)
@@ -78,6 +68,7 @@ class BufferPool:
             _log.debug("allocated %d bytes", size)
         with self._lock:
             self._used[memory.pointer] = memory
+            self.used_bytes += size
         if zeroed:
             try:
                 self._device.fill(memory, 0)
@@ -87,23 +78,48 @@ class BufferPool:
         return memory
 
     def release(self, memory: Memory, *, keep: bool = True) -> None:
-        """Take back memory from this pool that no graph uses any more, and with `keep` False, free it."""
+        """Take back memory from this pool that no graph uses any more, and with `keep` False, free it.
+
+        If too much is then idle, memory of the sizes that were not released for longest is freed.
+        """
+        dropped = [] if keep else [memory]
         with self._lock:
             del self._used[memory.pointer]
+            size = memory.size_bytes
+            self.used_bytes -= size
             if keep:
-                self._free.setdefault(memory.size_bytes, []).append(memory)
-        if not keep:
-            memory.free()
+                free = self._free[size] = self._free.pop(size, [])
+                free.append(memory)
+                self.idle_bytes += size
+                while self.idle_bytes > max(self.used_bytes, MOST_IDLE_BYTES):
+                    if (idle := self._take_idle()) is not None:
+                        dropped.append(idle)
+        release_all(*(each.free for each in dropped))
+
+    def _take_idle(self, size: int | None = None) -> Memory | None:
+        """Remove and return idle memory of a size, if there is any, or of the one that was not released for longest."""
+        with self._lock:
+            size = next(iter(self._free), 0) if size is None else size
+            free = self._free.get(size)
+            if not free:
+                return None
+            memory = free.pop()
+            if not free:
+                del self._free[size]
+            self.idle_bytes -= size
+            return memory
 
     def trim(self) -> None:
         """Free idle memory on the device."""
         with self._lock:
             idle = [memory for memories in self._free.values() for memory in memories]
             self._free.clear()
+            self.idle_bytes = 0
         release_all(*(memory.free for memory in idle))
 
     def close(self) -> None:
         """Free all memory of the pool."""
         used = list(self._used.values())
         self._used.clear()
+        self.used_bytes = 0
         release_all(self.trim, *(memory.free for memory in used))

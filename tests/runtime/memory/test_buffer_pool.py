@@ -134,6 +134,22 @@ def test_unused_memory_is_freed_before_a_device_counts_as_full() -> None:
     assert pool.used_bytes == 256 + 2048
 
 
+def test_idle_memory_is_bounded(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool keeps as many idle bytes as are in use, or up to its limit; sizes that were released first go first."""
+    monkeypatch.setattr("engine.runtime.memory.buffer_pool.MOST_IDLE_BYTES", 4096)
+    pool = BufferPool(device)
+    held = pool.acquire(8192)
+    for size in (2048, 4096, 1024, 2048, 512):
+        pool.release(pool.acquire(size))
+    assert (pool.used_bytes, pool.idle_bytes) == (8192, 7680)
+    pool.release(pool.acquire(1000, exact=True))
+    pool.release(held, keep=False)
+    assert (pool.used_bytes, pool.idle_bytes) == (0, 7680)
+    pool.release(pool.acquire(256))
+    assert sorted(memory.size_bytes for memory in device.allocated) == [256, 512, 1024, 2048]
+    assert pool.idle_bytes == pool.allocated_bytes == 3840
+
+
 OWNER = PortRef("n", "out")
 LAYOUT = Layout(f32, (100,))
 
