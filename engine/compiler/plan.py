@@ -55,11 +55,14 @@ class Plan:
         """The bodies of operations."""
         return self.schedule.scopes
 
-    @cached_property
+    @property
     def before_fusing(self) -> Plan:
         """This plan without fused operations; buffers that fused kernels don't store have no place in it."""
-        if self.unfused is self.schedule:
-            return self
+        # A plan that keeps itself is freed only by the garbage collector, which the engine runs rarely.
+        return self if self.unfused is self.schedule else self._taken_apart
+
+    @cached_property
+    def _taken_apart(self) -> Plan:
         by_id, allocations = self.description.by_id, dict(self.buffers.allocations)
         for port, buffer in self.buffers.allocations.items():
             if buffer.lifetime is Lifetime.FUSED:

@@ -167,17 +167,17 @@ class WorkerPool:
                 try:
                     result, problem, text, records = worker.receive()
                 except EOFError:
-                    death = self._death(worker, scopes)
-                    if excess is not None and not isinstance(death, Cancelled):
-                        death = self._refuse(digest, excess)
-                    raise death from None
+                    raise self._death(worker, scopes, digest, excess) from None
             is_done = excess is None and not any(scope.is_cancelled for scope in scopes)
         finally:
             self._give_back(worker, is_well=is_done)
         for record in records:
             log_again(record)
         if problem is not None:
-            raise problem from _RemoteTraceback(text)
+            try:
+                raise problem from _RemoteTraceback(text)
+            finally:
+                del problem  # which would keep this frame, and the frame it, until garbage is collected
         return result
 
     def warm_up(self, modules: tuple[str, ...]) -> None:
@@ -244,11 +244,15 @@ class WorkerPool:
                 del self._refused[next(iter(self._refused))]
         return _over_limit(*excess)
 
-    def _death(self, worker: WorkerProcess, scopes: tuple[CancelScope, ...]) -> Exception:
-        """Return the exception for a process that has died."""
+    def _death(
+        self, worker: WorkerProcess, scopes: tuple[CancelScope, ...], digest: bytes, excess: Excess | None
+    ) -> Exception:
+        """Return the exception for a process that has died; with an `excess`, its job went over a limit."""
         status = worker.end()
         if self._is_closed or any(scope.is_cancelled for scope in scopes):
             return Cancelled()
+        if excess is not None:
+            return self._refuse(digest, excess)
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
         hint = "; the system ends processes in this way when memory runs out" if status == -signal.SIGKILL else ""
         return CompilerCrash(f"compiler must give a result, got its end by {how}{hint}")

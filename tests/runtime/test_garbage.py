@@ -1,12 +1,14 @@
 """Python's garbage collection while an engine opens a large patch and prepares graphs."""
 
 import gc
+import weakref
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from engine import Engine, Patch
+from engine import Engine, Patch, ProfilingLevel
 from engine.runtime.update import garbage
 
 
@@ -72,3 +74,28 @@ def test_what_others_froze_or_switched_off_stays_so(collections: list[int]) -> N
             assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_a_replaced_plan_needs_no_collection(fuse: bool) -> None:
+    """A plan that an edit has replaced is freed at once, also if a port was read meanwhile."""
+    patch = Patch()
+    nodes = [patch.add("buffer.constant"), *(patch.add("math.scale_offset") for _ in range(3))]
+    for source, target in pairwise(nodes):
+        patch.connect(source["out"], target["x"])
+    with Engine(patch, "host", fuse=fuse, profiling=ProfilingLevel.NONE) as engine:
+        gc.disable()
+        try:
+            plans = []
+            for _ in range(3):
+                engine.step()
+                engine.read(nodes[1]["out"])
+                compiled = engine.core.updates.compiled
+                assert compiled is not None
+                plans.append(weakref.ref(compiled.plan))
+                del compiled
+                patch.add("math.scale_offset")
+            engine.step()
+            assert [plan() for plan in plans] == [None] * 3
+        finally:
+            gc.enable()
