@@ -157,7 +157,7 @@ def test_what_an_engine_is_asked_refuses_in_one_message(seed: int) -> None:
     patch = Patch()
     node = patch.add("math.saxpy")
     right = {"frames": 0, "port": node["a"], "asked": (), "message": messages.Reset()}
-    right |= {"node_id": "saxpy", "name": "seen", "frame": 0}
+    right |= {"node_id": "saxpy", "name": "seen", "frame": 0, "most_bytes": 1}
     methods = {
         name: method
         for name, method in inspect.getmembers(Client, inspect.isfunction)

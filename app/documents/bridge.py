@@ -15,7 +15,17 @@ from app.view_models.profile.tape import Moment, Shown, Tape
 from engine.diagnostics import Diagnostic
 from engine.profiling.profile import Profile
 from engine.protocol.child.liveness import SILENT_S
-from engine.protocol.messages import FrameReport, Frozen, Observe, ObserveProfile, Preview, Saved, UpdateRecord, Viewing
+from engine.protocol.messages import (
+    FrameReport,
+    Frozen,
+    Observe,
+    ObserveProfile,
+    Preview,
+    Saved,
+    StateCopy,
+    UpdateRecord,
+    Viewing,
+)
 from engine.protocol.sampling import ObservePorts, Sample, Sampling
 
 if TYPE_CHECKING:
@@ -47,6 +57,8 @@ class Bridge(QObject):
     saved = Signal(Saved)
     #: The engine has paused by itself, after a frame in which a sentinel found something.
     frozen = Signal(Frozen)
+    #: The engine has copied its state, as it was asked to.
+    copied = Signal(StateCopy)
     #: A request failed.
     failed = Signal(Diagnostic)
 
@@ -197,6 +209,8 @@ class Bridge(QObject):
                     self.saved.emit(event)
                 case Frozen():
                     self.frozen.emit(event)
+                case StateCopy():
+                    self.copied.emit(event)
                 case Diagnostic():
                     self.failed.emit(event)
 

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.documents.bridge import Bridge
 from app.documents.session import Session
+from app.documents.state_copies import StateCopies
 from app.edits.organise.osc import held_by_osc
 from app.widgets.banner import NO_NOTICE, Notice
 from engine.catalogue.block_folders import block_folders
@@ -42,11 +43,11 @@ _LEFT_OUT = "the block is left out until it changes"
 class Restarts(QObject):
     """Follows the failures of a session's engines, and says what was done or what the person can do.
 
-    An engine in a process of its own is started again by itself: the document is here and intact, so that only state on
-    the device is lost. Nodes that the engine had left out stay left out, and so does the one that failed: its report
-    names it, or a search in another process finds it. A line that is lost is connected again as long as it takes. An
-    engine in this process is not started again, since a GPU that
-    has failed works only in another process.
+    An engine in a process of its own is started again by itself: the document is here and intact, and the state on the
+    device is as it was copied last (`StateCopies`). Nodes that the engine had left out stay left out, and so does the
+    one that failed: its report names it, or a search in another process finds it. A line that is lost is connected
+    again as long as it takes. An engine in this process is not started again, since a GPU that has failed works only in
+    another process.
     """
 
     #: The notice to show; `NO_NOTICE` hides it.
@@ -58,6 +59,7 @@ class Restarts(QObject):
     def __init__(self, session: Session, bridge: Bridge, make_search: MakeSearch | None, parent: QObject) -> None:
         super().__init__(parent)
         self._session, self._bridge, self._make_search = session, bridge, make_search
+        self._copies = StateCopies(session, bridge, self)
         self._times: deque[float] = deque(maxlen=_MOST)
         self._edited: tuple[str, ...] = ()
         self._edited_s = 0.0
@@ -90,13 +92,19 @@ class Restarts(QObject):
             text = "the block's code must return, got code that stopped the engine"
             muted[node] = _left_out(error(text, node=node, remedy="correct its code", source=Source.VALIDATION))
         self._end_search()
-        self._session.restart_engine(muted)
+        self._start(muted)
 
     def close(self) -> None:
         """End a search, and wait for its end."""
         self._end_search()
         for thread in self._threads:
             thread.join()
+
+    def _start(self, muted: dict[str, Diagnostic]) -> str:
+        """Start another engine, and return a sentence about it."""
+        copy, state = self._copies.take()
+        self._session.restart_engine(muted, copy)
+        return f"The engine was started again{state}."
 
     def _follow(self, patch: Patch | None) -> None:
         self._end_search()
@@ -160,8 +168,7 @@ class Restarts(QObject):
                 self.noticed.emit(Notice(text, answers=self._answers(why.mend)))
                 return
             muted |= {node: _left_out(replace(why, node=node)) for node in runs}
-        self._session.restart_engine(muted)
-        self.noted.emit(f"The engine was started again. Reason: {why.message}")
+        self.noted.emit(f"{self._start(muted)} Reason: {why.message}")
 
     def _reconnect(self, report: FrameReport) -> None:
         """Try again later to connect a line that was lost."""
@@ -169,7 +176,7 @@ class Restarts(QObject):
 
         def again() -> None:
             if self._session.engine is engine:  # the person has neither closed the patch nor started another one
-                self._session.restart_engine(_muted(report))
+                self._start(_muted(report))
 
         text = "The line to the engine is lost; the patch is intact. Connecting again …"
         self.noticed.emit(Notice(text, answers=(("Restart engine", self.restart),)))
@@ -213,8 +220,7 @@ class Restarts(QObject):
             if found.node in patch.nodes and not self._is_outdated:
                 muted[found.node] = _left_out(found.diagnostic)
         if waiting is not None:
-            self._session.restart_engine({**waiting, **muted})
-            self.noted.emit(f"The engine was started again. {text}")
+            self.noted.emit(f"{self._start({**waiting, **muted})} {text}")
         elif engine is not None and isinstance(found, Culprit) and found.is_found:
             if muted:
                 engine.post(RunMuted())

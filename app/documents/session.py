@@ -33,6 +33,7 @@ from engine.protocol.messages import (
     SetProfiling,
     SetRunning,
     SetTrust,
+    StateCopy,
 )
 from engine.protocol.pacing import Pacing, PacingMode
 
@@ -304,11 +305,14 @@ class Session(QObject):
             thread.join()
         self._closing.clear()
 
-    def restart_engine(self, muted: Mapping[str, Diagnostic] | None = None) -> None:
-        """Start a new engine for the same patch, without the `muted` nodes, after a device failed."""
+    def restart_engine(self, muted: Mapping[str, Diagnostic] | None = None, copy: StateCopy | None = None) -> None:
+        """Start a new engine for the same patch after one failed, without the `muted` nodes.
+
+        It goes on from a `copy` of the last one's state, if there is one.
+        """
         if self.patch is not None:
             self._end_engine()
-            self._start_engine(self.patch, muted)
+            self._start_engine(self.patch, muted, copy)
             self.engine_changed.emit(self.engine)
             self._report_failure()
 
@@ -331,11 +335,15 @@ class Session(QObject):
             self.patch.restore([BlockTypesChanged(types)])
         self.types_changed.emit(types)
 
-    def _start_engine(self, patch: Patch, muted: Mapping[str, Diagnostic] | None = None) -> None:
+    def _start_engine(
+        self, patch: Patch, muted: Mapping[str, Diagnostic] | None = None, copy: StateCopy | None = None
+    ) -> None:
         try:
             self.engine = self.make_engine(patch, self.profiling)
             if muted:
                 self.engine.post(Mute(dict(muted)))
+            if copy is not None:
+                self.engine.post(copy)
             self.engine.post(SetKernelTimeLimit(self.kernel_time_limit_s))
             self.engine.start(pacing=self.pacing)
             self.engine.watch_files()

@@ -265,6 +265,11 @@ class Client:
         """Go on from a state of the same patch, in this engine or another; raise PatchError if it is of another."""
         self._ask(questions.PutState(state))
 
+    @checked()
+    def copy_state(self, most_bytes: Annotated[int, Meta(ge=0)]) -> None:
+        """Request a `StateCopy`, which is left among the events if there is one; see `questions.CopyState`."""
+        self._ask(questions.CopyState(most_bytes))
+
     def refused_outputs(self) -> list[Diagnostic]:
         """Return why `save_outputs()` would not write some files if it was called now."""
         return self._ask(questions.FindRefused())
@@ -308,7 +313,7 @@ class Client:
         return self._outbox.take_sample(name)
 
     def take_events(self) -> list[Happening]:
-        """Return the events since the last call: files saved, updates above HOT, failures."""
+        """Return the events since the last call: files saved, updates above HOT, failures, copies of the state."""
         return self._outbox.take_events()
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 Messages to the engine have no answer; messages with an answer are in `questions`.
 """
 
+from collections.abc import Callable
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,8 +18,10 @@ from engine.patch.animation.timeline import Timeline
 from engine.patch.changes import Change, PortRef
 from engine.patch.organise.osc_addresses import OscTable
 from engine.profiling.levels import ProfilingLevel
+from engine.protocol.engine_state import EngineState
 from engine.protocol.pacing import Pacing, is_rate
 from engine.protocol.sampling import ObservePorts
+from engine.types import Array
 
 
 class UpdateLevel(IntEnum):
@@ -208,6 +211,22 @@ class HoldOsc(msgspec.Struct, frozen=True, tag=True):
     values: tuple[tuple[PortRef, bool | int | float], ...]
 
 
+class StateCopy(msgspec.Struct, frozen=True, tag=True):
+    """What an engine's frames have left for the next one, and the patch's time then; see `questions.CopyState`.
+
+    Another engine goes on from it in its first frame with a graph. State that has another size there, or that the copy
+    lacks, begins anew.
+    """
+
+    state: EngineState
+    time_s: float
+
+    def with_buffers(self, make: Callable[[Array], Array]) -> "StateCopy":
+        """Return the same with what `make` returns for each buffer."""
+        buffers = {name: make(contents) for name, contents in self.state.buffers.items()}
+        return StateCopy(msgspec.structs.replace(self.state, buffers=buffers), self.time_s)
+
+
 class SetTimeline(msgspec.Struct, frozen=True, tag=True):
     """Play by the patch's timeline; None for a patch without one, which plays on and on."""
 
@@ -247,6 +266,7 @@ Message = (
     | SetOsc
     | ReleaseOsc
     | HoldOsc
+    | StateCopy
     | SetTimeline
     | Seek
 )

@@ -14,6 +14,7 @@ from queue import SimpleQueue
 from typing import Annotated, Any, cast
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from engine.arguments import checked, shown
@@ -60,7 +61,7 @@ from engine.protocol.child.process import EngineProcess, start_process
 from engine.protocol.child.report_changes import NO_REPORT, ReportChange, changed_report
 from engine.protocol.client import Client
 from engine.protocol.elsewhere.far_engine import FarEngine
-from engine.protocol.messages import Edited, FrameReport, Message, Preview
+from engine.protocol.messages import Edited, FrameReport, Message, Preview, StateCopy
 from engine.protocol.outbox import Outbox
 from engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
 from engine.protocol.sampling import Sample
@@ -413,6 +414,8 @@ class PipeTransport:
                 self.outbox.put_preview(message.node, lambda _: message)
             case Sample():
                 self.outbox.put_sample(message)
+            case StateCopy():  # it is kept for long, and its place in the shared memory must be free again
+                self.outbox.put_event(message.with_buffers(np.ndarray.copy))
             case Failed(diagnostic):
                 self.outbox.put_event(diagnostic)
             case Records(records, dropped):

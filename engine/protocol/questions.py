@@ -142,6 +142,16 @@ class PutState(Question[None], frozen=True, tag=True):
     state: EngineState
 
 
+class CopyState(Question[None], frozen=True, tag=True):
+    """Leave a `StateCopy` among the events, for an engine that goes on after this one has failed.
+
+    There is none while a patch has no state or no graph, while a block computes, if a block's state can't be saved, or
+    if the buffers have more than `most_bytes`.
+    """
+
+    most_bytes: int
+
+
 class FindRefused(Question[list[Diagnostic]], frozen=True, tag=True):
     """Return why save blocks may not write their files now."""
 
@@ -176,6 +186,7 @@ AnyQuestion = (
     | SaveTo
     | ReadState
     | PutState
+    | CopyState
     | FindRefused
     | WatchFiles
     | CostOf

@@ -209,6 +209,12 @@ class LocalEngine:
             case questions.PutState(state):
                 with self.lock:
                     return engine.put_state(state)
+            case questions.CopyState(most_bytes):
+                with self.lock:
+                    copy = engine.copy_state(most_bytes)
+                if copy is not None:
+                    self.outbox.put_event(copy)
+                return None
             case questions.FindRefused():
                 return self._find_refused()
             case questions.WatchFiles(folders):

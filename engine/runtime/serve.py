@@ -47,13 +47,15 @@ from engine.protocol.child.report_changes import NO_REPORT, report_change
 from engine.protocol.child.shared_pictures import SharedPictures, inherited
 from engine.protocol.elsewhere.far_client import FarClient, placed_here
 from engine.protocol.elsewhere.messages import Content, Files, Got, Packed, Part
-from engine.protocol.messages import Edited, Message, Observe, Saved, SetTrust
+from engine.protocol.messages import Edited, Message, Observe, Saved, SetTrust, StateCopy
+from engine.protocol.outbox import Happening
 from engine.protocol.pipe import KINDS
-from engine.protocol.questions import Close, Open, Question, SaveTo
+from engine.protocol.questions import Close, CopyState, Open, Question, SaveTo
 from engine.protocol.sampling import Sample
 from engine.readings import here
 from engine.runtime.engine import LocalEngine
 from engine.runtime.observed.launch_watch import LaunchWatch
+from engine.types import Array
 
 _log = logging.getLogger(__name__)
 #: How often the outbox is checked for reports, which are for display frames; pictures and events don't wait for that.
@@ -202,6 +204,8 @@ class _Server:
                 self._follow_files(message)
             case Asked(number, SaveTo() as question) if self._far is not None:
                 self._far.send_later(encode(self._answer(number, question)))
+            case Asked(number, CopyState(most_bytes)) if self._far is not None:  # pictures need its line
+                self._unsent.put(encode(self._answer(number, CopyState(min(most_bytes, _PART_BYTES)))))
             case Asked(number, question):
                 self._unsent.put(encode(self._answer(number, question)))
             case SetLogLevel(level):
@@ -376,19 +380,28 @@ class _Server:
                     news.append(profile)
             if far is None:
                 news += outbox.take_previews(self._copy)
-                news += map(self._placed, outbox.take_samples())
+                news += map(self._placed_sample, outbox.take_samples())
             else:
                 far.begin_large(outbox)
             for event in outbox.take_events():
                 if far is None or not isinstance(event, Saved) or not far.send_saved(event, is_event=True):
-                    news.append(Failed(event) if isinstance(event, Diagnostic) else event)
+                    news.append(self._news_of(event))
         return news
 
-    def _placed(self, sample: Sample) -> Sample:
-        """Return a sample whose data go through the shared memory if they are many."""
-        if self._pictures is None or sample.data is None or sample.data.nbytes < _PART_BYTES:
-            return sample
-        return msgspec.structs.replace(sample, data=self._copy(sample.data))
+    def _news_of(self, event: Happening) -> object:
+        match event:
+            case Diagnostic():
+                return Failed(event)
+            case StateCopy():
+                return event.with_buffers(self._placed)
+        return event
+
+    def _placed_sample(self, sample: Sample) -> Sample:
+        return sample if sample.data is None else msgspec.structs.replace(sample, data=self._placed(sample.data))
+
+    def _placed(self, contents: Array) -> Array:
+        """Return an array in the shared memory if it is large."""
+        return contents if self._pictures is None or contents.nbytes < _PART_BYTES else self._copy(contents)
 
 
 def _number_of(frame: bytes) -> int | None:

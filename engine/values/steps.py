@@ -155,6 +155,11 @@ class ValueStep:
             return bool(self._live.saved)
         return type(self.block).start is not UpdatedBlock.start or self.block.has_elapsed
 
+    @property
+    def is_computing(self) -> bool:
+        """True while an update runs, for longer than a frame waits."""
+        return self._call is not None
+
     def dump(self) -> str:
         """Return the block's state and outputs as text. Raise PatchError if they are not plain data."""
         self._finish()
@@ -172,9 +177,12 @@ class ValueStep:
         return dump_plain(found)
 
     def load(self, text: str) -> None:
-        """Go on from a state."""
+        """Go on from a state, unless the block has other outputs now."""
         self._finish()
-        for name, value in load_plain(text).items():
+        found = load_plain(text)
+        if not all(output.name in found for output in self.outputs):
+            return
+        for name, value in found.items():
             self.block.__dict__[name] = load_plain(value)
         for output in self.outputs:
             output.value = self.block.__dict__[output.name]

@@ -255,6 +255,11 @@ class ValueGraph:
         """True if values of a frame depend on frames before it."""
         return any(step.has_state for step in self._steps)
 
+    @property
+    def is_computing(self) -> bool:
+        """True while a block is updated, for longer than a frame waits."""
+        return any(step.is_computing for step in self._steps)
+
     def dump_state(self) -> dict[str, str]:
         """Return the state of value blocks by node. Raise PatchError for a block whose state is no plain data."""
         return {step.block.node: step.dump() for step in self._steps if step.has_state}

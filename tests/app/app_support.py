@@ -88,6 +88,9 @@ class FakeEngine:
     def post(self, message: Any) -> None:
         self.posted.append(message)
 
+    def copy_state(self, most_bytes: int) -> None:
+        """Do nothing: the test adds the copy to the events."""
+
     def cost_of(self, asked: Any, *, within_s: float | None = None) -> EditCost:
         """Return the cost of a rebuild for every edit."""
         return EditCost(UpdateLevel.COLD, "a test", 3_100_000)

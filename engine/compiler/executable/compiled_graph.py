@@ -220,12 +220,9 @@ class CompiledGraph:
     @property
     def state(self) -> dict[PortRef, tuple[Memory, int]]:
         """The memory and bytes of what outlives frames, by owner."""
-        memory = self.memory
-        return {
-            owner: (memory[owner], buffer.size_bytes)
-            for owner, buffer in sorted(self.plan.buffers.allocations.items(), key=lambda item: str(item[0]))
-            if buffer.lifetime is Lifetime.STATE
-        }
+        memory, allocations = self.memory, self.plan.buffers.allocations
+        owners = [owner for owner, buffer in allocations.items() if buffer.lifetime is Lifetime.STATE]
+        return {owner: (memory[owner], allocations[owner].size_bytes) for owner in sorted(owners, key=str)}
 
     @property
     def is_launched(self) -> bool:

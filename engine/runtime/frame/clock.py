@@ -60,11 +60,11 @@ class Clock:
         self.hold()
         self._take_step(True)
 
-    def seek(self, frame: int) -> None:
-        """Go to a frame, whose time is that of fixed steps from frame 0."""
+    def seek(self, frame: int, time_s: float | None = None) -> None:
+        """Go to a frame, whose time is that of fixed steps from frame 0, or another one; a film has its own."""
         self.hold()
         self.moment.frame = frame
-        self._origin_frame, self._origin_ns = 0, 0
+        self._origin_frame, self._origin_ns = (0, 0) if time_s is None else (frame, round(time_s * 1e9))
         self._take_step(True)
         self.is_set = True
 

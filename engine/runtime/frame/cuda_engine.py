@@ -23,7 +23,7 @@ from engine.patch.organise.osc_addresses import OscSend, OscTable
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol import messages
 from engine.protocol.engine_state import EngineState
-from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRecord
+from engine.protocol.messages import FrameReport, Message, StateCopy, UpdateLevel, UpdateRecord
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
 from engine.protocol.sampling import ObservePorts, Sample, Sampling
@@ -185,6 +185,9 @@ class CudaEngine:
                 compiled = self._without_muted(compiled, by_hand)
             if self.context.parameters.restarts:
                 self._states.restart_nodes()
+            if self._states.copy is not None and compiled is not None:
+                self._states.go_on(fresh=by_hand)
+                film.note_edit()
             if launcher.live is not None and launcher.live.has_given:
                 launcher.is_current = False
             # A launch is skipped when its results would equal those of the last one.
@@ -320,6 +323,13 @@ class CudaEngine:
         """Go on from a state; the graph is built first."""
         self._build()
         self._states.put(state)
+
+    def copy_state(self, most_bytes: int) -> StateCopy | None:
+        """Return a copy of what the frames so far leave for the next one, if there is one; see `CopyState`."""
+        if self.fault is not None:
+            return None
+        self._activate()
+        return self._states.copied(most_bytes)
 
     def _activate(self) -> None:
         """Make the device current for a frame by hand; the engine's own thread has already done this.
@@ -489,6 +499,8 @@ class CudaEngine:
                     self.context.value_graph.osc.release(parameters)
                 case messages.HoldOsc(values):
                     self.context.value_graph.osc.hold(dict(values))
+                case messages.StateCopy():
+                    self._states.copy = message
                 case messages.Edited(edit, is_undo):
                     self.updates.apply(edit, "undo" if is_undo else "edit")
                 case changes.BlockTypesChanged():

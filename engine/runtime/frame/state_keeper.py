@@ -1,8 +1,10 @@
-"""The state keeper: takes, puts back and clears all state between two frames of one engine."""
+"""The state keeper: takes, copies, puts back and clears all state between two frames of one engine."""
 
 import logging
 
+from engine.diagnostics import PatchError
 from engine.protocol.engine_state import EngineState
+from engine.protocol.messages import StateCopy
 from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.launcher import Launcher
 from engine.runtime.memory.frame_state import has_state, put_state, take_state
@@ -17,6 +19,8 @@ class StateKeeper:
 
     def __init__(self, context: CudaContext, updates: Updater, launcher: Launcher, clock: Clock) -> None:
         self._context, self._updates, self._launcher, self._clock = context, updates, launcher, clock
+        #: The copy of another engine's state that the first frame with a graph goes on from.
+        self.copy: StateCopy | None = None
 
     @property
     def has_state(self) -> bool:
@@ -36,6 +40,34 @@ class StateKeeper:
         put_state(self._context.services.device, compiled, self._context.value_graph, state)
         self._clock.seek(state.frame)
         self._launcher.is_current = False
+
+    def copied(self, most_bytes: int) -> StateCopy | None:
+        """Return a copy of what the frames so far leave for the next one, if there is one; see `CopyState`."""
+        compiled, values = self._updates.running.compiled, self._context.value_graph
+        if self.copy is not None or compiled is None or values.is_computing or not self.has_state:
+            return None
+        if sum(size_bytes for _, size_bytes in compiled.state.values()) > most_bytes:
+            return None
+        try:
+            return StateCopy(self.take(), self._clock.moment.time_s)
+        except PatchError:  # a block's state can't be saved
+            return None
+
+    def go_on(self, *, fresh: bool) -> None:
+        """Go on from `copy`, with what fits: its frame takes the place of the one that begins.
+
+        Value blocks are updated as `ValueGraph.update` says.
+        """
+        copy, self.copy, values = self.copy, None, self._context.value_graph
+        assert copy is not None
+        self._settle()
+        put_state(self._context.services.device, self._updates.running.compiled, values, copy.state, partly=True)
+        self._clock.seek(copy.state.frame, copy.time_s)
+        values.update(self._clock.moment, fresh=fresh)
+        if self._context.parameters.is_written:
+            self._updates.write_parameters()
+        self._launcher.is_current = False
+        _log.info("the engine goes on with the state of frame %d", copy.state.frame)
 
     def begin_again(self) -> None:
         """Clear all state, and go to frame 0."""

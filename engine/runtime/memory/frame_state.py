@@ -26,14 +26,22 @@ def take_state(device: Device, compiled: CompiledGraph | None, values: ValueGrap
     return EngineState(frame, phase, is_launched, buffers, values.dump_state())
 
 
-def put_state(device: Device, compiled: CompiledGraph | None, values: ValueGraph, state: EngineState) -> None:
-    """Go on from a state; no launch may be under way. Raise PatchError if it is of another patch."""
+def put_state(
+    device: Device, compiled: CompiledGraph | None, values: ValueGraph, state: EngineState, *, partly: bool = False
+) -> None:
+    """Go on from a state; no launch may be under way.
+
+    Raise PatchError if it is of another patch, or with `partly`, leave out what does not fit.
+    """
     if compiled is not None:
         compiled.go_on(state.phase, is_launched=state.is_launched)
     there = {str(owner): place for owner, place in (compiled.state if compiled is not None else {}).items()}
-    _check({name: size for name, (_, size) in there.items()}, state)
+    if not partly:
+        _check({name: size for name, (_, size) in there.items()}, state)
     for name, contents in state.buffers.items():
-        device.write(there[name][0], contents)
+        memory, size_bytes = there.get(name, (None, 0))
+        if memory is not None and size_bytes == contents.nbytes:
+            device.write(memory, contents)
     values.load_state(state.values)
 
 

@@ -19,7 +19,7 @@ from engine.patch.files import EXAMPLES_FOLDER, load_patch, save_patch
 from engine.protocol import pipe
 from engine.protocol.child import liveness
 from engine.protocol.client import Client
-from engine.protocol.messages import FrameReport, NodeState, UpdateLevel
+from engine.protocol.messages import FrameReport, NodeState, StateCopy, UpdateLevel
 from engine.protocol.pipe import connect
 from tests.app.conftest import Asked
 from tests.protocol.engine_process import COMMAND, the_child
@@ -74,6 +74,40 @@ def test_an_engine_whose_process_dies_is_started_again(
         with qtbot.waitSignal(window.bridge.preview):
             window.banner.buttons[0].click()
         assert not window.banner.text
+    finally:
+        window.close()
+
+
+def test_state_goes_on_after_a_kill(
+    qtbot: QtBot, tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sum over frames goes on from the newest copy when the process is killed, and the message says so."""
+    monkeypatch.setattr("app.documents.state_copies._PERIOD_S", 0.0)
+    window = MainWindow(make_engine, tmp_path / "state")
+    window.show()
+    try:
+        window.files.new()
+        patch = window.session.patch
+        assert patch is not None
+        add, delay = patch.add("math.add"), patch.add("buffer.frame_delay")
+        patch.connect(patch.add("io.array", data=np.ones(3, np.float32))["out"], add["x"])
+        patch.connect(delay["out"], add["y"])
+        patch.connect(add["out"], delay["x"])
+        copies, reports = list[StateCopy](), list[FrameReport]()
+        window.bridge.copied.connect(copies.append)
+        qtbot.waitUntil(lambda: bool(copies) and copies[-1].state.frame >= 60)
+        monkeypatch.setattr("app.documents.state_copies._PERIOD_S", 600.0)
+        dead, out = window.session.engine, add["out"]
+        os.kill(the_child(), signal.SIGKILL)
+        qtbot.waitUntil(lambda: window.session.engine is not dead)
+        assert "The engine was started again with " in window.log.lines[-1].record.text
+        window.bridge.report.connect(reports.append)
+        qtbot.waitUntil(lambda: bool(reports) and reports[-1].launches > 0)
+        engine = window.session.engine
+        assert engine is not None and reports[-1].frame >= 60
+        states = copies[-1].state, engine.read_state()
+        sums = [state.buffers[str(out)].view(np.float32)[0] for state in states]
+        assert sums[1] - sums[0] == states[1].frame - states[0].frame > 0
     finally:
         window.close()
 

@@ -12,7 +12,8 @@ from app.window.main_window import MainWindow
 from engine import Patch
 from engine.diagnostics import Diagnostic, Mend, Source, error
 from engine.protocol.culprit import Culprit
-from engine.protocol.messages import Mute, NodeReport, NodeState, RunMuted, SetKernelTimeLimit
+from engine.protocol.engine_state import EngineState
+from engine.protocol.messages import Mute, NodeReport, NodeState, RunMuted, SetKernelTimeLimit, StateCopy
 from engine.protocol.questions import Doing
 from tests.app.app_support import FakeEngine, make_report
 from tests.app.conftest import Asked
@@ -184,6 +185,28 @@ def test_a_process_that_was_killed_from_outside_is_replaced(editor: Editor) -> N
     assert editor.window.banner.text.startswith("The engine has stopped; the patch is intact.")
     editor.patch.set("a", value=2.0)
     assert editor.stop(KILLED), "an edit may have mended it"
+
+
+def test_the_next_engine_goes_on_from_the_newest_copy(editor: Editor) -> None:
+    """The message says how old that is. If the engine fails before it made a copy, the next one begins anew."""
+
+    def restarts_with(*copies: StateCopy, time_s: float = 2.0) -> tuple[list[Any], str]:
+        editor.engine.events += copies
+        editor.window.bridge.poll()
+        editor.engine.reports.append(make_report(frame=90, time_s=time_s))
+        editor.window.bridge.poll()
+        editor.window.restarts._times.clear()
+        assert editor.stop(NAMED)
+        given = [message for message in editor.engine.posted if isinstance(message, StateCopy)]
+        return given, editor.window.log.lines[-1].record.text
+
+    old, new = (StateCopy(EngineState(frame, 0, True, {}, {}), frame / 60) for frame in (60, 120))
+    given, text = restarts_with(old, new)
+    assert given == [new] and text.startswith("The engine was started again with its last state. Reason: ")
+    assert restarts_with()[0] == []
+    given, text = restarts_with(old, time_s=0.9)
+    assert given == [old]
+    assert restarts_with(new, time_s=0.9)[0] == [], "the patch has begun again since"
 
 
 def test_an_engine_in_this_process_is_not_started_again(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
