@@ -140,7 +140,7 @@ class Canvas(QWidget):
         self._mirror = Mirror(self.patch, self.scene, self.view.cancel_drag, level)
         self.thumbnails.set_patch(self.patch)
         self._pass_on_selection()
-        self.view.viewport().update()
+        self.view.painting.forget()
 
     def show_report(self, report: FrameReport) -> None:
         """Show states and times of a frame, including those in tooltips."""

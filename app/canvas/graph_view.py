@@ -1,10 +1,11 @@
 """The view of the scene: selection, tooltips, and gestures that request edits but make none."""
 
-import time
 from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
@@ -19,6 +20,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QPolygonF,
+    QRegion,
 )
 from PySide6.QtWidgets import QGraphicsView, QWidget
 
@@ -36,6 +38,7 @@ from app.canvas.gestures.node_drag import NodeDrag, Refusal
 from app.canvas.gestures.slider_drag import SliderDrag, slider_at
 from app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
 from app.canvas.items.scene import GraphScene
+from app.canvas.sliced_painting import SlicedPainting
 from app.edits.files.dropped_files import is_usable
 from app.edits.regions import NodeDrop
 from app.theme import colours
@@ -96,7 +99,8 @@ class GraphView(ZoomableView):
         self._pressed_at = QPoint()
         self._edge_scroll = EdgeScroll(self)
         self._edge_scroll.scrolled.connect(self._drag_to_pointer)
-        self.paint_s = 0.0
+        self.painting = SlicedPainting(self, self._paint_region, self._find_spans)
+        self._clip = QRegion()
         self.cursor_position = QPoint(-1, -1)  # unknown
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
         self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontSavePainterState)
@@ -340,20 +344,34 @@ class GraphView(ZoomableView):
         return self._describe(hit) if self.hit(self.cursor_position) == hit else ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint, and measure the time: live values are painted less often when painting is slow."""
-        start_s = time.perf_counter()
-        region = event.region()
+        """Paint, in slices if it would take long."""
+        self.painting.paint(event.region())
+
+    def _paint_region(self, region: QRegion) -> None:
+        self._clip = region
+        with self._graph.painting_only(self._areas(region)):
+            super().paintEvent(QPaintEvent(region))
+
+    def _find_spans(self, region: QRegion) -> NDArray[np.float64]:
+        to_view = self.viewportTransform()
+        return self._graph.spans_within(*self._areas(region)) * to_view.m22() + to_view.dy()
+
+    def _areas(self, region: QRegion) -> list[QRectF]:
+        """Return the parts of the scene in a region of the viewport."""
         parts = [region.boundingRect()]
         if region.rectCount() <= _MOST_PARTS:
             parts = list(region)  # type: ignore[call-overload]  # PySide's stubs don't have it
-        with self._graph.painting_only([self.mapToScene(part).boundingRect() for part in parts]):
-            super().paintEvent(event)
-        self.paint_s = time.perf_counter() - start_s
+        return [self.mapToScene(part).boundingRect() for part in parts]
 
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         """Paint the background with its dots."""
+        to_view = painter.worldTransform()
+        painter.resetTransform()
+        painter.setClipRegion(self._clip)  # the items are clipped too, since Qt saves no state of the painter
+        painter.setWorldTransform(to_view)
         theme = colours.current()
-        painter.fillRect(rect, qcolor(theme.canvas))
+        edge = 1 / self.zoom  # a pixel on which the rectangle ends would only be filled in part
+        painter.fillRect(QRectF(rect).adjusted(-edge, -edge, edge, edge), qcolor(theme.canvas))
         if self.zoom < _DOTS_FROM:
             return
         (left, right), (top, bottom) = (

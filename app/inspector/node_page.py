@@ -1,6 +1,5 @@
 """`NodePage`: what the inspector shows of the selected nodes, from the title down to problems and figures."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 
 from PySide6.QtCore import QMargins, Qt, QTimer, Signal
@@ -10,6 +9,7 @@ from app.inspector.group_ports import GroupPorts
 from app.inspector.node_info import NodeHeader, NodeStatus
 from app.inspector.parameter_form import ParameterForm
 from app.inspector.parameter_row import ParameterRow
+from app.qt.turn import left_s
 from app.theme.icons import icon
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
@@ -18,8 +18,6 @@ from engine.patch.groups.types import FUNCTION
 
 #: The height below which the summary is hidden, in sizes of the font.
 _LOW = 14
-#: How long widgets are made in one turn of the event loop.
-_TURN_S = 0.003
 #: Makes the row of a parameter; the second argument is whether other rows have the switch for constants.
 MakeRow = Callable[[ParameterSpec, bool], ParameterRow]
 
@@ -64,16 +62,15 @@ class NodePage(QWidget):
     def make(self, make_row: MakeRow, *, at_once: bool) -> None:
         """Begin to make the widgets, or make all of them at once."""
         self._steps = self._make(make_row)
-        self._go_on(float("inf") if at_once else _TURN_S)
+        self._go_on(at_once=at_once)
 
     def finish(self) -> None:
         """Make the rest at once."""
-        self._go_on(float("inf"))
+        self._go_on(at_once=True)
 
-    def _go_on(self, within_s: float = _TURN_S) -> None:
-        end_s = time.perf_counter() + within_s
+    def _go_on(self, *, at_once: bool = False) -> None:
         for _ in self._steps:
-            if time.perf_counter() >= end_s:
+            if not at_once and not left_s():
                 self._later.start()
                 return
         self._later.stop()
@@ -111,6 +108,7 @@ class NodePage(QWidget):
             column.addWidget(save, alignment=Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self.status)
         column.addStretch(1)
+        yield
 
     def wrap(self, width: int, height: int, size: int) -> None:
         """Use the size of the dock, with a font of a size: parameters need a low dock more than the summary does."""

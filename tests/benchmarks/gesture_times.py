@@ -56,25 +56,25 @@ def tell_gestures(window: MainWindow, count: int) -> None:
         for _ in range(_OPENINGS):
             window.session.replace(None)
             _rest()
-            times.append(_timed(lambda: window.session.open(path)))
+            times.append(_timed(window, lambda: window.session.open(path)))
         _tell("open", times)
     window.canvas.fit()
     _rest()
     corner, opposite = QPoint(4, 4), QPoint(viewport.width() - 5, viewport.height() - 5)
     way = [corner + (opposite - corner) * step / _MOVES for step in range(1, _MOVES + 1)]
     QTest.mousePress(viewport, _LEFT, _NONE, corner)
-    _tell("box select", [_timed(lambda at=at: _move(window, at)) for at in way])
-    _tell("box select, released", [_timed(lambda: QTest.mouseRelease(viewport, _LEFT, _NONE, opposite))])
+    _tell("box select", [_timed(window, lambda at=at: _move(window, at)) for at in way])
+    _tell("box select, released", [_timed(window, lambda: QTest.mouseRelease(viewport, _LEFT, _NONE, opposite))])
     assert len(window.canvas.selected()) == count
     QTest.mouseClick(viewport, _LEFT, _NONE, corner)
     _key(window, "select all", Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
-    _tell("zoom", [_timed(lambda turn=turn: _wheel(window, turn)) for turn in [120] * 8 + [-120] * 8])
+    _tell("zoom", [_timed(window, lambda turn=turn: _wheel(window, turn)) for turn in [120] * 8 + [-120] * 8])
     for zoom in (view.zoom, *_ZOOMS):
         view.set_zoom(zoom)
         _rest()
         name = f" at {zoom:.0%}"
-        _tell("zoom" + name, [_timed(lambda turn=turn: _wheel(window, turn)) for turn in [15, -15] * 4])
-        _tell("pan" + name, [_timed(lambda step=step: view.scroll_by(step)) for step in [_PAN, -_PAN] * 4])
+        _tell("zoom" + name, [_timed(window, lambda turn=turn: _wheel(window, turn)) for turn in [15, -15] * 4])
+        _tell("pan" + name, [_timed(window, lambda step=step: view.scroll_by(step)) for step in [_PAN, -_PAN] * 4])
     window.canvas.fit()
     _rest()
     _key(window, "delete", Qt.Key.Key_Delete)
@@ -84,7 +84,7 @@ def tell_gestures(window: MainWindow, count: int) -> None:
     window.canvas.select_all()
     _rest()  # undo leads the connections in later turns
     _key(window, "nudge", Qt.Key.Key_Right)
-    _tell("set a parameter of all", [_timed(lambda: window.inspector.editor("a").edited.emit(3.0))])
+    _tell("set a parameter of all", [_timed(window, lambda: window.inspector.editor("a").edited.emit(3.0))])
     assert all(node.parameters["a"] == 3.0 for node in window.session.patch.nodes.values())
 
 
@@ -96,10 +96,10 @@ def _rest() -> None:
 
 
 def _key(window: MainWindow, name: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _NONE) -> None:
-    _tell(name, [_timed(lambda: QTest.keyClick(window.canvas.view, key, modifiers))])
+    _tell(name, [_timed(window, lambda: QTest.keyClick(window.canvas.view, key, modifiers))])
 
 
-def _timed(act: Callable[[], object]) -> tuple[float, float]:
+def _timed(window: MainWindow, act: Callable[[], object]) -> tuple[float, float]:
     """Return the milliseconds until `act` returned, and until everything that it requested was done.
 
     It pauses before: Linux stops a thread with a real-time priority that is busy for 0.95 s of a second.
@@ -110,6 +110,8 @@ def _timed(act: Callable[[], object]) -> tuple[float, float]:
     handled_s = time.thread_time()
     QApplication.processEvents()
     QApplication.processEvents()  # the requests of the first turn
+    while not window.canvas.view.painting.rest.isEmpty():
+        QApplication.processEvents()
     return (handled_s - start_s) * 1e3, (time.thread_time() - start_s) * 1e3
 
 

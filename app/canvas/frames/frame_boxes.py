@@ -65,7 +65,7 @@ class FrameView(QGraphicsItem):
         painter.setBrush(_thin(hue, 0.10))
         painter.drawRoundedRect(self.rect, _RADIUS, _RADIUS)
         painter.save()
-        painter.setClipRect(self.strip)
+        painter.setClipRect(self.strip, Qt.ClipOperation.IntersectClip)
         painter.setBrush(_thin(hue, 0.22))
         painter.drawRoundedRect(self.rect, _RADIUS, _RADIUS)
         painter.restore()
@@ -93,7 +93,7 @@ class FrameView(QGraphicsItem):
             option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
             inner = self.rect.adjusted(_INSET, STRIP + 6, -_INSET, -6)
             painter.save()
-            painter.setClipRect(inner)
+            painter.setClipRect(inner, Qt.ClipOperation.IntersectClip)
             painter.drawText(inner, self.frame.comment, option)
             painter.restore()
 

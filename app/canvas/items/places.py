@@ -1,5 +1,6 @@
 """Finds views by their places, in patches of thousands of blocks."""
 
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -54,21 +55,18 @@ class Places(Generic[_View]):
 
     def within(self, *areas: QRectF) -> list[_View]:
         """Return the views whose areas touch any of these, the last added last."""
-        self._note()
-        is_in = np.zeros(len(self._views), bool)
-        for area in areas:
-            is_in |= self._touch(area)
-        found = (self._views[slot] for slot in np.flatnonzero(is_in).tolist())
+        found = (self._views[slot] for slot in np.flatnonzero(self._touch(areas)).tolist())
         return [view for view in found if view is not None]
 
-    def edges_within(self, area: QRectF) -> NDArray[np.float64]:
-        """Return the left, top, right and bottom edges of the areas that touch an area; each column is one."""
-        self._note()
-        return self._edges[:, : len(self._views)][:, self._touch(area)]
+    def edges_within(self, *areas: QRectF) -> NDArray[np.float64]:
+        """Return the left, top, right and bottom edges of the areas that touch any of these; each column is one."""
+        touches = self._touch(areas)
+        return self._edges[:, : len(touches)][:, touches]
 
-    def _touch(self, area: QRectF) -> NDArray[np.bool_]:
+    def _touch(self, areas: Sequence[QRectF]) -> NDArray[np.bool_]:
+        self._note()
         left, top, right, bottom = self._edges[:, : len(self._views)]
-        touches: NDArray[np.bool_] = (
-            (left <= area.right()) & (right >= area.left()) & (top <= area.bottom()) & (bottom >= area.top())
-        )
+        touches = np.zeros(len(self._views), bool)
+        for area in areas:
+            touches |= (left <= area.right()) & (right >= area.left()) & (top <= area.bottom()) & (bottom >= area.top())
         return touches

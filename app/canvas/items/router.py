@@ -17,6 +17,7 @@ from app.canvas.drawing.routes import LANE, Edges, Way, crossings, crossings_dow
 from app.canvas.items.places import Places
 from app.canvas.items.region_boxes import RegionBoxes
 from app.canvas.items.views import SIDE, ConnectionView, NodeView
+from app.qt.turn import left_s
 from app.theme.fonts import BODY
 
 #: How long connections are led before they are painted, and then in each turn of the event loop.
@@ -38,7 +39,7 @@ class Router(QObject):
         self._lanes: dict[_Lane, dict[ConnectionView, tuple[float, float, object]]] = defaultdict(dict)
         self._used: dict[ConnectionView, list[_Lane]] = {}
         self._timer = QTimer(self, interval=0)
-        self._timer.timeout.connect(lambda: self.settle(_TURN_S))
+        self._timer.timeout.connect(lambda: self.settle(min(_TURN_S, left_s())))
 
     def loosen(self, lines: Iterable[ConnectionView]) -> None:
         """Lead connections anew, since one of their ends or a block in their way has moved."""
@@ -66,6 +67,10 @@ class Router(QObject):
             self._lead(list(islice(self._loose, 2)))
         if not self._loose:
             self._timer.stop()
+
+    def prepare(self) -> None:
+        """Lead some of the connections before they are painted, as far as the turn has time for it."""
+        self.settle(min(_FIRST_S, left_s()))
 
     def _lead(self, lines: Iterable[ConnectionView]) -> None:
         layouts = self._regions.layouts() if self._loose else {}

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsScene
@@ -41,7 +43,7 @@ class GraphScene(QGraphicsScene):
         self.values: dict[str, float] = {}
         self.regions = RegionBoxes(self, self._place_of, self._is_selected)
         self._router = Router(self, self._node_layer.places, self.regions)
-        self._connection_layer.loosen, self._connection_layer.prepare = self._router.loosen, self._router.settle
+        self._connection_layer.loosen, self._connection_layer.prepare = self._router.loosen, self._router.prepare
         self.regions.moved = self._note_box
         #: The former and present outlines of nodes and boxes that moved.
         self._disturbed: list[tuple[QRectF, QRectF]] = []
@@ -241,6 +243,10 @@ class GraphScene(QGraphicsScene):
     def nodes_in(self, area: QRectF) -> list[NodeView]:
         """Return the nodes that are painted in a part of the scene."""
         return self._node_layer.places.within(area)
+
+    def spans_within(self, *areas: QRectF) -> NDArray[np.float64]:
+        """Return the tops, and the bottoms, of the nodes and connections that are painted in parts of the scene."""
+        return np.hstack([layer.places.edges_within(*areas)[[1, 3]] for layer in self._layers])
 
     def port_at(self, point: QPointF, reach: float) -> PortView | None:
         """Return the nearest port within `reach` of a point."""

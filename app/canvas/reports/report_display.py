@@ -114,7 +114,7 @@ class ReportDisplay(QObject):
         assert self.report is not None
         self._scene.values.clear()
         self._scene.values.update(self.report.values)
-        due_ms = round(self._view.paint_s * 1000 / _VALUE_SHARE)
+        due_ms = round(self._view.painting.paint_s * 1000 / _VALUE_SHARE)
         self._values.slow_to(min(max(due_ms, _VALUE_INTERVAL_MS), _SLOWEST_VALUES_MS))
         if self._view.zoom >= NEAR and self._scene.values:
             for view in self._scene.nodes_in(self._view.seen()):

@@ -4,6 +4,8 @@ No frame takes longer for them: an output that a frame does not keep has one onl
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from math import prod
 
 import numpy as np
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer, Signal
@@ -152,7 +154,7 @@ class Thumbnails(QObject):
         self._buffers, self._ports = report.buffers, {}
         for name, buffer in report.buffers.items():
             node, _, port = name.rpartition(".")
-            if node not in self._ports and _can_show(buffer):
+            if node not in self._ports and _can_show(buffer.dtype, buffer.shape):
                 patch, seen = self._patch, PortRef(node, port)
                 is_known = patch is not None and node in patch.nodes
                 leaf = patch.leaf(seen) if patch is not None and is_known else None  # an engine knows no groups
@@ -235,9 +237,9 @@ class Thumbnails(QObject):
             self._scene.update(area.adjusted(-1, -1, 1, 1))
 
 
-def _can_show(buffer: BufferReport) -> bool:
-    kinds = kinds_for(buffer.dtype, buffer.shape)
-    count = int(np.prod(buffer.shape))
+@lru_cache(maxsize=1024)
+def _can_show(dtype: str, shape: tuple[int, ...]) -> bool:
+    kinds, count = kinds_for(dtype, shape), prod(shape)
     return count > 0 and (ViewKind.IMAGE in kinds or (ViewKind.TABLE is not kinds[0] or count <= _FEW))
 
 

@@ -249,6 +249,7 @@ def test_a_box_repaints_no_more_than_its_outline_and_what_it_reaches(hand: Hand,
     start, end = QPointF(-60, -60), QPointF(200, 100)
     hand.drag(start, end, release=False)
     qtbot.wait(1)
+    qtbot.waitUntil(lambda: hand.view.painting.rest.isEmpty())
     painted: list[QRegion] = []
 
     class Watch(QObject):
