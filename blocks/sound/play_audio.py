@@ -28,7 +28,7 @@ class PlayAudio(
     speed: float = param(1.0, min=-8, max=8, doc="Speed; below 0 backwards. The pitch changes with it.")
     at: float = param(0.0, min=0, max=1e6, unit="s", doc="Position to start at. A change goes there at once.")
 
-    saved = ("place",)
+    saved = carried = ("place",)
     player: Player | None = None
 
     def describe(self, build: BlockBuilder) -> None:

@@ -1,4 +1,5 @@
 import time
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -6,7 +7,7 @@ from blocks.video.film_reader import FilmReader
 from blocks.video.film_source import FilmInfo, FilmSource, is_address, is_live
 from blocks.video.frame_feed import PACKED, describe_frames
 from blocks.video.live_reader import LiveReader
-from engine.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
+from engine.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, open_file, param, port, value_port
 from engine.diagnostics import Incomplete, PatchError
 
 #: Choices of the clock.
@@ -24,7 +25,8 @@ class LoadVideo(
     the clock "patch", the position is the patch's time, multiplied by the speed: the same frame shows the same picture
     in every run. With "own", the film plays on at its speed, which may be driven, and can be paused. With "position",
     it shows the position that is set or driven. Frames are decoded ahead on another thread. While the patch plays, a
-    frame that isn't decoded in time is shown as soon as it is. An address such as rtsp://host/stream or
+    frame that isn't decoded in time is shown as soon as it is. A film that takes the file's place is played from the
+    same position. An address such as rtsp://host/stream or
     https://host/film.mp4 may be used instead of a file; live streams show their newest frame.
     """
 
@@ -43,6 +45,7 @@ class LoadVideo(
 
     #: With the mark of the frame whose bytes a saved state has.
     saved = ("_shown", "_moved_s", "_was_restart", "_has_begun")
+    carried = ("_moved_s", "_was_restart", "_has_begun")
 
     def source(self) -> str:
         """Return the address, which not every patch may connect to."""
@@ -50,7 +53,11 @@ class LoadVideo(
 
     def describe(self, build: BlockBuilder) -> None:
         """Allocate a frame's bytes, and launch one thread per pixel."""
-        describe_frames(build, self.out, _info(self._source).layout)
+        source = self._source
+        if not is_address(source):
+            with suppress(OSError):  # an engine that watches files then plays a film that takes its place
+                open_file(Path(source)).close()
+        describe_frames(build, self.out, _info(source).layout)
 
     @property
     def _source(self) -> str:

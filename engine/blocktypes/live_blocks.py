@@ -41,6 +41,8 @@ class LiveBlock(UpdatedBlock, abstract=True):
     is_live: ClassVar[bool] = True
     #: The attributes that are state besides the outputs, for frames that go on from a saved state: plain data only.
     saved: ClassVar[tuple[str, ...]] = ()
+    #: Those of them that the object goes on with which replaces this one when a file that it has read is saved.
+    carried: ClassVar[tuple[str, ...]] = ()
     #: True in frames by hand and in headless runs, and while the engine is paused.
     waits: bool = False
     #: True while the patch is replayed to find a fault: devices of the world outside are left alone.
@@ -59,6 +61,8 @@ class LiveBlock(UpdatedBlock, abstract=True):
 
     def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:
         super().__init__(node, values)
+        #: The object that this one replaces, since a file was saved; None once this one has begun.
+        self.before: LiveBlock | None = None
         #: What came before the first update is dropped: a launch may precede that.
         self._waiting: deque[tuple[str, int, Array]] = deque()
 
@@ -69,6 +73,7 @@ class LiveBlock(UpdatedBlock, abstract=True):
                 self._before_s = None
                 return
             self.end()
+        before, self.before = self.before, None
         self._runs = True
         self._given: dict[str, Array] = {}
         self._waiting.clear()
@@ -76,6 +81,8 @@ class LiveBlock(UpdatedBlock, abstract=True):
         #: How often the contents of a watched buffer came too fast since the start, and were dropped.
         self.missed = 0
         super().begin()
+        if before is not None:
+            self.__dict__.update({name: getattr(before, name) for name in self.carried})
 
     def end(self) -> None:
         """Close the block, if it runs; the engine calls this once."""

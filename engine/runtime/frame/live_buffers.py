@@ -7,6 +7,7 @@ waits for no copy, except where more are under way than launches.
 
 import logging
 from collections import ChainMap, deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from engine.readings import Reading
 from engine.runtime.model.context import CudaContext
 from engine.runtime.model.describe_patch import PlacedNode
 from engine.runtime.preview.reading import elements_in, lasting_place
+from engine.types.bits import bit_key
 from engine.types.layout import Layout
 
 _log = logging.getLogger(__name__)
@@ -80,10 +82,10 @@ class _Slots:
 class _Bound:
     """A live block of the running graph, and the slots and copies of its buffers."""
 
-    def __init__(self, block: LiveBlock, reading: Reading) -> None:
+    def __init__(self, block: LiveBlock, reading: Reading, described: Mapping[str, object]) -> None:
         self.block = block
-        #: That of the description that the block runs with.
-        self.reading = reading
+        #: The files and the structural values, as keys, of the description that the block runs with.
+        self.reading, self.described = reading, described
         self.fed: dict[str, Layout] = {}
         self.watched: dict[str, Layout] = {}
         self.slots: dict[str, _Slots] = {}
@@ -97,6 +99,11 @@ class _Bound:
             contents = np.asarray(_Lent(slot, slots.free))
             contents.flags.writeable = False
             self.block.arrive(name, frame, elements_in(layout, contents))
+
+
+def _keys(values: Mapping[str, object]) -> dict[str, object]:
+    """Return values that can be compared: arrays by identity."""
+    return {name: bit_key(value) if type(value).__hash__ is not None else id(value) for name, value in values.items()}
 
 
 class LiveBuffers:
@@ -223,10 +230,12 @@ class LiveBuffers:
             _log.error("%s: %s", node, made.message if isinstance(made, Diagnostic) else type(made).__name__)
             return None
         described = {name: placed.values[name] for name, spec in placed.specs.items() if spec.structural}
+        if before is not None and type(before.block) is type(made) and before.described == _keys(described):
+            made.before = before.block
         made.values = ChainMap(described, self._context.parameters.values[node])  # type: ignore[assignment]
         made.is_replay, made.file_to_write = self.is_replay, partial(self._file_to_write, node)
         made.note_written = lambda path: self._context.save_place().note(path)
-        bound = self._bound[node] = _Bound(made, placed.reading)
+        bound = self._bound[node] = _Bound(made, placed.reading, _keys(described))
         self._context.value_graph.place(made)
         return bound
 

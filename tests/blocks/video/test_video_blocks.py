@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from blocks.video.frame_layout import layout_of
 from blocks.video.image_sequence import find_pictures
 from blocks.video.live_reader import LiveReader
 from engine import Engine, Patch
-from engine.diagnostics import PatchError
+from engine.diagnostics import PatchError, Severity
 from engine.protocol.messages import Seek
 from engine.runtime.preview.picture_files import encode_picture
 from tests.blocks.running import problems, run
@@ -134,6 +135,40 @@ def test_frames_that_are_gone_to_are_those_of_a_run(clock: str, film: Path) -> N
             while engine.step().frame < frame:
                 pass
             assert _number(engine.read(out)) == expected[frame]
+
+
+def test_a_film_that_takes_the_place_of_another_one_is_played(tmp_path: Path) -> None:
+    """A film that is saved again is played from the same position, even at another size; a damaged one is named."""
+    path, spare = tmp_path / "film.avi", tmp_path / "spare.avi"
+
+    def save(first: int, size: int) -> None:
+        frames = [np.full((size, size, 3), 20 * (first + number), np.uint8) for number in range(4)]
+        encode(spare, frames, "ffv1", "bgr0", rate=10).replace(path)
+
+    save(0, 4)
+    patch = Patch()
+    film = patch.add("io.load_video", file=path, clock="own")
+    twin = patch.add("io.load_video", file=path, clock="position", at=0.2)
+    with Engine(patch, device="host", time_step_s=0.1) as engine, Engine(patch, device="host") as unwatched:
+        engine.watch_files([tmp_path])
+        unwatched.step()
+
+        def shown() -> list[int]:
+            report = engine.step()
+            assert not [item for item in report.diagnostics if item.severity is Severity.ERROR], report.diagnostics
+            return [_number(engine.read(block["out"])) for block in (film, twin)]
+
+        assert [shown(), shown()] == [[0, 2], [1, 2]]
+        for first, size in ((4, 4), (8, 6)):
+            save(first, size)
+            number = [1]
+            until(lambda: number.append(shown()[0]) or number[-1] >= first)  # noqa: B023 - used at once
+            assert [(after - before) % 4 for before, after in pairwise(number)] == [1] * (len(number) - 1)
+            assert shown()[1] == first + 2
+            assert engine.read(film["out"]).shape == (size, size, 4)
+        path.write_bytes(b"no film")
+        until(lambda: any("film.avi must be a readable film" in item.message for item in engine.step().diagnostics))
+        assert _number(engine.read(twin["out"])) == 10
 
 
 def test_a_film_plays_by_itself(film: Path) -> None:
