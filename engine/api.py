@@ -54,7 +54,7 @@ from engine.values.sources.gamepad import AXES as GAMEPAD_AXES
 from engine.values.sources.gamepad import BUTTONS as GAMEPAD_BUTTONS
 from engine.values.sources.gamepad import gamepad_name
 from engine.values.sources.listening import Inputs, Listener, Unavailable
-from engine.values.sources.midi import midi_name
+from engine.values.sources.midi import midi_devices, midi_name
 from engine.values.sources.osc import osc_name
 from engine.values.sources.websocket import websocket_name
 
@@ -130,6 +130,7 @@ __all__ = [
     "kernel_file",
     "lapack",
     "layout_text",
+    "midi_devices",
     "midi_name",
     "open_file",
     "osc_name",

@@ -20,6 +20,7 @@ from engine.protocol.messages import (
     Frozen,
     Observe,
     ObserveProfile,
+    Offered,
     Preview,
     Saved,
     StateCopy,
@@ -59,6 +60,8 @@ class Bridge(QObject):
     frozen = Signal(Frozen)
     #: The engine has copied its state, as it was asked to.
     copied = Signal(StateCopy)
+    #: The values that a parameter offers are known.
+    offered = Signal(Offered)
     #: A request failed.
     failed = Signal(Diagnostic)
 
@@ -211,6 +214,8 @@ class Bridge(QObject):
                     self.frozen.emit(event)
                 case StateCopy():
                     self.copied.emit(event)
+                case Offered():
+                    self.offered.emit(event)
                 case Diagnostic():
                     self.failed.emit(event)
 

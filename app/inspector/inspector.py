@@ -43,7 +43,7 @@ from engine.patch.changes import (
     ParameterChanged,
 )
 from engine.patch.document import Patch
-from engine.protocol.messages import FrameReport, ReleaseOsc, SaveOutputs
+from engine.protocol.messages import FrameReport, LookFor, Offered, ReleaseOsc, SaveOutputs
 
 _HINT = "Select a block to edit its parameters"
 _IDLE_MS = 600  # milliseconds; closer steps of a wheel or a held key are one gesture
@@ -78,6 +78,8 @@ class Inspector(EmptyState, Dock):
     node_followed = Signal(str)
     #: The person chose a `Remedy` for a problem of the shown node.
     remedy_chosen = Signal(Remedy)
+    #: The person wants to choose from what a parameter of a node offers.
+    offers_wanted = Signal(str, str)
     #: The person wants the files of save blocks to be written.
     save_requested = Signal()
 
@@ -139,6 +141,8 @@ class Inspector(EmptyState, Dock):
         self.renaming_ended.connect(canvas.setFocus)
         self.remedy_chosen.connect(editor.mend)
         self.save_requested.connect(lambda: session.post(SaveOutputs()))
+        self.offers_wanted.connect(lambda node, parameter: session.post(LookFor(node, parameter)))
+        editor.bridge.offered.connect(self.show_offers)
 
     @property
     def rows(self) -> Mapping[str, ParameterRow]:
@@ -186,6 +190,12 @@ class Inspector(EmptyState, Dock):
         if self._header is not None:
             self._header.title.enter()
         self._set_waiting()
+
+    def show_offers(self, offered: Offered) -> None:
+        """Let the person choose from the values that a parameter offers, if it is still shown."""
+        row = self._rows.get(offered.parameter)
+        if self.nodes[:1] == [offered.node] and row is not None and row.editor.offers is not None:
+            row.editor.offers.show_offers(offered)
 
     def show_nodes(self, nodes: Sequence[str]) -> None:
         """Show the parameters of these nodes; unfinished code stays while its node is shown."""
@@ -308,6 +318,9 @@ class Inspector(EmptyState, Dock):
         row.editor.refused.connect(self.refused)
         row.editor.drag_began.connect(self._begin_drag)
         row.editor.drag_ended.connect(self._end_gesture)
+        if spec.offers:
+            row.editor.add_offers()
+            row.editor.offers_wanted.connect(lambda: self.offers_wanted.emit(self.nodes[0], spec.name))
         row.reset.clicked.connect(lambda: self._reset(spec.name))
         row.constant.toggled.connect(lambda is_constant: self._mark(spec.name, is_constant=is_constant))
         return row

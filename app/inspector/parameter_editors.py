@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from app.edits.files.dropped_files import FILMS, PICTURES, SOUNDS
 from app.edits.files.file_paths import relative_to
 from app.edits.nodes import parameter_label
+from app.inspector.offers import OffersButton
 from app.inspector.typed_line import TypedLine
 from app.theme.icons import icon
 from app.widgets.number_box import NumberBox
@@ -48,9 +49,12 @@ class ParameterEditor(QWidget):
     #: A drag started or ended; the edits in between are one undo step.
     drag_began = Signal()
     drag_ended = Signal()
+    #: The person wants to choose from what the parameter offers.
+    offers_wanted = Signal()
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__()
+        self.offers: OffersButton | None = None
         self.spec, self.name = spec, parameter_label(spec.name)
         self.row = QHBoxLayout(self, contentsMargins=QMargins(), spacing=8)
 
@@ -60,6 +64,14 @@ class ParameterEditor(QWidget):
 
     def enter(self) -> None:
         """Enter the typed text, if any."""
+
+    def add_offers(self) -> None:
+        """Add the button that offers values."""
+        self.offers = OffersButton(self.name)
+        self.offers.wanted.connect(self.offers_wanted)
+        convert = int if self.spec.type == "int" else str
+        self.offers.chosen.connect(lambda value: self.edited.emit(convert(value)))
+        self.row.addWidget(self.offers)
 
     def begin(self) -> None:
         """Let the person give a value."""

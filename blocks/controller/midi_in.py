@@ -1,4 +1,6 @@
-from engine.api import Moment, Value, ValueBlock, midi_name, param, value_port
+from collections.abc import Mapping
+
+from engine.api import Moment, Value, ValueBlock, midi_devices, midi_name, param, value_port
 
 KINDS = {"controller": "cc", "note": "note", "pitch": "pitch"}
 
@@ -23,8 +25,13 @@ class MidiIn(
     kind: str = param("controller", choices=tuple(KINDS), doc="Kind of message to read.")
     number: int = param(1, min=0, max=127, structural=True, doc="Number of the controller or note (60 is middle C).")
     channel: int = param(0, min=0, max=16, structural=True, doc="MIDI channel, 1 to 16; 0 takes all.")
-    device: str = param("", doc="Part of the device's name; empty takes the first one.")
+    device: str = param("", offers=True, doc="Part of the device's name; empty takes the first one.")
     default: float = param(0.0, min=-1, max=1, doc="Output before the first message.")
+
+    @classmethod
+    def offered(cls, parameter: str) -> Mapping[str, str]:
+        """Return the devices that are there."""
+        return {name: name for name in midi_devices("input")}
 
     def source(self) -> str:
         """Return the name of the device to listen to."""

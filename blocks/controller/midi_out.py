@@ -1,6 +1,7 @@
+from collections.abc import Mapping
 from typing import Any
 
-from engine.api import Moment, Value, ValueBlock, param, value_port
+from engine.api import Moment, Value, ValueBlock, midi_devices, param, value_port
 
 KINDS = ("controller", "note", "pitch")
 
@@ -23,9 +24,14 @@ class MidiOut(
     kind: str = param("controller", choices=KINDS, doc="Kind of message to send.")
     number: int = param(1, min=0, max=127, structural=True, doc="Number of the controller or note (60 is middle C).")
     channel: int = param(1, min=1, max=16, structural=True, doc="MIDI channel.")
-    device: str = param("", doc="Part of the device's name; empty takes the first one.")
+    device: str = param("", offers=True, doc="Part of the device's name; empty takes the first one.")
 
     last: dict[str, Any] | None = None
+
+    @classmethod
+    def offered(cls, parameter: str) -> Mapping[str, str]:
+        """Return the devices that are there."""
+        return {name: name for name in midi_devices("output")}
 
     def source(self) -> str:
         """Return the name of the device to send to."""

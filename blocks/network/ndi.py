@@ -1,6 +1,7 @@
 """NDI: pictures of other programs on the network, and to them. The library runs on threads of these classes."""
 
 import threading
+import time
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +14,8 @@ Array = np.ndarray[Any, Any]
 _MISSING = "NDI must have the library cyndilib, got none; type: pip install 'warploom[network]'"
 #: The time between two looks at what the network offers, and at the newest picture of a source, in seconds.
 _LOOK_S, _PICTURE_S = 0.25, 0.004
+#: How long sources have to answer when they are listed, in seconds.
+_ANSWER_S = 1.5
 
 
 def _library() -> Any:
@@ -22,6 +25,20 @@ def _library() -> Any:
     except ImportError:
         raise PatchError(_MISSING) from None
     return cyndilib
+
+
+def source_names() -> list[str]:
+    """Return the names of the sources on the network, after a second in which they answer. Raise PatchError if NDI is
+    missing.
+    """
+    _library()
+    from cyndilib.finder import Finder
+
+    with Finder() as finder:
+        until_s = time.monotonic() + _ANSWER_S
+        while time.monotonic() < until_s:
+            finder.wait_for_sources(_LOOK_S)
+        return sorted(finder.get_source_names())
 
 
 class NdiInput:

@@ -1,6 +1,8 @@
+from collections.abc import Mapping
+
 import numpy as np
 
-from blocks.network.ndi import NdiInput
+from blocks.network.ndi import NdiInput, source_names
 from engine.api import (
     BlockBuilder,
     LiveBlock,
@@ -25,7 +27,7 @@ class NdiIn(LiveBlock, id="io.ndi_in", title="NDI In", tags=("network", "video",
 
     out: Out[float4] = port(shape="[height, width]", doc="The newest picture, linear RGBA; black before the first one.")
     received: Value[int] = value_port(doc="Number of pictures received.")
-    name: str = param("", doc="Part of the source's name; empty takes the first one.")
+    name: str = param("", offers=True, doc="Part of the source's name; empty takes the first one.")
     width: int = param(1920, min=1, max=8192, unit="px", structural=True, doc="Width of the picture.")
     height: int = param(1080, min=1, max=8192, unit="px", structural=True, doc="Height of the picture.")
 
@@ -46,6 +48,11 @@ class NdiIn(LiveBlock, id="io.ndi_in", title="NDI In", tags=("network", "video",
         pixels = build.buffer("pixels", uchar4, "[height, width]")
         build.feed(pixels)
         build.compute(self.graph, over=self.out)
+
+    @classmethod
+    def offered(cls, parameter: str) -> Mapping[str, str]:
+        """Return the sources on the network."""
+        return {name: name for name in source_names()}
 
     def start(self) -> None:
         """Begin to look for the source."""

@@ -1,8 +1,9 @@
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from blocks.sound.devices import PATIENCE_S, SoundInput, notice_of
+from blocks.sound.devices import PATIENCE_S, SoundInput, device_names, notice_of
 from blocks.sound.player import Player, check_sound
 from blocks.sound.windows import SoundSource, samples_in
 from engine.api import BlockBuilder, Moment, Value, param, value_port
@@ -20,7 +21,7 @@ class AudioIn(
 
     latency: Value[float] = value_port(unit="s", doc="Time from the microphone to the window.")
     overruns: Value[int] = value_port(doc="Number of times that samples were lost, since frames came too late.")
-    device: str = param("", doc="Part of the device's name; empty or default is the system's own.")
+    device: str = param("", offers=True, doc="Part of the device's name; empty or default is the system's own.")
     file: Path = param(
         "",
         files="open sound",
@@ -58,6 +59,11 @@ class AudioIn(
             self.player.begin_again()
         self.heard = np.zeros_like(self.heard)
         return True
+
+    @classmethod
+    def offered(cls, parameter: str) -> Mapping[str, str]:
+        """Return the devices that are there."""
+        return {"default": "The system's own"} | {name: name for name in device_names("input")}
 
     def update(self, now: Moment) -> None:
         """Give the window of this frame."""

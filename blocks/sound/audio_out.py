@@ -1,4 +1,6 @@
-from blocks.sound.devices import SoundOutput, notice_of
+from collections.abc import Mapping
+
+from blocks.sound.devices import SoundOutput, device_names, notice_of
 from blocks.sound.sound_reader import in_channels
 from blocks.sound.windows import SoundSink
 from engine.api import Moment, Value, param, value_port
@@ -17,13 +19,18 @@ class AudioOut(
 
     latency: Value[float] = value_port(unit="s", doc="Time from the frame to the loudspeaker.")
     underruns: Value[int] = value_port(doc="Number of gaps, since frames came too late.")
-    device: str = param("", doc="Part of the device's name; empty or default is the system's own.")
+    device: str = param("", offers=True, doc="Part of the device's name; empty or default is the system's own.")
     volume: float = param(1.0, min=0, max=4, doc="Factor for the samples; what is above 1 then is cut off.")
     buffer: float = param(
         0.06, min=0.005, max=2, unit="s", structural=True, doc="Sound to keep ready; more when frames are late."
     )
 
     speaker: SoundOutput | None = None
+
+    @classmethod
+    def offered(cls, parameter: str) -> Mapping[str, str]:
+        """Return the devices that are there."""
+        return {"default": "The system's own"} | {name: name for name in device_names("output")}
 
     def update(self, now: Moment) -> None:
         """Play what the last frames have added."""

@@ -14,6 +14,7 @@ import numpy as np
 from blocks.sound.resampling import Follower, Stretch
 from blocks.sound.ring import Ring, Samples
 from engine.api import Inputs, Listener, Unavailable
+from engine.diagnostics import PatchError
 
 _log = logging.getLogger(__name__)
 #: How long a frame by hand waits for a device to open.
@@ -67,6 +68,22 @@ def find(sounds: Any, name: str, kind: str, channels: int) -> tuple[int, str]:
         text = f"device {wanted[1]} must have {channels} channels for {kind}, got {wanted[2]}"
         raise Unavailable(text, "choose fewer channels, or another device")
     return wanted[0], wanted[1]
+
+
+def device_names(kind: str) -> list[str]:
+    """Return the whole names of the devices that are there now. Raise PatchError without the library.
+
+    `kind` is "input" or "output".
+    """
+    try:
+        sounds = library()
+    except Unavailable as problem:
+        raise PatchError(f"{problem}; {problem.remedy}") from problem
+    with _portaudio:
+        if not _open_streams:
+            sounds._terminate()  # the devices are listed only here
+            sounds._initialize()
+        return list(dict.fromkeys(str(each["name"]) for each in sounds.query_devices() if each[f"max_{kind}_channels"]))
 
 
 def notice_of(device: "SoundDevice") -> str:

@@ -1,5 +1,6 @@
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ class Screen(LiveBlock, id="io.screen", tags=("desktop", "monitor", "capture", "
 
     out: Out[float4] = port(shape="[1, 1]", rank=2, doc="The picture, linear RGBA, shape [height, width].")
     is_new: Value[bool] = value_port(doc="True in frames that show another picture than before.")
-    monitor: int = param(1, min=0, max=16, structural=True, doc="Number of the monitor from 1; 0 is all of them.")
+    monitor: int = param(
+        1, min=0, max=16, structural=True, offers=True, doc="Number of the monitor from 1; 0 is all of them."
+    )
     left: int = param(0, min=0, max=32768, structural=True, unit="pixels", doc="Left edge of the part.")
     top: int = param(0, min=0, max=32768, structural=True, unit="pixels", doc="Top edge of the part.")
     width: int = param(1280, min=1, max=16384, structural=True, unit="pixels", doc="Width of the part.")
@@ -37,6 +40,14 @@ class Screen(LiveBlock, id="io.screen", tags=("desktop", "monitor", "capture", "
         """Allocate a picture's bytes, and launch one thread per pixel."""
         load_av()
         describe_frames(build, self.out, _layout(self.width, self.height))
+
+    @classmethod
+    def offered(cls, parameter: str) -> Mapping[str, str]:
+        """Return the monitors, with their sizes and places."""
+        with _open_screen() as screen:
+            monitors = list(screen.monitors)
+        places = [f"{each['width']} x {each['height']} at {each['left']}, {each['top']}" for each in monitors]
+        return {str(number): f"{number or 'All'}: {place}" for number, place in enumerate(places)}
 
     def start(self) -> None:
         """Begin to capture, on a thread of its own."""

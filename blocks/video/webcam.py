@@ -1,4 +1,5 @@
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from blocks.video.film_source import load_av
@@ -23,7 +24,9 @@ class Webcam(LiveBlock, id="io.webcam", tags=("camera", "video", "capture", "liv
 
     out: Out[float4] = port(shape="[1, 1]", rank=2, doc="The frame, linear RGBA, shape [height, width].")
     is_new: Value[bool] = value_port(doc="True in frames that show another picture than before.")
-    device: str = param("0", doc="Number of the camera from 0, a part of its name, or a device such as /dev/video2.")
+    device: str = param(
+        "0", offers=True, doc="Number of the camera from 0, a part of its name, or a device such as /dev/video2."
+    )
     width: int = param(1280, min=16, max=8192, structural=True, unit="pixels", doc="Width of the picture.")
     height: int = param(720, min=16, max=8192, structural=True, unit="pixels", doc="Height of the picture.")
     rate: float = param(30.0, min=1, max=240, structural=True, unit="1/s", doc="Frames a second to ask for.")
@@ -40,6 +43,11 @@ class Webcam(LiveBlock, id="io.webcam", tags=("camera", "video", "capture", "liv
     @property
     def _layout(self) -> FrameLayout:
         return FrameLayout(self.width, self.height, halved_x=1, halved_y=1, matrix=6)
+
+    @classmethod
+    def offered(cls, parameter: str) -> Mapping[str, str]:
+        """Return the cameras that are there."""
+        return cameras()
 
     def start(self) -> None:
         """Open the camera, on a thread of its own."""
@@ -70,6 +78,17 @@ class Webcam(LiveBlock, id="io.webcam", tags=("camera", "video", "capture", "liv
         """Leave the camera."""
         if self._reader is not None:
             self._reader.close()
+
+
+def cameras() -> dict[str, str]:
+    """Return the cameras that are there now, with their titles; none where the system has no list of them."""
+    form = _FORMS.get(sys.platform, "v4l2")
+    if form == "v4l2":
+        places = sorted(Path("/sys/class/video4linux").glob("video*"), key=lambda place: (len(place.name), place.name))
+        names = [(place.name, (place / "name").read_text(errors="replace").strip()) for place in places]
+        return {f"/dev/{place}": f"{name} (/dev/{place})" for place, name in names}
+    found = [each.name for each in load_av().enumerate_input_devices(form) if "video" in each.media_types]
+    return {name: name for name in found}
 
 
 def open_camera(device: str, layout: FrameLayout, rate: float) -> LiveReader:

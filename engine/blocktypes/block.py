@@ -151,6 +151,15 @@ class Block:
         self.values[name] = self.parameter(name).coerce(value)
 
     @classmethod
+    def offered(cls, parameter: str) -> Mapping[str, str]:
+        """Return values that a person may choose now for a parameter that `offers` some, with their titles.
+
+        The engine's process calls this on a thread of its own, so it may take some seconds. Raise PatchError to say why
+        there is none, such as a missing library.
+        """
+        return {}
+
+    @classmethod
     def parameter(cls, name: str) -> ParameterSpec:
         """Return a parameter's declaration. Raise PatchError, which lists the parameters, when there is none."""
         try:

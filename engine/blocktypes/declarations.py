@@ -175,6 +175,7 @@ def param(
     language: str = "",
     fresh: bool = False,
     restarts: bool = False,
+    offers: bool = False,
 ) -> Any:
     """Declare a parameter; the annotation gives its type (float, int, bool, str, Path, numpy.ndarray,
     UserArray, or dict for a JSON object).
@@ -184,7 +185,8 @@ def param(
     the user's own; it is not saved with the patch. `replaces` are former names: values under these, in files and
     running patches, count as the parameter's own. A text with a `language`, such as "cuda", has several lines. Each new
     node gets a different value of a `fresh` whole number, such as a seed. When a boolean that `restarts` becomes true,
-    the block's state begins again before the next launch.
+    the block's state begins again before the next launch. A parameter that `offers` values, such as devices, still
+    takes others: `Block.offered` lists them.
     """
     with declaring("param") as where:
         spec = ParameterSpec(
@@ -201,6 +203,7 @@ def param(
             language=prose(where, "language", language),
             fresh=flag(where, "fresh", fresh),
             restarts=flag(where, "restarts", restarts),
+            offers=flag(where, "offers", offers),
         )
     return ParameterDeclaration(spec)
 

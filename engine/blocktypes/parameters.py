@@ -82,7 +82,8 @@ class ParameterSpec:
     person can have its value compiled into the kernel, and it is then structural. `number` names the element type in
     which a kernel takes it, such as "s16", and limits its values; `minimum` and `maximum` are the range that a person
     sees. For a `fresh` whole number, such as a seed, each new node gets a value that no other node of the patch has.
-    When a boolean that `restarts` becomes true, the node's state begins again.
+    When a boolean that `restarts` becomes true, the node's state begins again. A parameter that `offers` values lists
+    them by `Block.offered`.
     """
 
     name: str
@@ -101,6 +102,7 @@ class ParameterSpec:
     number: str = ""
     fresh: bool = False
     restarts: bool = False
+    offers: bool = False
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:

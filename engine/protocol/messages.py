@@ -193,6 +193,13 @@ class SetInput(msgspec.Struct, frozen=True, tag=True):
     value: float
 
 
+class LookFor(msgspec.Struct, frozen=True, tag=True):
+    """Look for the values that a node's parameter `offers`; the answer is an `Offered`, some seconds later."""
+
+    node: str
+    parameter: str
+
+
 class SetOsc(msgspec.Struct, frozen=True, tag=True):
     """What to receive and send by OSC; the client makes it of the patch, and sends it again when it has changed."""
 
@@ -263,6 +270,7 @@ Message = (
     | Reset
     | SaveOutputs
     | SetInput
+    | LookFor
     | SetOsc
     | ReleaseOsc
     | HoldOsc
@@ -285,6 +293,15 @@ def check_message(message: object) -> None:
 
 
 # Out of the engine.
+
+
+class Offered(msgspec.Struct, frozen=True, tag=True):
+    """The values that a parameter offers now, with their titles; without any, `problem` may have the reason."""
+
+    node: str
+    parameter: str
+    values: tuple[tuple[str, str], ...]
+    problem: str = ""
 
 
 class PartReport(msgspec.Struct, frozen=True):

@@ -8,14 +8,14 @@ import numpy as np
 
 from engine.diagnostics import Diagnostic
 from engine.profiling.profile import Profile
-from engine.protocol.messages import FrameReport, Frozen, Preview, Saved, StateCopy, UpdateRecord
+from engine.protocol.messages import FrameReport, Frozen, Offered, Preview, Saved, StateCopy, UpdateRecord
 from engine.protocol.sampling import Sample
 
 #: Number of events kept for a reader that never reads.
 EVENT_LIMIT = 1000
 #: Returns a picture whose pixels it copies with the function that it gets.
 MakePreview = Callable[[Callable[[Any], Any]], Preview]
-Happening = Saved | Diagnostic | UpdateRecord | Frozen | StateCopy
+Happening = Saved | Diagnostic | UpdateRecord | Frozen | StateCopy | Offered
 
 
 class Outbox:

@@ -21,7 +21,7 @@ from engine.profiling.profile import Profile
 from engine.protocol.child.report_changes import ReportChange
 from engine.protocol.child.shared_pictures import PlacedArray, SharedPictures
 from engine.protocol.elsewhere.messages import CodedPicture, Content, Files, Got, Lacks, Packed, Part, Written
-from engine.protocol.messages import Frozen, Message, Preview, Saved, StateCopy, UpdateRecord
+from engine.protocol.messages import Frozen, Message, Offered, Preview, Saved, StateCopy, UpdateRecord
 from engine.protocol.questions import AnyQuestion
 from engine.protocol.sampling import Sample
 
@@ -104,6 +104,7 @@ FromEngine = (
     | Sample
     | Saved
     | UpdateRecord
+    | Offered
     | Frozen
     | StateCopy
     | Failed

@@ -42,6 +42,7 @@ from engine.runtime.preview.previews import Previews
 from engine.runtime.report.diagnostics_log import log_diagnostic
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
 from engine.runtime.report.faults import find_fault
+from engine.runtime.report.offers import look_for
 from engine.runtime.update.updater import Updater
 from engine.values.osc_control import OscControl
 
@@ -493,6 +494,8 @@ class CudaEngine:
                     self.results.saver.asked.append(message)
                 case messages.SetInput(name, value):
                     self.context.value_graph.inputs.post(name, value)
+                case messages.LookFor(node):
+                    look_for(message, self.context.registry.type_of(node), self.outbox)
                 case messages.SetOsc(table):
                     self._set_osc(table)
                 case messages.ReleaseOsc(parameters):

@@ -39,6 +39,7 @@ _NEUTRAL = (
     messages.Reset,
     messages.SaveOutputs,
     messages.SetInput,
+    messages.LookFor,
     messages.SetOsc,
     messages.ReleaseOsc,
     messages.HoldOsc,

@@ -4,6 +4,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from engine.arguments import checked
+from engine.diagnostics import PatchError
 from engine.values.sources.listening import RETRY_S, Inputs, Listener, Unavailable
 
 _INSTALL = "pip install mido python-rtmidi"
@@ -16,6 +17,31 @@ def midi_name(kind: str, channel: int, number: int | None = None, source: str = 
     return f"midi:{kind}:{channel}{part}" + (f"@{source.removeprefix('midi:')}" if source else "")
 
 
+def midi_devices(direction: str) -> list[str]:
+    """Return the names of the devices that are there now; `direction` is "input" or "output".
+
+    Raise PatchError without the library, or where the system has no MIDI.
+    """
+    try:
+        return list(dict.fromkeys(_names(direction)[1]))
+    except Unavailable as problem:
+        raise PatchError(f"{problem}; {problem.remedy}") from problem
+
+
+def _names(direction: str) -> tuple[Any, list[str]]:
+    """Return the library and the names of devices. Raise Unavailable."""
+    try:
+        import mido
+
+        return mido, getattr(mido, f"get_{direction}_names")()
+    except ImportError as problem:
+        text = f"MIDI must have the libraries mido and python-rtmidi, got none ({problem})"
+        raise Unavailable(text, _INSTALL) from problem
+    except Exception as problem:  # the driver's error types, which only the library knows
+        text = f"MIDI must be there on this machine, got {type(problem).__name__}: {problem}"
+        raise Unavailable(text, "it is tried again every half minute", is_lasting=True) from problem
+
+
 class _MidiDevice(Listener):
     """A thread that uses one MIDI device, by a part of its name after the source's first colon, or the first one."""
 
@@ -24,16 +50,7 @@ class _MidiDevice(Listener):
 
     def _find(self, direction: str) -> tuple[Any, str]:
         """Return the library and a device's name. Raise Unavailable if either is missing."""
-        try:
-            import mido
-
-            names = getattr(mido, f"get_{direction}_names")()
-        except ImportError as problem:
-            text = f"MIDI must have the libraries mido and python-rtmidi, got none ({problem})"
-            raise Unavailable(text, _INSTALL) from problem
-        except Exception as problem:  # the driver's error types, which only the library knows
-            text = f"MIDI must be there on this machine, got {type(problem).__name__}: {problem}"
-            raise Unavailable(text, "it is tried again every half minute", is_lasting=True) from problem
+        mido, names = _names(direction)
         part = self.source.partition(":")[2]
         found = next((name for name in names if part.lower() in name.lower()), None)
         if found is None and self._lost:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
@@ -22,7 +23,7 @@ from app.inspector.parameter_editors import (
 )
 from app.inspector.parameter_form import SectionHeading
 from engine.patch.document import Patch
-from engine.protocol.messages import BufferReport, NodeReport, NodeState
+from engine.protocol.messages import BufferReport, NodeReport, NodeState, Offered
 from tests.app.app_support import make_report
 from tests.app.inspector.every_parameter import TYPE, number
 
@@ -298,3 +299,36 @@ def test_names_are_written_with_spaces(inspector: Inspector, patch: Patch) -> No
     assert (row.label.text(), row.editor.box.accessibleName()) == ("roll off", "roll off")  # type: ignore[attr-defined]
     row.editor.edited.emit(0.5)
     assert patch.history.undo_name == "Set roll off of Viewer"
+
+
+def test_a_device_is_chosen_from_those_that_are_there(qtbot: QtBot, patch: Patch) -> None:
+    """The button asks the engine, whose answer is a menu; a choice is an edit, and any other text can be typed."""
+    patch.add("io.screen", node_id="screen")
+    patch.add("io.webcam", node_id="camera", device="a")
+    inspector = Inspector()
+    qtbot.addWidget(inspector)
+    inspector.show()
+    inspector.set_patch(patch)
+    asked: list[tuple[str, str]] = []
+    inspector.offers_wanted.connect(lambda node, parameter: asked.append((node, parameter)))
+    for node, name, value in (("camera", "device", "/dev/video2"), ("screen", "monitor", 2)):
+        inspector.show_nodes([node])
+        button = inspector.editor(name).offers
+        assert button is not None
+        button.click()
+        assert asked[-1] == (node, name) and not button.isEnabled()
+        offered = Offered(node, name, (("0", "First & last"), (str(value), "Second")))
+        inspector.show_offers(msgspec.structs.replace(offered, node="other"))
+        assert not button.isEnabled()
+        inspector.show_offers(offered)
+        assert [action.text() for action in button.menu_of_offers.actions()] == ["First && last", "Second"]
+        button.menu_of_offers.actions()[1].trigger()
+        button.menu_of_offers.close()
+        assert patch.value(node, name) == value
+    inspector.show_nodes(["camera"])
+    button = inspector.editor("device").offers
+    assert button is not None and inspector.editor("width").offers is None
+    inspector.show_offers(Offered("camera", "device", (), "cameras must have PyAV, got none"))
+    (action,) = button.menu_of_offers.actions()
+    assert action.text() == "cameras must have PyAV, got none" and not action.isEnabled()
+    button.menu_of_offers.close()

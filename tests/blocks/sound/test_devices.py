@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from blocks.sound import devices
+from blocks.sound.audio_in import AudioIn
+from blocks.sound.audio_out import AudioOut
 from blocks.sound.devices import SoundDevice, SoundInput, SoundOutput
 from engine.api import Unavailable
 from tests.blocks.sound.fake_devices import Array, FakeSounds, FakeStream
@@ -210,3 +212,10 @@ def test_missing_libraries_are_named(failure: Exception, remedy: str, monkeypatc
     with pytest.raises(Unavailable) as caught:
         devices.library()
     assert remedy in caught.value.remedy and caught.value.is_lasting
+
+
+def test_devices_are_listed_by_their_direction(sounds: FakeSounds) -> None:
+    """Audio In offers what records, Audio Out what plays, and both the system's own."""
+    assert list(AudioIn.offered("device")) == ["default", "Desk Microphone", "Studio"]
+    assert list(AudioOut.offered("device")) == ["default", "Desk Speakers", "Studio"]
+    assert sounds.listed >= 2
