@@ -44,12 +44,13 @@ def source_names() -> list[str]:
 class NdiInput:
     """The newest picture of a source whose name has a part `name`; the first source if that is empty.
 
-    The source is looked for until `close`, also after it is gone.
+    Pictures are scaled to `width` and `height` by taking the nearest pixels. The source is looked for until `close`,
+    also after it is gone.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, width: int, height: int) -> None:
         _library()
-        self._name = name
+        self._name, self._size = name, (height, width)
         #: The newest picture, uint8 RGBA of shape (height, width, 4), and its number from 1.
         self.newest: tuple[Array, int] | None = None
         #: Why there is no picture now; "" while there is one.
@@ -110,8 +111,18 @@ class NdiInput:
     def _keep(self, frame: Any) -> None:
         height, width = frame.yres, frame.xres
         rows = np.array(frame, np.uint8).reshape(height, -1, 4)  # a copy; rows may be longer than the picture
-        self.newest = rows[:, :width], 1 + (self.newest[1] if self.newest else 0)
+        picture = np.ascontiguousarray(scaled(rows[:, :width], *self._size))
+        self.newest = picture, 1 + (self.newest[1] if self.newest else 0)
         self.notice = ""
+
+
+def scaled(picture: Array, height: int, width: int) -> Array:
+    """Return a picture of another size, made of the nearest pixels."""
+    rows, columns = picture.shape[:2]
+    if (rows, columns) == (height, width):
+        return picture
+    nearest: Array = picture[(np.arange(height) * rows // height)[:, np.newaxis], np.arange(width) * columns // width]
+    return nearest
 
 
 class NdiOutput:

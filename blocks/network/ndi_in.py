@@ -1,7 +1,5 @@
 from collections.abc import Mapping
 
-import numpy as np
-
 from blocks.network.ndi import NdiInput, source_names
 from engine.api import (
     BlockBuilder,
@@ -56,8 +54,13 @@ class NdiIn(LiveBlock, id="io.ndi_in", title="NDI In", tags=("network", "video",
 
     def start(self) -> None:
         """Begin to look for the source."""
-        self.input = None if self.is_replay else NdiInput(self.name.strip())
         self.received = 0
+        self.input = None if self.is_replay else NdiInput(self.name.strip(), self.width, self.height)
+
+    def goes_on(self) -> bool:
+        """Go on to receive."""
+        self.received = 0
+        return True
 
     def update(self, now: Moment) -> None:
         """Take the newest picture."""
@@ -67,10 +70,6 @@ class NdiIn(LiveBlock, id="io.ndi_in", title="NDI In", tags=("network", "video",
         newest = self.input.newest
         if newest is not None and newest[1] != self.received:
             picture, self.received = newest
-            if picture.shape[:2] != (self.height, self.width):
-                rows = np.arange(self.height) * picture.shape[0] // self.height
-                columns = np.arange(self.width) * picture.shape[1] // self.width
-                picture = picture[rows[:, np.newaxis], columns]
             self.give("pixels", picture)
 
     def close(self) -> None:

@@ -6,9 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from blocks.network.ndi import NdiInput, NdiOutput
+from blocks.network.ndi import NdiInput, NdiOutput, scaled
 from engine.diagnostics import PatchError
 
 ROOT = Path(__file__).parents[3]
@@ -33,6 +34,14 @@ def test_a_picture_goes_through_ndi(tmp_path: Path, size: tuple[int, int]) -> No
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message has the command that installs it."""
     monkeypatch.setitem(sys.modules, "cyndilib", None)
-    for make in (lambda: NdiInput(""), lambda: NdiOutput("w", 2, 2, 60)):
+    for make in (lambda: NdiInput("", 2, 2), lambda: NdiOutput("w", 2, 2, 60)):
         with pytest.raises(PatchError, match=r"pip install 'warploom\[network\]'"):
             make()
+
+
+@pytest.mark.parametrize("size", [(2, 3), (4, 6), (1, 1), (5, 7)])
+def test_pictures_are_scaled_to_the_nearest_pixels(size: tuple[int, int]) -> None:
+    """Each pixel is that of the source whose place is nearest below."""
+    picture = np.arange(4 * 6 * 4, dtype=np.uint8).reshape(4, 6, 4)
+    expected = [[picture[y * 4 // size[0], x * 6 // size[1]] for x in range(size[1])] for y in range(size[0])]
+    np.testing.assert_array_equal(scaled(picture, *size), expected)
