@@ -33,6 +33,7 @@ LEFT_OUT = {
     "value.dmx_in": "needs a UDP port, which two engines can't both have",
     "value.gamepad": "needs a gamepad",
     "value.websocket_in": "needs a server",
+    "io.websocket_out": "needs a server",
 }
 
 

@@ -9,6 +9,7 @@ import struct
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,37 @@ def test_a_web_page_drives_values() -> None:
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex((HOST, port)) == 0
+
+
+def test_web_pages_get_values() -> None:
+    """All pages get each change, and a page that comes later the newest values; one that reads nothing stops no one."""
+    port = free_port()
+    patch = Patch()
+    speed = patch.add("io.websocket_out", name="speed", port=port, input=0.25)
+    patch.add("io.websocket_out", name="gain", port=port, input=-3.0)
+    back = patch.add("value.websocket_in", name="back", port=port)
+    with ExitStack() as opened, Engine(patch, device="host") as engine:
+
+        def page(**options: Any) -> Any:
+            return opened.enter_context(connect(f"ws://{HOST}:{port}", close_timeout=0.2, **options))
+
+        engine.step()
+        (listener,) = engine.core.context.value_graph._listeners.open.values()
+        until(lambda: _listens(port))
+        pages = [page(), page()]
+        page(max_queue=1)  # nobody reads what it gets
+        assert [json.loads(each.recv()) for each in pages] == [{"speed": 0.25, "gain": -3.0}] * 2
+        patch.set(speed, input=0.5)
+        assert not engine.step().diagnostics and not engine.step().diagnostics
+        assert [json.loads(each.recv()) for each in pages] == [{"speed": 0.5}] * 2
+        assert engine.read(speed["sent"]) == 2
+        pages[0].send(json.dumps({"back": 7}))
+        step_until(engine, lambda r: r.values[f"{back.id}.value"] == 7)
+        for number in range(900):
+            listener.send((f"{number:0>400}", float(number)))
+        until(lambda: f"{899:0>400}" in pages[0].recv())
+        assert len(json.loads(page().recv())) == 902
+    until(lambda: not any(t.name.startswith("warploom-websocket") for t in threading.enumerate()))
 
 
 def test_a_port_in_use_is_named() -> None:

@@ -1,17 +1,23 @@
-"""WebSocket: numbers from web pages and other programs, as JSON objects with a name for each number."""
+"""WebSocket: numbers from web pages and other programs, and to them, as JSON objects with a name for each number."""
 
 import json
+import socket
+import struct
 import threading
 from contextlib import suppress
 from typing import Any
 
 from engine.arguments import checked
-from engine.values.sources.listening import Inputs, Listener, Unavailable
+from engine.values.sources.listening import LONGEST_NAME, Inputs, Listener, Unavailable
 
 #: The largest message, and the most connections of one port.
 _MOST_BYTES, _MOST_CONNECTIONS = 1 << 16, 64
 #: The deepest object or list that is read.
 _DEEPEST = 8
+#: The most names under which numbers are sent, and how often a client that has left is noticed, in seconds.
+_MOST_SENT, _LOOK_S = 1000, 1.0
+#: How long a client may read nothing before it is disconnected, in seconds.
+_SEND_S = 1
 
 
 @checked()
@@ -40,12 +46,34 @@ def numbers_in(message: object, name: str = "", depth: int = 0) -> list[tuple[st
 
 
 class WebSocketListener(Listener):
-    """A server at one port, for any number of clients. A source is "websocket:HOST:PORT", with the address to bind."""
+    """A server at one port, for any number of clients. A source is "websocket:HOST:PORT", with the address to bind.
+
+    A message to send is a name and a number. Clients get the newest numbers of all names when they connect, and those
+    that have changed afterwards; a slow client gets only the newest ones.
+    """
 
     def __init__(self, source: str, inputs: Inputs) -> None:
         super().__init__(source, inputs)
         self._counting = threading.Lock()
         self._connections = 0
+        #: The newest number of each name, and how many were sent before it.
+        self._newest: dict[str, tuple[int, float]] = {}
+        self._sent = 0
+        self._changed = threading.Condition()
+
+    def send(self, message: tuple[str, float]) -> None:
+        """Have a number sent under a name."""
+        name, value = message
+        with self._changed:
+            if name in self._newest or len(self._newest) < _MOST_SENT:
+                self._sent += 1
+                self._newest[name[:LONGEST_NAME]] = self._sent, value
+                self._changed.notify_all()
+
+    def wake(self) -> None:
+        """End the waits for numbers to send."""
+        with self._changed:
+            self._changed.notify_all()
 
     def listen(self) -> None:
         """Serve until `close`. Raise Unavailable without the library, or when the port is taken."""
@@ -64,6 +92,7 @@ class WebSocketListener(Listener):
         serving.start()
         self.ready()
         self.stopping.wait()
+        self.wake()
         server.shutdown()  # clients are disconnected
         serving.join()
 
@@ -74,6 +103,10 @@ class WebSocketListener(Listener):
         with self._counting:
             self._connections += 1
             is_refused = self._connections > _MOST_CONNECTIONS
+        if not is_refused:
+            threading.Thread(
+                target=self._send_to, args=(connection,), name=f"warploom-{self.source}-sender", daemon=True
+            ).start()
         try:
             while not (is_refused or self.stopping.is_set()):
                 with suppress(TimeoutError, ValueError, RecursionError):  # a text that is no JSON is left out
@@ -83,6 +116,25 @@ class WebSocketListener(Listener):
         finally:
             with self._counting:
                 self._connections -= 1
+
+    def _send_to(self, connection: Any) -> None:
+        """Send numbers to one client until it is disconnected, on a thread of its own: a client may be slow."""
+        from websockets.exceptions import ConnectionClosed
+
+        known = 0
+        with suppress(ConnectionClosed, OSError):
+            # A send to a client that reads nothing would block for ever, and with it the server's end.
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _SEND_S, 0))
+            while not self.stopping.is_set():
+                with self._changed:
+                    if self._sent == known and not self.stopping.is_set():
+                        self._changed.wait(_LOOK_S)
+                    news = {name: value for name, (sent, value) in self._newest.items() if sent > known}
+                    known = self._sent
+                if news:
+                    connection.send(json.dumps(news))
+                elif connection.close_code is not None:
+                    return
 
     def store(self, message: object) -> None:
         """Store the numbers of one message."""

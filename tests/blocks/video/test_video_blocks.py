@@ -160,8 +160,8 @@ def test_a_film_that_takes_the_place_of_another_one_is_played(tmp_path: Path) ->
 
         assert [shown(), shown()] == [[0, 2], [1, 2]]
         for first, size in ((4, 4), (8, 6)):
+            number = [shown()[0]]
             save(first, size)
-            number = [1]
             until(lambda: number.append(shown()[0]) or number[-1] >= first)  # noqa: B023 - used at once
             assert [(after - before) % 4 for before, after in pairwise(number)] == [1] * (len(number) - 1)
             assert shown()[1] == first + 2
