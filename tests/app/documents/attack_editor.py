@@ -27,6 +27,7 @@ from engine.catalogue.admission import digest_of
 from engine.catalogue.block_folders import block_folders
 from engine.patch.document import Patch
 from engine.patch.files import save_patch
+from engine.protocol.child import liveness
 from engine.protocol.messages import FrameReport
 from tests.catalogue.block_texts import BlockFolder, block_text
 
@@ -164,6 +165,7 @@ def attack(folder: Path, names: list[str]) -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    liveness.HELLO_S = 120.0  # the machine may be busy
     place = Path(sys.argv[1]).resolve()
     with blocks_apart(place / "attacked.loom"):
         attack(place, sys.argv[2:] or [*TOP, *DESCRIBE, *BODY])
