@@ -5,6 +5,7 @@ import zlib
 from functools import lru_cache
 from math import prod
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO
 from zipfile import BadZipFile, ZipFile
 
@@ -19,8 +20,9 @@ Array = np.ndarray[Any, Any]
 CACHED_ARRAYS = 4
 #: The most bytes of a header.
 _MOST_HEADER = 1 << 16
+_DAMAGE = (EOFError, SyntaxError, TokenError, BadZipFile, zlib.error)
 #: What reading a damaged file may raise; RuntimeError is for an archive with a password or an unknown compression.
-READ_ERRORS = (OSError, ValueError, MemoryError, EOFError, SyntaxError, BadZipFile, zlib.error, RuntimeError)
+READ_ERRORS = (OSError, ValueError, MemoryError, RuntimeError, *_DAMAGE)
 
 
 def load_array(path: Path, member: str = "", first_row: int = 0, most_rows: int = 0) -> Array:

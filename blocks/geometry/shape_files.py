@@ -178,9 +178,20 @@ def _stored_colours(loaded: Any) -> Array | None:
     return np.asarray(stored) if np.shape(stored) == (len(loaded.vertices), 4) else None
 
 
+def _check_records(file: BinaryIO) -> None:
+    """Raise ValueError if a damaged header has more records than the file has room for: the library reads them all."""
+    head, size = file.read(247), file.seek(0, io.SEEK_END)
+    file.seek(0)
+    counts = [(head[100:104], 54), (head[243:247] if head[25:26] >= b"\4" else b"", 60)]
+    for count, smallest in counts:
+        if int.from_bytes(count, "little") * smallest > size:
+            raise ValueError(f"{int.from_bytes(count, 'little')} records in a file of {size} bytes")
+
+
 def _las(file: BinaryIO, fit: str, first: int = 0, most: int | None = None) -> _Parts:
     import laspy
 
+    _check_records(file)
     with laspy.open(file, closefd=False) as reader:
         header = reader.header
         # The standard asks for colours of 16 bits; many programs write 8. A part of a cloud may be dark.

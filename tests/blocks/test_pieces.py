@@ -255,6 +255,19 @@ def test_pieces_of_a_scan_keep_their_places(tmp_path: Path, suffix: str, form: i
         load_shape(tmp_path / f"a{suffix}", "as stored", CLOUDS, 1023)
 
 
+def test_a_header_with_too_many_records_is_damaged(tmp_path: Path) -> None:
+    """The message comes at once, not after billions of records."""
+    scan = laspy.LasData(laspy.LasHeader(point_format=6, version="1.4"))
+    scan.x = scan.y = scan.z = np.arange(5.0)
+    for place in (100, 243):
+        scan.write(tmp_path / "a.las")
+        held = bytearray((tmp_path / "a.las").read_bytes())
+        held[place : place + 4] = b"\xff" * 4
+        (tmp_path / "a.las").write_bytes(held)
+        with pytest.raises(PatchError, match="4294967295 records in a file of"):
+            load_shape(tmp_path / "a.las", "as stored", CLOUDS)
+
+
 def test_a_piece_of_other_clouds_is_a_part_of_the_whole(tmp_path: Path) -> None:
     """Formats without pieces have the same law."""
     cloud = np.random.default_rng(2).normal(size=(2, 33, 4)).astype(np.float32)

@@ -181,7 +181,8 @@ def test_members_of_an_archive_are_named(tmp_path: Path) -> None:
         load_array(tmp_path / "a.npz")
     np.save(tmp_path / "o.npy", np.array([{}], object), allow_pickle=True)
     (tmp_path / "t.npy").write_text("text")
-    for name in ("o.npy", "t.npy"):
+    (tmp_path / "h.npy").write_bytes(b"\x93NUMPY\x01\x00\x14\x00{'descr': '<f8', (  \n")
+    for name in ("o.npy", "t.npy", "h.npy"):
         with pytest.raises(PatchError, match=f"{name} must be a readable array"):
             load_array(tmp_path / name)
 
