@@ -38,9 +38,8 @@ class ShortcutDialog(QDialog):
         self.filter.textChanged.connect(self._filter)
         self.rows = QTreeWidget(rootIsDecorated=False, uniformRowHeights=True, indentation=0)
         self.rows.setHeaderLabels(["Command", "Keys"])
-        self.rows.header().setStretchLastSection(False)
-        self.rows.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.rows.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        # Names are short. A gesture's text may be longer than the dialog is wide.
+        self.rows.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         self.rows.currentItemChanged.connect(lambda *_: self._show())
         self.typed = QKeySequenceEdit(maximumSequenceLength=1, clearButtonEnabled=True, enabled=False)
         self.typed.setAccessibleName("New keys")
@@ -88,7 +87,10 @@ class ShortcutDialog(QDialog):
         font.setBold(True)
         heading.setFont(0, font)
         self.rows.addTopLevelItem(heading)
-        self.rows.addTopLevelItems([QTreeWidgetItem(list(gesture)) for gesture in GESTURES])
+        for gesture in GESTURES:
+            item = QTreeWidgetItem(list(gesture))
+            item.setToolTip(1, gesture[1])
+            self.rows.addTopLevelItem(item)
         self._filter(self.filter.text())
         self.choose(chosen)
         self._show()

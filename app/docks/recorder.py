@@ -221,6 +221,7 @@ class Recorder(EmptyState, Dock):
 
     def _make_columns(self) -> QHBoxLayout:
         scrolled = QScrollArea(widgetResizable=True, horizontalScrollBarPolicy=Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scrolled.setFrameShape(QScrollArea.Shape.NoFrame)
         scrolled.setWidget(self.details)
         columns = QHBoxLayout(spacing=4)
         columns.addWidget(self.bars, 5)

@@ -1,7 +1,6 @@
 """The editor for a parameter whose text has several lines: a formula, or the source of a kernel."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt
@@ -9,19 +8,12 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit
 
 from app.inspector.parameter_editors import ParameterEditor
+from app.inspector.typed_line import TypedInput
 from app.theme.fonts import code_font
 from app.widgets.highlighter import Highlighter
 from engine.blocktypes.parameters import ParameterSpec
 
 _FEWEST, _MOST = 2, 18  # the fewest and most visible lines
-
-
-@dataclass(frozen=True)
-class Draft:
-    """Unfinished input: the typed text, if any; the cursor's anchor and position, and whether it has the focus."""
-
-    text: str | None
-    place: tuple[int, int] | None
 
 
 class CodeEditor(ParameterEditor):
@@ -67,24 +59,19 @@ class CodeEditor(ParameterEditor):
         self.given_up.emit(text)
         return True
 
-    def take_draft(self) -> Draft:
-        """Return the unfinished input for the editor that replaces this one; here it counts as entered."""
-        is_typed, cursor = self.text.document().isModified(), self.text.textCursor()
-        self.text.document().setModified(False)
-        place = (cursor.anchor(), cursor.position()) if self.window().focusWidget() is self.text else None
-        return Draft(self.text.toPlainText() if is_typed else None, place)
+    def typed_input(self) -> TypedInput:
+        cursor = self.text.textCursor()
+        text = self.text.toPlainText() if self.text.document().isModified() else None
+        return TypedInput(text, cursor.anchor(), cursor.position())
 
-    def continue_with(self, draft: Draft) -> None:
-        """Let the person continue typing."""
-        if draft.text is not None:
-            self.text.setPlainText(draft.text)
+    def continue_with(self, given: TypedInput) -> None:
+        if given.text is not None:
+            self.text.setPlainText(given.text)
             self.text.document().setModified(True)
-        if draft.place is not None:
-            cursor, end = self.text.textCursor(), self.text.document().characterCount() - 1
-            cursor.setPosition(min(draft.place[0], end))
-            cursor.setPosition(min(draft.place[1], end), QTextCursor.MoveMode.KeepAnchor)
-            self.text.setTextCursor(cursor)
-            self.text.setFocus()
+        cursor, end = self.text.textCursor(), self.text.document().characterCount() - 1
+        cursor.setPosition(min(given.anchor, end))
+        cursor.setPosition(min(given.position, end), QTextCursor.MoveMode.KeepAnchor)
+        self.text.setTextCursor(cursor)
 
     def _fit(self) -> None:
         lines = min(max(self.text.blockCount(), _FEWEST), _MOST)

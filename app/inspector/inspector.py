@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import QMargins, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QScrollArea,
     QVBoxLayout,
     QWidget,
@@ -20,12 +21,13 @@ from app.docks.dock import Dock, Editor
 from app.edits import nodes as node_edits
 from app.edits.interfaces import setting_work
 from app.edits.remedies import Remedy, remedies
-from app.inspector.code_editor import CodeEditor, Draft
+from app.inspector.code_editor import CodeEditor
 from app.inspector.node_info import NodeHeader, NodeStatus
-from app.inspector.node_page import NodePage
+from app.inspector.node_page import NodePage, Unfinished
 from app.inspector.parameter_drives import ParameterDrives
 from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
 from app.inspector.parameter_row import ParameterRow
+from app.inspector.typed_line import TypedInput
 from app.qt.beside import Run, at_once
 from app.view_models.parameter_text import common_parameters
 from app.widgets.empty_state import EmptyState
@@ -47,6 +49,7 @@ from engine.protocol.messages import FrameReport, LookFor, Offered, ReleaseOsc, 
 
 _HINT = "Select a block to edit its parameters"
 _IDLE_MS = 600  # milliseconds; closer steps of a wheel or a held key are one gesture
+_LATER_MS = 20  # milliseconds between two looks at whether a click has ended
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +89,10 @@ class Inspector(EmptyState, Dock):
     def __init__(self) -> None:
         scroll, content = QScrollArea(widgetResizable=True, focusPolicy=Qt.FocusPolicy.NoFocus), QWidget()
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
-        super().__init__(scroll, _HINT)
+        whole = QWidget()
+        self._column = QVBoxLayout(whole, contentsMargins=QMargins(), spacing=0)
+        self._column.addWidget(scroll, 1)
+        super().__init__(whole, _HINT)
         scroll.setWidget(content)
         self._scroll, self._content = scroll, content
         #: Holds the page of the shown nodes.
@@ -121,6 +127,8 @@ class Inspector(EmptyState, Dock):
         self._dragging = False
         self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
         self._idle.timeout.connect(self._end_gesture)
+        self._later = QTimer(self, singleShot=True, interval=_LATER_MS)
+        self._later.timeout.connect(self._refresh_stale)
 
     def follow(self, editor: Editor) -> None:
         """Follow the canvas's selection, and enter typed text before it is needed."""
@@ -185,11 +193,14 @@ class Inspector(EmptyState, Dock):
 
     def enter_typed(self) -> None:
         """Apply typed text to the patch, even if it is still being compiled."""
+        self._enter_fields()
+        self._set_waiting()
+
+    def _enter_fields(self) -> None:
         for row in tuple(self._rows.values()):
             row.editor.enter()
         if self._header is not None:
             self._header.title.enter()
-        self._set_waiting()
 
     def show_offers(self, offered: Offered) -> None:
         """Let the person choose from the values that a parameter offers, if it is still shown."""
@@ -198,15 +209,12 @@ class Inspector(EmptyState, Dock):
             row.editor.offers.show_offers(offered)
 
     def show_nodes(self, nodes: Sequence[str]) -> None:
-        """Show the parameters of these nodes; unfinished code stays while its node is shown."""
-        drafts: dict[str, Draft] = {}
-        for name, row in tuple(self._rows.items()):
-            if isinstance(row.editor, CodeEditor) and list(nodes) == self.nodes:
-                drafts[name] = row.editor.take_draft()
-            else:
-                row.editor.enter()
-        if self._header is not None:
-            self._header.title.enter()
+        """Show the parameters of these nodes; unfinished input goes on while the nodes are the same."""
+        unfinished: Unfinished | None = None
+        if self._page is not None and self._header is not None and list(nodes) == self.nodes:
+            unfinished = self._page.unfinished()
+        else:
+            self._enter_fields()
         self._end_gesture()
         if self._next is not None:
             self._next.drop()
@@ -230,22 +238,28 @@ class Inspector(EmptyState, Dock):
             return
         shown = None if is_mixed else self._type
         page = self._next = NodePage(self._patch, self.nodes, shown, specs, self.folded, self._content)
-        page.made.connect(partial(self._take, page, drafts))
-        page.make(self._make_row, at_once=bool(drafts))  # typed text is never without its field
+        page.made.connect(partial(self._take, page, unfinished))
+        page.make(self._make_row, at_once=unfinished is not None)  # typed text is never without its field
 
-    def _show_page(self, page: NodePage | None, hint: str = "") -> None:
+    def _show_page(self, page: NodePage | None, hint: str = "", unfinished: Unfinished | None = None) -> None:
         """Replace the shown page by another one, or by a hint."""
         before, self._page = self._page, page
+        place = self._scroll.verticalScrollBar().value() if unfinished is not None else 0
+        if page is not None:
+            self._pages.addWidget(page)
+            self._column.addWidget(page.status.problem)
+            page.show()
+            if unfinished is not None:
+                page.continue_with(unfinished)  # before Qt moves the focus out of the hidden page
+        else:
+            self.hint.setText(hint)
         if before is not None:
             self._pages.removeWidget(before)
             before.hide()  # and keeps its parent, since Qt would style each of its widgets again
+            before.status.problem.hide()
+            before.status.problem.deleteLater()
             before.deleteLater()  # its widgets and their slots refer to each other, so Python would never free them
-        if page is not None:
-            self._pages.addWidget(page)
-            page.show()
-            self._scroll.verticalScrollBar().setValue(0)
-        else:
-            self.hint.setText(hint)
+        self._scroll.verticalScrollBar().setValue(place)
         self.set_filled(page is not None)
 
     def show_report(self, report: FrameReport) -> None:
@@ -273,7 +287,7 @@ class Inspector(EmptyState, Dock):
         if self._next is not None:
             self._next.finish()
 
-    def _take(self, page: NodePage, drafts: Mapping[str, Draft]) -> None:
+    def _take(self, page: NodePage, unfinished: Unfinished | None) -> None:
         """Show a page that was made."""
         self._next = None
         self._header, self._rows, self._status = page.header, page.rows, page.status
@@ -283,14 +297,12 @@ class Inspector(EmptyState, Dock):
         page.asked.connect(lambda edit: self._do("", edit))
         page.save_requested.connect(self.save_requested)
         self.align()
-        for name, row in self._rows.items():
+        for row in self._rows.values():
             self._refresh(row)
-            if isinstance(row.editor, CodeEditor) and name in drafts:
-                row.editor.continue_with(drafts[name])
         self._drives.show_rows(self._patch, self.nodes, self._rows)
         if self._report is not None:
             self.show_report(self._report)
-        self._show_page(page)
+        self._show_page(page, unfinished=unfinished)
         self._wrap_rows()
 
     def _wrap_rows(self) -> None:
@@ -366,7 +378,8 @@ class Inspector(EmptyState, Dock):
         if row is not None:
             self._refresh(row)
         if row is not None and isinstance(row.editor, CodeEditor):
-            row.editor.continue_with(Draft(edit.value, (len(edit.value), len(edit.value))))
+            row.editor.continue_with(TypedInput(edit.value, len(edit.value), len(edit.value)))
+            row.editor.text.setFocus()
             self.refused.emit("Not compiled: Ctrl+Enter in the field tries again, Escape discards the text")
         elif edit.patch is self._patch and all(node in self._patch.nodes for node in edit.nodes):
             self._give_up(lambda patch: node_edits.set_parameter(patch, edit.nodes, edit.name, edit.value))
@@ -450,6 +463,9 @@ class Inspector(EmptyState, Dock):
         if self._has_ports:  # a group's values are those of blocks inside
             self._stale_values |= self._rows.keys()
         if self._has_other_rows or (self._has_ports and self._patch.block_type(self.nodes[0]) is not self._type):
+            if _is_pressing() and all(node in self._patch.nodes for node in self.nodes):
+                self._later.start()  # a click has to reach the control that it began at
+                return
             self.show_nodes(self.nodes)
         for name in self._stale_values & self._rows.keys():
             self._refresh(self._rows[name])
@@ -469,3 +485,9 @@ class Inspector(EmptyState, Dock):
         self._stale_values: set[str] = set()
         self._stale_drives: set[str] = set()
         self._is_renamed = self._has_other_rows = False
+
+
+def _is_pressing() -> bool:
+    """Return whether the person holds a mouse button, or chooses from an open list."""
+    is_held = QApplication.mouseButtons() != Qt.MouseButton.NoButton
+    return is_held or QApplication.activePopupWidget() is not None

@@ -24,7 +24,10 @@ _REFRESH_S = 0.25  # a person can't read figures that change faster
 
 
 class NodeStatus(QWidget):
-    """The state of the node from reports. It is below the editors, which must not move when text appears."""
+    """The figures of the node from reports, below the editors, which must not move when text appears.
+
+    `problem` shows what is wrong with it, and what helps. It belongs outside of what is scrolled, so that it is seen.
+    """
 
     def __init__(self, block_type: type[Block] | None) -> None:
         super().__init__()
@@ -34,10 +37,15 @@ class NodeStatus(QWidget):
         self._time, self._timed_s = "", 0.0
         self._message, self._figures = text_label("message"), text_label("faint")
         self.remedies = ButtonRow()
-        column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=8)
-        for part in (self._message, self.remedies, self._figures):
-            column.addWidget(part)
+        self.problem = QWidget(objectName="problem")
+        above = QVBoxLayout(self.problem, contentsMargins=QMargins(12, 8, 12, 8), spacing=8)
+        for part in (self._message, self.remedies):
+            above.addWidget(part)
             part.hide()
+        self.problem.hide()
+        column = QVBoxLayout(self, contentsMargins=QMargins())
+        column.addWidget(self._figures)
+        self._figures.hide()
 
     @property
     def message(self) -> str:
@@ -55,6 +63,7 @@ class NodeStatus(QWidget):
         if found is None:
             return
         _set_text(self._message, message_text(patch, found))
+        self.problem.setVisible(not self._message.isHidden())
         if self._message.property("state") != found.state.value:
             self._message.setProperty("state", found.state.value)
             self._message.style().polish(self._message)

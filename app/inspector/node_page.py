@@ -1,6 +1,8 @@
 """`NodePage`: what the inspector shows of the selected nodes, from the title down to problems and figures."""
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import QMargins, Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
@@ -9,6 +11,7 @@ from app.inspector.group_ports import GroupPorts
 from app.inspector.node_info import NodeHeader, NodeStatus
 from app.inspector.parameter_form import ParameterForm
 from app.inspector.parameter_row import ParameterRow
+from app.inspector.typed_line import TypedInput, continue_line, input_of
 from app.qt.turn import left_s
 from app.theme.icons import icon
 from engine.blocktypes.block import Block
@@ -18,8 +21,22 @@ from engine.patch.groups.types import FUNCTION
 
 #: The height below which the summary is hidden, in sizes of the font.
 _LOW = 14
+#: The time after which the rest of a page is made at once. On a busy machine, turns come rarely, and the page before
+#: stays in sight meanwhile.
+_LATEST_S = 0.06
 #: Makes the row of a parameter; the second argument is whether other rows have the switch for constants.
 MakeRow = Callable[[ParameterSpec, bool], ParameterRow]
+
+
+_TITLE = ""  # in place of a parameter's name
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """What a person is doing in a page: the input by parameter, and the focused control's kind and accessible name."""
+
+    inputs: Mapping[str, TypedInput]
+    control: tuple[type[QWidget], str] | None
 
 
 class NodePage(QWidget):
@@ -51,6 +68,7 @@ class NodePage(QWidget):
         self._column = QVBoxLayout(self, contentsMargins=QMargins(12, 8, 4, 8), spacing=8)
         self._made: list[ParameterRow] = []
         self._steps: Iterator[None] = iter(())
+        self._begun_s = 0.0
         self._later = QTimer(self, singleShot=True, interval=0)
         self._later.timeout.connect(self._go_on)
         self._form: ParameterForm | None = None
@@ -61,7 +79,7 @@ class NodePage(QWidget):
 
     def make(self, make_row: MakeRow, *, at_once: bool) -> None:
         """Begin to make the widgets, or make all of them at once."""
-        self._steps = self._make(make_row)
+        self._steps, self._begun_s = self._make(make_row), time.perf_counter()
         self._go_on(at_once=at_once)
 
     def finish(self) -> None:
@@ -69,8 +87,9 @@ class NodePage(QWidget):
         self._go_on(at_once=True)
 
     def _go_on(self, *, at_once: bool = False) -> None:
+        is_due = at_once or time.perf_counter() - self._begun_s >= _LATEST_S
         for _ in self._steps:
-            if not at_once and not left_s():
+            if not is_due and not left_s():
                 self._later.start()
                 return
         self._later.stop()
@@ -117,6 +136,27 @@ class NodePage(QWidget):
             margins = self._column.contentsMargins()
             self._form.wrap(width - margins.left() - margins.right(), size)
 
+    def unfinished(self) -> Unfinished:
+        """Return what the person is doing here, for a page that replaces this one."""
+        inputs = {name: given for name, row in self.rows.items() if (given := row.editor.typed_input()) is not None}
+        inputs[_TITLE] = input_of(self.header.title, is_typed=self.header.title.isModified())
+        focused = self.window().focusWidget()
+        if focused is None or not self.isAncestorOf(focused):
+            return Unfinished(inputs, None)
+        return Unfinished(inputs, (type(focused), focused.accessibleName()))
+
+    def continue_with(self, unfinished: Unfinished) -> None:
+        """Let the person go on: with typed text, its selection and the focus."""
+        for name, given in unfinished.inputs.items():
+            if name in self.rows:
+                self.rows[name].editor.continue_with(given)
+        continue_line(self.header.title, unfinished.inputs[_TITLE])
+        if unfinished.control is not None:
+            kind, name = unfinished.control
+            controls = (control for control in self.findChildren(kind) if control.accessibleName() == name)
+            if (control := next(controls, None)) is not None:
+                control.setFocus()
+
     def end(self) -> None:
         """Take no input any more: the page stays in sight for a moment, until another one is made."""
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -126,5 +166,12 @@ class NodePage(QWidget):
     def drop(self) -> None:
         """Delete the widgets of a page that was not completed."""
         self._later.stop()
-        for widget in (*(row.label for row in self._made), *self._made, self.header, self.status, self):
+        for widget in (
+            *(row.label for row in self._made),
+            *self._made,
+            self.header,
+            self.status.problem,
+            self.status,
+            self,
+        ):
             widget.deleteLater()

@@ -26,7 +26,7 @@ from app.edits.files.dropped_files import FILMS, PICTURES, SOUNDS
 from app.edits.files.file_paths import relative_to
 from app.edits.nodes import parameter_label
 from app.inspector.offers import OffersButton
-from app.inspector.typed_line import TypedLine
+from app.inspector.typed_line import TypedInput, TypedLine, continue_line, input_of
 from app.theme.icons import icon
 from app.widgets.number_box import NumberBox
 from engine.blocktypes.parameters import ParameterSpec, UserArray
@@ -72,6 +72,13 @@ class ParameterEditor(QWidget):
         convert = int if self.spec.type == "int" else str
         self.offers.chosen.connect(lambda value: self.edited.emit(convert(value)))
         self.row.addWidget(self.offers)
+
+    def typed_input(self) -> TypedInput | None:
+        """Return the unfinished input for the editor that replaces this one; None if nothing can be typed here."""
+        return None
+
+    def continue_with(self, given: TypedInput) -> None:
+        """Let the person go on with this input."""
 
     def begin(self) -> None:
         """Let the person give a value."""
@@ -124,6 +131,12 @@ class NumberEditor(ParameterEditor):
 
     def enter(self) -> None:
         self.box.enter()
+
+    def typed_input(self) -> TypedInput:
+        return input_of(self.box.lineEdit(), is_typed=self.box.has_typed_text)
+
+    def continue_with(self, given: TypedInput) -> None:
+        continue_line(self.box.lineEdit(), given)
 
     def _emit(self, value: float) -> None:
         self.edited.emit(self._number(value))
@@ -245,6 +258,12 @@ class TextEditor(ParameterEditor):
 
     def enter(self) -> None:
         self.line.enter()
+
+    def typed_input(self) -> TypedInput:
+        return input_of(self.line, is_typed=self.line.isModified())
+
+    def continue_with(self, given: TypedInput) -> None:
+        continue_line(self.line, given)
 
 
 class PathEditor(TextEditor):

@@ -107,6 +107,10 @@ class ParameterRow(QWidget):
             layout.addWidget(button)
         if not is_drivable(spec):
             self.drive.hide()
+        if spec.language:  # code needs the width, and is aligned with nothing
+            for button in (self.constant, self.key, self.drive, self.reset):
+                _keep_place(button, keeps=False)
+            layout.setAlignment(self.reset, Qt.AlignmentFlag.AlignTop)
         self._is_set = False
         self.show_free()
 
@@ -134,7 +138,7 @@ class ParameterRow(QWidget):
 
     def offer_key(self) -> None:
         """Make room for the button that sets keys, and show it for a parameter that can have some."""
-        _keep_place(self.key, keeps=True)
+        _keep_place(self.key, keeps=not self.editor.spec.language)
         self.key.setVisible(is_drivable(self.editor.spec))
 
     def show_key(self, *, has_keys: bool, is_at_key: bool) -> None:

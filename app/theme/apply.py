@@ -96,13 +96,14 @@ QCheckBox, QRadioButton {{ min-height: 20px; }}
 QCheckBox::indicator:unchecked, QTableView::indicator:unchecked {{
     border: 1px solid {theme.text_dim}; border-radius: 2px; background: {field};
 }}
+QCheckBox::indicator:unchecked:hover, QCheckBox::indicator:unchecked:focus {{ border-color: {theme.accent}; }}
 QCheckBox::indicator:unchecked:disabled {{ border-color: {theme.text_faint}; }}
 QHeaderView::section {{
     background: {theme.dock}; color: {theme.text_dim}; border: none; border-bottom: 1px solid {theme.border};
     padding: 4px 8px;
 }}
-QHeaderView::up-arrow {{ image: url({glyph["ascending"]}); width: 8px; subcontrol-position: top center; }}
-QHeaderView::down-arrow {{ image: url({glyph["descending"]}); width: 8px; subcontrol-position: top center; }}
+QHeaderView::up-arrow {{ image: url({glyph["ascending"]}); width: 8px; subcontrol-position: center left; }}
+QHeaderView::down-arrow {{ image: url({glyph["descending"]}); width: 8px; subcontrol-position: center left; }}
 QTableCornerButton::section {{ background: {theme.dock}; border: none; border-bottom: 1px solid {theme.border}; }}
 QTreeView, QTableView, QListView {{ background: {theme.dock}; border: none; outline: none; }}
 QTabBar::tab {{
@@ -111,6 +112,7 @@ QTabBar::tab {{
 }}
 QTabBar::scroller {{ width: 44px; }}
 QTabBar QToolButton {{ background: {theme.dock}; border-color: transparent; }}
+QTabBar::tab:hover {{ color: {theme.text}; background: {theme.control}; }}
 QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.accent}; }}
 QScrollBar {{ background: transparent; border: none; }}
 QScrollBar:vertical {{ width: 8px; }}

@@ -17,11 +17,21 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QVBoxLayout
 
 from app.documents.gallery import Example
 from app.theme import colours
+from app.theme.fonts import length
 from app.theme.icons import icon
 
-CARD_WIDTH = 280
-_PICTURE = QSize(CARD_WIDTH, 158)
+#: The size of a card's picture in pixels, in the usual size of the editor.
+_PICTURE = QSize(280, 158)
 _ICON = 32
+
+
+def card_width() -> int:
+    """Return the width of a card in the present size of the editor, in pixels."""
+    return length(_PICTURE.width())
+
+
+def _picture_height() -> int:
+    return length(_PICTURE.height())
 
 
 class ExampleCard(QAbstractButton):
@@ -34,11 +44,10 @@ class ExampleCard(QAbstractButton):
         #: The film while it plays.
         self.film: QMovie | None = None
         self.setText(example.title)
-        self.setFixedWidth(CARD_WIDTH)
         self.setAccessibleName(f"Open example {example.title}")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        column = QVBoxLayout(self, contentsMargins=QMargins(16, _PICTURE.height() + 12, 16, 12), spacing=4)
+        column = self._column = QVBoxLayout(self, spacing=4)
         title, text = QLabel(example.title, objectName="cardTitle"), QLabel(example.description, objectName="faint")
         text.setWordWrap(True)
         text.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -46,6 +55,13 @@ class ExampleCard(QAbstractButton):
             label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         column.addWidget(title)
         column.addWidget(text, 1)
+        self.fit()
+
+    def fit(self) -> int:
+        """Use the present size of the editor. Return the height that is needed, in pixels."""
+        self.setFixedWidth(card_width())
+        self._column.setContentsMargins(QMargins(16, _picture_height() + 12, 16, 12))
+        return self._column.totalHeightForWidth(card_width())
 
     def _play(self) -> None:
         if self.film is None and self._example.film is not None:
@@ -97,7 +113,7 @@ class ExampleCard(QAbstractButton):
         painter.fillPath(outline, QColor(tokens.control))
         painter.save()
         painter.setClipPath(outline)
-        area = QRectF(0, 0, _PICTURE.width(), _PICTURE.height())
+        area = QRectF(0, 0, card_width(), _picture_height())
         painter.fillRect(area, QColor(tokens.canvas))
         picture = self.film.currentPixmap() if self.film is not None else self._first_picture()
         if picture.isNull():

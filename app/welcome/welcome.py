@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from PySide6.QtCore import QMargins, QMimeData, Qt, Signal
+from PySide6.QtCore import QEvent, QMargins, QMimeData, Qt, QTimer, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.documents.gallery import Example
-from app.welcome.example_card import CARD_WIDTH, ExampleCard
+from app.welcome.example_card import ExampleCard, card_width
 from engine.patch.files import SUFFIX
 
 _SPACING, _MARGIN = 16, 24
@@ -112,11 +112,19 @@ class Welcome(QScrollArea):
         self._grids.append((grid, cards))
         return grid
 
+    def _fit_cards(self) -> None:
+        """Make all cards as high as the highest one needs."""
+        height = max((card.fit() for card in self._cards), default=0)
+        for card in self._cards:
+            card.setFixedHeight(height)
+        self._place_cards()
+
     def _place_cards(self) -> None:
         """Place the cards of each theme in as many columns as there is room for."""
         room = self.viewport().width() - 2 * _MARGIN + _SPACING
-        columns = min(max(room // (CARD_WIDTH + _SPACING), 1), _MOST_COLUMNS)
-        if columns == self._columns:
+        columns = min(max(room // (card_width() + _SPACING), 1), _MOST_COLUMNS)
+        width = columns * (card_width() + _SPACING) - _SPACING
+        if (columns, width) == (self._columns, self._head.minimumWidth()):
             return
         for grid, cards in self._grids:
             grid.setColumnStretch(self._columns, 0)
@@ -125,7 +133,7 @@ class Welcome(QScrollArea):
                 grid.removeWidget(card)
                 grid.addWidget(card, place // columns, place % columns)
         self._columns = columns
-        self._head.setFixedWidth(columns * (CARD_WIDTH + _SPACING) - _SPACING)
+        self._head.setFixedWidth(width)
 
     # Qt
 
@@ -135,11 +143,15 @@ class Welcome(QScrollArea):
         self._place_cards()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Make all cards as high as the highest one needs in the present font."""
+        """Fit the cards to the present font."""
         super().showEvent(event)
-        height = max((card.heightForWidth(CARD_WIDTH) for card in self._cards), default=0)
-        for card in self._cards:
-            card.setFixedHeight(height)
+        self._fit_cards()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Fit the cards to another size of the editor."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and self.isVisible():
+            QTimer.singleShot(0, self, self._fit_cards)  # when the labels have the font too
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accept a patch."""

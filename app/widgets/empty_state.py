@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
-#: The margins of a hint, and the side in pixels below which a page is small.
+#: The margins of a hint, and the side in pixels below which a page is narrow or low.
 _WIDE, _THIN, _SMALL = 24, 4, 160
 
 
@@ -18,8 +18,9 @@ class EmptyState(QStackedWidget):
         self.addWidget(content)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give a small page smaller margins rather than cut off its text."""
-        self.hint.setMargin(_WIDE if min(self.width(), self.height()) >= _SMALL else _THIN)
+        """Give a narrow or low page smaller margins rather than cut off its text."""
+        across, down = (_WIDE if side >= _SMALL else _THIN for side in (self.width(), self.height()))
+        self.hint.setContentsMargins(across, down, across, down)
         super().resizeEvent(event)
 
     def set_filled(self, filled: bool) -> None:

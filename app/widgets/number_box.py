@@ -69,7 +69,9 @@ class NumberBox(QDoubleSpinBox):
     def __init__(self, minimum: float | None, maximum: float | None, *, whole: bool, unit: str) -> None:
         super().__init__()
         self._whole = whole
-        self._is_mixed = self._is_clicked = False
+        self._is_mixed = False
+        # True once a click or a key has reached the number, until Enter or until the box loses the focus.
+        self._is_entered = self._selects = False
         self._unit = f" {unit}" if unit else ""
         self.setLocale(QLocale.c())
         self.setDecimals(0 if whole else 12)
@@ -132,6 +134,7 @@ class NumberBox(QDoubleSpinBox):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter the typed text, or discard it and leave the box."""
         is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        self._is_entered = not is_enter
         if event.key() == Qt.Key.Key_Escape and self.has_typed_text:
             text = self._bare(self.lineEdit().text())
             number = self.valueFromText(text) if read_number(text) is not None else None
@@ -144,21 +147,24 @@ class NumberBox(QDoubleSpinBox):
         else:
             super().keyPressEvent(event)
 
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Note whether a click gave the focus."""
-        super().focusInEvent(event)
-        self._is_clicked = event.reason() is Qt.FocusReason.MouseFocusReason
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Select the number at the end of the first click, unless that was a drag over a part of it."""
-        if event.type() is QEvent.Type.MouseButtonRelease and self._is_clicked and watched is self.lineEdit():
-            self._is_clicked = False
-            if not self.lineEdit().hasSelectedText():
-                self.selectAll()
+        """Select the number at the end of the first click, unless that was a drag over a part of it.
+
+        The focus does not matter: a new page or a window manager may have moved it here before the click, or move it
+        later.
+        """
+        if watched is self.lineEdit():
+            if event.type() is QEvent.Type.MouseButtonPress:
+                self._selects, self._is_entered = not self._is_entered, True
+            elif event.type() is QEvent.Type.MouseButtonRelease and self._selects:
+                self._selects = False
+                if not self.lineEdit().hasSelectedText():
+                    self.selectAll()
         return super().eventFilter(watched, event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Enter the typed text."""
+        self._is_entered = event.reason() is Qt.FocusReason.PopupFocusReason  # its own menu
         self.enter()
         super().focusOutEvent(event)
 

@@ -39,6 +39,8 @@ _LISTS_SHARE, _LISTS_MOST = 0.3, 200
 #: dock, and the width of any.
 _LEAST_LIST, _LEAST = 88, 64
 _LEAST_WIDTH = 160
+#: A window that is narrower is small, in pixels: a dock at its left would leave too little of the canvas.
+SMALL = 800
 
 
 class Docks:
@@ -141,11 +143,16 @@ class Docks:
             height = min(round(_LISTS_SHARE * self._window.height()), _LISTS_MOST)
             self._window.resizeDocks(lists, [height] * len(lists), Qt.Orientation.Vertical)
         dock = self._docks[name]
+        if not dock.toggleViewAction().isChecked() and self._window.width() < SMALL and self._is_left(dock):
+            self._window.tabifyDockWidget(self._docks[Inspector.name], dock)
         dock.show()
         dock.raise_()
         share = next(widget.least_share for widget in self._widgets.values() if widget.name == name)
         if self._shown and not dock.isFloating() and dock.height() < (least := round(share * self._window.height())):
             self._window.resizeDocks([dock], [least], Qt.Orientation.Vertical)
+
+    def _is_left(self, dock: QDockWidget) -> bool:
+        return self._window.dockWidgetArea(dock) is Qt.DockWidgetArea.LeftDockWidgetArea and not dock.isFloating()
 
     def toggle(self, name: str) -> None:
         """Bring a list to the front, or close all lists if it is already in front."""

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from app.documents.editor_state import Arrangement, UserState
 from app.viewers.viewer_docks import ViewerDocks
-from app.window.docks import DOCKS, LISTS, Docks
+from app.window.docks import DOCKS, LISTS, SMALL, Docks
 
 #: A version of the set of docks; an arrangement of other docks is not restored.
 _VERSION = crc32(",".join(dock.name for dock in DOCKS).encode()) & 0x7FFFFFFF
@@ -22,8 +22,6 @@ _FRAME = QSize(16, 48)  # roughly the size of a window manager's frame
 _SIDE_SHARE, _VIEWER_SHARE = 0.32, 0.46
 #: The same in a small window, so that the names of parameters are beside their editors, and more of these are in view.
 _SMALL_SIDE_SHARE, _SMALL_VIEWER_SHARE = 0.385, 0.4
-#: A window that is narrower is small, in pixels.
-_SMALL = 800
 _VIEWER = "viewer"
 _HORIZONTAL, _VERTICAL = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 
@@ -101,7 +99,7 @@ class Layouts:
         sized = {name: dock for name, dock in self._sized().items() if dock.isVisible()}
         shares = arrangement.shares if arrangement is not None else {}
         if not shares:
-            is_small = width < _SMALL
+            is_small = width < SMALL
             side = _SMALL_SIDE_SHARE if is_small else _SIDE_SHARE
             upper = _SMALL_VIEWER_SHARE if is_small else _VIEWER_SHARE
             sides = [name for name in sized if name not in LISTS]

@@ -22,6 +22,7 @@ def window_stylesheet(theme: Colours) -> str:
 #message[state="error"] {{ color: {theme.error}; }}
 #message[state="warning"] {{ color: {theme.warning}; }}
 #remedy {{ padding: 2px 8px; }}
+#problem {{ background: {theme.control}; }}
 #message {{ color: {theme.text_dim}; }}
 #banner {{ background: {theme.control}; border: none; border-bottom: 2px solid {theme.warning}; }}
 #banner[state="tour"] {{ border-bottom-color: {theme.accent}; }}

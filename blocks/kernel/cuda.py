@@ -18,7 +18,7 @@ _START = """extern "C" __global__ void scale(
 
 
 class CudaKernel(KernelBlock, id="kernel.cuda", title="CUDA Kernel", tags=("nvrtc", "c++", "source", "code", "shader")):
-    """Runs a kernel that you write in the inspector, in CUDA C++.
+    """Runs a CUDA C++ kernel that you write in the inspector.
 
     Pointer parameters become inputs and outputs, and number parameters become sliders; numbers with a name such as
     `count` or `width` are sizes. A comment after a parameter is its help and can begin with a range and a default: `//

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, QPointF, QRectF, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsScene
 
@@ -309,6 +309,11 @@ class GraphScene(QGraphicsScene):
             elif view is not None:
                 view.show_appearance(hovered=is_hovered)
         self._hovered = found
+        for graph_view in self.views():
+            if isinstance(found, PortView):
+                graph_view.viewport().setCursor(Qt.CursorShape.CrossCursor)
+            else:
+                graph_view.viewport().unsetCursor()
 
 
 def _around(point: QPointF, reach: float) -> QRectF:

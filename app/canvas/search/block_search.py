@@ -13,6 +13,7 @@ from app.edits.compatible import fitting_types
 from app.edits.nodes import snapped
 from engine.blocktypes.block import Block
 from engine.catalogue.search import search
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.document import Patch
@@ -102,14 +103,17 @@ class BlockSearch(QObject):
         return lambda kind: recent.get(kind.id, used[kind.id])
 
     def _place(self, block_type: type[Block]) -> None:
+        goal = self._goal
+        if isinstance(goal, PortRef) and not self._only_fitting and not self._is_meant(goal, block_type):
+            goal = None
         # The pointer is at the first port if something is connected, otherwise on the title bar.
-        below = HEADER + PADDING / 2 + ROW / 2 if self._goal else HEADER / 2
+        below = HEADER + PADDING / 2 + ROW / 2 if goal else HEADER / 2
         position = snapped(self._point.x(), self._point.y() - below)
         try:
-            if isinstance(self._goal, Connection):
-                placed = node_edits.insert(self._patch, block_type, position, self._goal, self._scope, self._free_place)
+            if isinstance(goal, Connection):
+                placed = node_edits.insert(self._patch, block_type, position, goal, self._scope, self._free_place)
             else:
-                placed = node_edits.place(self._patch, block_type, position, self._goal, self._scope, self._free_place)
+                placed = node_edits.place(self._patch, block_type, position, goal, self._scope, self._free_place)
         except PatchError as problem:
             self.refused.emit(str(problem))
         else:
@@ -117,6 +121,13 @@ class BlockSearch(QObject):
                 others = [known for known in self.recent if known != block_type.id]
                 self.recent[:] = [*others, block_type.id][-_MOST_RECENT:]
             self.placed.emit(placed)
+
+    def _is_meant(self, goal: PortRef, block_type: type[Block]) -> bool:
+        """Return whether a person expects a new block to be connected to the selected one.
+
+        A value could drive any of the new block's parameters, so it drives none that the person has not chosen.
+        """
+        return isinstance(self._patch.find_end(goal), PortSpec) or block_type.is_value
 
 
 def _ends_of(goal: Goal) -> list[PortRef]:

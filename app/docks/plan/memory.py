@@ -28,6 +28,7 @@ class Memory(EmptyState, Dock):
         super().__init__(page, _HINT)
         self.view, self.summary = MemoryView(), ElidedLabel("faint")
         scrolled = QScrollArea(widgetResizable=True, horizontalScrollBarPolicy=Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scrolled.setFrameShape(QScrollArea.Shape.NoFrame)
         scrolled.setWidget(self.view)
         self.view.row_shown.connect(lambda y: scrolled.ensureVisible(0, y, 0, 24))
         line = QHBoxLayout(contentsMargins=QMargins(8, 0, 8, 0))

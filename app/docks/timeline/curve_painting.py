@@ -70,6 +70,19 @@ def paint_values(painter: QPainter, scale: Scale) -> None:
         painter.drawText(QRectF(4, y - 14, 90, 14), Qt.AlignmentFlag.AlignBottom, f"{value:.6g}")
 
 
+def paint_hint(painter: QPainter, scale: Scale, hint: str) -> None:
+    """Write a hint over the grid and the playhead; only its first line where there is no room for all of it."""
+    theme, flags = colours.current(), Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+    room = QRectF(24, RULER + 4, scale.width - 48, scale.height - 8)
+    painter.setPen(QColor(theme.text_dim))
+    for text in (hint, hint.partition("\n")[0]):
+        needed = painter.boundingRect(room, flags, text)
+        if room.contains(needed):
+            painter.fillRect(needed.adjusted(-8, -4, 8, 4), QColor(theme.canvas))
+            painter.drawText(room, flags, text)
+            return
+
+
 def paint_curves(
     painter: QPainter, scale: Scale, curves: Curves, order: Collection[PortRef], chosen: Chosen, waiting: set[PortRef]
 ) -> None:

@@ -167,12 +167,10 @@ class CurveView(QWidget):
             painting.paint_tangent(painter, self.key_place(target, time_s), end)
         if self.order:
             painting.paint_values(painter, scale)
-        else:
-            painter.setPen(QColor(colours.current().text_dim))
-            painter.setFont(self.font())
-            flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-            painter.drawText(self.rect().adjusted(24, RULER, -24, 0), flags, self._hint)
         painting.paint_playhead(painter, scale, self._playhead.key_time_s)
+        if not self.order:
+            painter.setFont(self.font())
+            painting.paint_hint(painter, scale, self._hint)
         if self._box is not None:
             accent = QColor(colours.current().accent)
             painter.setPen(QPen(accent, 1))

@@ -45,6 +45,8 @@ _MAKERS: dict[ViewKind, Callable[[], PortView]] = {
 _NOTHING = "Click a block or a connection to see what it holds"
 #: In a lower viewer, in pixels, a picture would have less room than its controls.
 _LOW = 190
+#: The least width of the choice of a port, and the least height of what is shown, in pixels.
+_LEAST_PORT, _LEAST_PAGE = 44, 40
 _WAITING = "Waiting for the first frame …"
 #: The name of a sample that only tells the fields of a struct.
 _FIELDS = "fields"
@@ -87,6 +89,7 @@ class PortViewer(QWidget):
         self.recording = RecordBar()
         self.stack = QStackedWidget()
         self.page = EmptyState(self.stack, _NOTHING)
+        self.page.setMinimumHeight(_LEAST_PAGE)  # a view asks for more, and the controls above would be cut off
         self.probe_label, self.facts_label = QLabel(objectName="figures"), ElidedLabel("figures")
         self.facts_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.probe_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -327,7 +330,7 @@ class PortViewer(QWidget):
     def _make_header(self) -> QWidget:
         header = QWidget()
         row = FlowRow(header, margins=QMargins(8, 4, 4, 4))
-        self.ports.setMinimumContentsLength(2)
+        self.ports.setMinimumWidth(_LEAST_PORT)  # the dock's title has the name
         self.ports.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.kinds.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         row.add(self.ports, grows=True)

@@ -356,3 +356,12 @@ def test_undo_in_the_middle_of_a_drag_ends_it(hand: Hand, patch: Patch) -> None:
     patch.remove("source")
     assert shown(hand.scene) == documented(patch)
     assert all(node.appearance.fitting is None for node in hand.scene.nodes.values())
+
+
+def test_a_port_has_a_cursor_of_its_own(canvas: Canvas, hand: Hand) -> None:
+    """The pointer is a cross over a port, from which connections are dragged, and an arrow elsewhere."""
+    shape = canvas.view.viewport().cursor
+    canvas.scene.hover(hand.port("source", "out", is_input=False))
+    assert shape().shape() is Qt.CursorShape.CrossCursor
+    canvas.scene.hover(None)
+    assert shape().shape() is Qt.CursorShape.ArrowCursor

@@ -233,3 +233,17 @@ def test_a_block_that_is_called_so_comes_before_those_that_fit(canvas: Canvas) -
     search = popup(canvas)
     QTest.keyClicks(search.field, "picture")
     assert titles(search)[0] == "Picture"
+
+
+@pytest.mark.parametrize(("text", "is_driven"), [("map", True), ("gaussian blur", False)])
+def test_a_value_drives_no_parameter_that_nobody_chose(
+    canvas: Canvas, hand: Hand, patch: Patch, text: str, is_driven: bool
+) -> None:
+    """A block that is added while a value is selected is driven by it only if it is made for values, as Map is."""
+    value = patch.add("value.lfo", position=(-400.0, -300.0))
+    canvas.select([value.id])
+    move_pointer(hand.view.viewport(), hand.view.mapFromScene(QPointF(200, -200)))
+    canvas.open_search()
+    QTest.keyClicks(popup(canvas).field, text)
+    QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)
+    assert any(connection.source.node == value.id for connection in patch.connections) is is_driven

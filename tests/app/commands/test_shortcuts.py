@@ -35,6 +35,16 @@ def test_a_typed_key_runs_the_command(qtbot: QtBot, opened: MainWindow) -> None:
     assert "F7" not in opened.actions_by_id["select_all"].toolTip()  # the tooltip has the first key
 
 
+def test_names_of_commands_are_whole(qtbot: QtBot, opened: MainWindow) -> None:
+    """The column of commands and gestures has room for each of their names, in a dialog of its first size."""
+    dialog = dialog_of(opened)
+    qtbot.waitExposed(dialog)
+    needed = max(dialog.rows.fontMetrics().horizontalAdvance(item.text(0)) for item in dialog._items())
+    assert dialog.rows.columnWidth(0) > needed
+    assert dialog.rows.columnWidth(1) > dialog.rows.fontMetrics().horizontalAdvance("Ctrl+Shift+Backspace")
+    dialog.close()
+
+
 def test_a_key_of_another_command_is_taken_over_only_when_that_is_said(qtbot: QtBot, opened: MainWindow) -> None:
     """For a key that another command has, the dialog names that command, and the button takes the key over."""
     dialog = dialog_of(opened)

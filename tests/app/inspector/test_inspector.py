@@ -1,5 +1,6 @@
 """The inspector edits what the block type declares, with one undo step for each action."""
 
+import time
 from pathlib import Path
 
 import msgspec
@@ -7,11 +8,12 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.edits.files.file_paths import relative_to
 from app.inspector.inspector import Inspector
+from app.inspector.node_page import _LATEST_S
 from app.inspector.parameter_editors import (
     ArrayEditor,
     BoolEditor,
@@ -332,3 +334,42 @@ def test_a_device_is_chosen_from_those_that_are_there(qtbot: QtBot, patch: Patch
     (action,) = button.menu_of_offers.actions()
     assert action.text() == "cameras must have PyAV, got none" and not action.isEnabled()
     button.menu_of_offers.close()
+
+
+def test_input_goes_on_when_code_was_compiled_meanwhile(inspector: Inspector, patch: Patch) -> None:
+    """A half typed text, its selection and the focus stay while other rows arrive; it is not entered."""
+    node = patch.add("kernel.expression", expression="x * freq", sliders="freq: 0..20 = 4").id
+    inspector.show_nodes([node])
+    line = inspector.editor("reads").findChild(QLineEdit)
+    line.setFocus()
+    line.selectAll()
+    QTest.keyClicks(line, "x, ye")
+    line.setSelection(5, -2)
+    patch.set(node, expression="x * speed")
+    after = inspector.editor("reads").findChild(QLineEdit)
+    assert after is not line and inspector.focusWidget() is after
+    assert (after.text(), after.selectedText(), after.cursorPosition()) == ("x, ye", "ye", 3)
+    assert patch.value(node, "reads") == "x"
+    inspector.enter_typed()
+    assert patch.value(node, "reads") == "x, ye"
+
+
+def test_a_busy_editor_shows_the_page_all_the_same(inspector: Inspector, patch: Patch) -> None:
+    """If the turns in which a page is made come late, the next one makes the rest of it."""
+    patch.add(TYPE, node_id="b")
+    inspector.show_nodes(["b"])
+    time.sleep(_LATEST_S)
+    QCoreApplication.processEvents()
+    assert inspector._next is None and inspector._rows
+
+
+def test_a_problem_is_seen_without_scrolling(qtbot: QtBot, inspector: Inspector) -> None:
+    """The reason of an error is in view below the parameters, however many there are, until it is gone."""
+    inspector.resize(360, 160)
+    problem = inspector.page.status.problem
+    assert not problem.isVisible()
+    inspector.show_report(make_report(nodes={"a": NodeReport(TYPE, NodeState.ERROR, "x must be connected", None, 0)}))
+    qtbot.waitUntil(lambda: problem.visibleRegion().boundingRect().height() == problem.height() > 0)
+    inspector.show_report(make_report(nodes={"a": NodeReport(TYPE, NodeState.OK, "", None, 0)}))
+    assert not problem.isVisible()
+    inspector.show_nodes([])

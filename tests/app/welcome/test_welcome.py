@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.documents.gallery import find_examples
+from app.theme.apply import apply_theme
 from app.welcome.example_card import ExampleCard
 from app.welcome.welcome import Welcome
 
@@ -85,6 +86,24 @@ def test_a_long_description_has_room_in_any_font(qtbot: QtBot, qapp: QApplicatio
             assert text.height() >= text.heightForWidth(text.width())
     finally:
         qapp.setFont(before)
+
+
+def test_cards_follow_the_size_of_the_editor(qtbot: QtBot, qapp: QApplication) -> None:
+    """At 150 % a shown page has wider cards in fewer columns at once, with room for their texts; then as before."""
+    page = Welcome(find_examples())
+    qtbot.addWidget(page)
+    page.resize(1300, 800)
+    page.show()
+    card = page.findChildren(ExampleCard)[0]
+    before = card.size()
+    try:
+        apply_theme(qapp, "dark", 1.5)
+        qtbot.waitUntil(lambda: card.width() == round(1.5 * before.width()))
+        assert page._columns == 2
+        assert all(each.height() >= each.heightForWidth(each.width()) for each in page.findChildren(ExampleCard))
+    finally:
+        apply_theme(qapp, "dark")
+    qtbot.waitUntil(lambda: card.size() == before)
 
 
 def test_recent_files_come_before_the_examples(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,3 +187,17 @@ def test_a_click_selects_the_number_and_the_next_one_places_the_cursor(panel: Pa
     QTest.keyClicks(edit, "3")
     QTest.keyClick(edit, Qt.Key.Key_Return)
     assert box.value() == 312.0
+
+
+@pytest.mark.parametrize("reason", [Qt.FocusReason.TabFocusReason, Qt.FocusReason.OtherFocusReason])
+def test_a_click_selects_a_number_that_has_the_focus(panel: Panel, reason: Qt.FocusReason) -> None:
+    """A page or a window manager may give the focus before the click. After Enter, a click selects again."""
+    box = NumberBox(0, 1000, whole=False, unit="px")
+    panel.add(box)
+    box.clearFocus()
+    box.setFocus(reason)
+    for text in ("12", "34"):
+        QTest.mouseClick(box.lineEdit(), Qt.MouseButton.LeftButton)
+        QTest.keyClicks(box.lineEdit(), text)
+        QTest.keyClick(box.lineEdit(), Qt.Key.Key_Return)
+        assert box.value() == float(text)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.canvas.drawing.node_painter import NEAR
+from app.docks.timeline.curve_painting import RULER
+from app.docks.timeline.curve_view import CurveView
 from app.documents.gallery import find_examples
 from app.window.docks import LISTS
 from engine.patch.document import Patch
@@ -68,3 +70,34 @@ def test_rows_of_the_inspector_are_compact(window: Any, qtbot: QtBot) -> None:
     assert max(steps) <= 26
     live = [row.y() for row in rows.values() if not row.editor.spec.structural]
     assert rows["count"].y() > max(live) + 30
+
+
+def test_nothing_is_cut_off_in_a_small_window(window: Any, qtbot: QtBot) -> None:
+    """In half of 1440 x 900, help leaves the canvas its width, and a viewer and the timeline show all they have."""
+    window.resize(720, 450)
+    patch = Patch()
+    patch.add("test_app.picture", node_id="a")
+    window.session.replace(patch)
+    window.canvas.select(["a"])
+    window.looking.look()
+    window.docks.reveal("help")
+    qtbot.waitUntil(lambda: not window.docks["help"].visibleRegion().isEmpty())
+    assert window.canvas.width() > 0.55 * window.width()
+    viewer = window.looking.viewer(window.looking.follower)
+    for button in (viewer.freeze, viewer.pin, viewer.save, viewer.record):
+        assert button.visibleRegion().boundingRect().size() == button.size(), button.toolTip()
+
+
+@pytest.mark.parametrize("height", [130, 300])
+def test_the_hint_of_the_timeline_stays_below_its_ruler(window: Any, qtbot: QtBot, height: int) -> None:
+    """The ruler looks the same with and without the hint, of which the first line is shown in a low dock."""
+    view = CurveView(window.playhead, f"{'Some words. ' * 12}\nMore words.")
+    bare = CurveView(window.playhead, "")
+    for each in (view, bare):
+        qtbot.addWidget(each)
+        each.resize(420, height)
+        each.show()
+    shown, expected = view.grab().toImage(), bare.grab().toImage()
+    ruler = QRect(0, 0, 420, RULER)
+    assert shown.copy(ruler) == expected.copy(ruler)
+    assert shown != expected

@@ -310,3 +310,34 @@ def test_a_text_that_is_no_number_is_told(opened: MainWindow) -> None:
     QTest.keyClicks(field, "3 +")
     window.actions_by_id["save"].trigger()
     assert told == ["gain must be a number, got '3 +'"]
+
+
+def test_a_click_that_enters_code_reaches_its_field(opened: MainWindow, qtbot: QtBot) -> None:
+    """A click into another field enters a formula, which changes the rows; focus and typed keys stay in the field."""
+    patch, inspector = patch_of(opened), opened.inspector
+    patch.set("formula", expression="x * freq", sliders="freq: 0..20 = 4")
+    opened.canvas.select(["formula"])
+    qtbot.waitUntil(opened.isActiveWindow)
+
+    def click(name: str, kind: type[QWidget]) -> None:
+        before, field = opened.focusWidget(), inspector.editor(name).findChild(kind)
+        QTest.mouseClick(field.lineEdit() if isinstance(field, NumberBox) else field, Qt.MouseButton.LeftButton)
+        assert opened.focusWidget() is field
+        QApplication.sendEvent(before, QFocusEvent(QEvent.Type.FocusOut))  # not sent while another window is active
+
+    def replace(text: str) -> None:
+        QTest.keyClick(opened.focusWidget(), Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClicks(opened.focusWidget(), text)
+
+    inspector.editor("expression").begin()
+    replace("x * speed + y")
+    click("reads", QLineEdit)
+    qtbot.waitUntil(lambda: "speed" in inspector.rows)
+    focused: Any = opened.focusWidget()
+    assert inspector.isAncestorOf(focused) and focused.accessibleName() == "reads"
+    replace("x, y")
+    click("speed", NumberBox)
+    qtbot.waitUntil(lambda: patch.value("formula", "reads") == "x, y")
+    qtbot.waitUntil(lambda: "y" not in inspector.rows)
+    box = inspector.editor("speed").findChild(NumberBox)
+    assert opened.focusWidget() is box and box.lineEdit().hasSelectedText()
