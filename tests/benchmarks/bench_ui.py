@@ -10,9 +10,10 @@ Every `--interval` seconds, the number of blocks, which edits keep about the sam
 and open files of all processes.
 
 On two quiet cores, with 500 blocks for five minutes, others held none of 251,174 turns for more than 9.6 ms, and 99.9 %
-for less than 0.71 ms. On the same cores, used by others too, with `chrt -r 1`, the longest of the thread's own work
-between two looks for input was 15 ms, when 140 blocks were painted in detail, and 99.9 % took less than 7.0 ms. In a
-turn, it was 23 ms, 99.9 % under 9.8 ms.
+for less than 0.71 ms. On the same cores while other programs used them twice over, with `chrt -r 1` for 100 s, the
+longest of the thread's own work between two looks for input was 18 ms, when a block was deleted and its chain healed,
+and 99.9 % took less than 7.0 ms. When the canvas was still painted at once, these were 31 and 11 ms on the same busy
+cores, and 15 and 7.0 ms on quieter ones.
 
 On a machine that others use as well, `chrt -r 1` before the command keeps them off the cores: a thread that holds the
 interpreter's lock and has no core keeps all other threads waiting.
