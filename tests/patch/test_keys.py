@@ -147,6 +147,11 @@ def test_a_timeline_is_part_of_the_patch() -> None:
     patch.undo()
     patch.undo()
     assert dump_patch(patch) == before
+    for rate in (10**400, float("nan"), float("inf")):
+        with pytest.raises(PatchError, match="rate of a timeline"):
+            patch.set_timeline(rate=rate)
+    patch.set_timeline(first=0, last=0)
+    assert parse_patch(dump_patch(patch)).timeline == patch.timeline
 
 
 @pytest.mark.parametrize("seed", seeds(3))

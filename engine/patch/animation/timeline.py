@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import msgspec
@@ -55,7 +54,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=
 def checked_timeline(note: Timeline) -> Timeline:
     """Return the timeline. Raise PatchError that names a wrong field."""
     rate, low, high = note.rate, *RATES
-    if isinstance(rate, bool) or not isinstance(rate, int | float) or not (math.isfinite(rate) and low <= rate <= high):
+    if isinstance(rate, bool) or not isinstance(rate, int | float) or not low <= rate <= high:
         raise PatchError(f"rate of a timeline must be from {low:g} to {high:g} frames a second, got {shown(rate)}")
     if type(note.length) is not int or not 1 <= note.length <= LONGEST:
         raise PatchError(f"length of a timeline must be from 1 to {LONGEST:,} frames, got {shown(note.length)}")

@@ -46,7 +46,7 @@ LISTS: dict[str, type[Annotation]] = {
     "osc_outs": OscOut,
     TIMELINE: Timeline,
 }
-#: Fields that a file leaves out when they are empty.
+#: Fields that a file leaves out when they are empty, which they are in a new annotation.
 _OPTIONAL = ("title", "comment", "group", "file", "values", "relative", "budget_ms", "address", "to", "last")
 
 
@@ -71,7 +71,9 @@ def _dump(item: Annotation, dump_value: Callable[[Any], Any]) -> dict[str, Any]:
     if isinstance(item, Dots):
         return {**item.extra, "target": f"{item.node}.{item.port}", "points": [list(point) for point in item.points]}
     fields = {name: getattr(item, name) for name in item.__struct_fields__ if name != "extra"}
-    fields = {name: value for name, value in fields.items() if value or name not in _OPTIONAL}
+    for field in msgspec.structs.fields(item):
+        if field.name in _OPTIONAL and not field.default and fields[field.name] == field.default:
+            del fields[field.name]
     if isinstance(item, Preset):
         fields["parameters"] = {name: dump_value(value) for name, value in sorted(item.parameters.items())}
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
