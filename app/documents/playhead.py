@@ -39,7 +39,12 @@ class Playhead(QObject):
         self._was_running = False
         self._until_s = 0.0
         bridge.report.connect(self._follow)
-        session.replaced.connect(lambda _: self._show(0, 0.0))
+        session.replaced.connect(lambda _: self._begin())
+
+    def _begin(self) -> None:
+        """Follow another patch, of which no frame was gone to."""
+        self._sought = None
+        self._show(0, 0.0)
 
     @property
     def timeline(self) -> Timeline:
