@@ -37,7 +37,7 @@ class NodeStatus(QWidget):
         self._time, self._timed_s = "", 0.0
         self._message, self._figures = text_label("message"), text_label("faint")
         self.remedies = ButtonRow()
-        self.problem = QWidget(objectName="problem")
+        self.problem = QWidget(self, objectName="problem")  # without a parent it would be a window
         above = QVBoxLayout(self.problem, contentsMargins=QMargins(12, 8, 12, 8), spacing=8)
         for part in (self._message, self.remedies):
             above.addWidget(part)

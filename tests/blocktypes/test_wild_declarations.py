@@ -56,6 +56,7 @@ DECLARING: dict[str, dict[str, Any]] = {
         "language": "",
         "fresh": False,
         "restarts": False,
+        "offers": False,
     },
     "value_port": {"doc": "Value.", "unit": "m", "replaces": ("said",)},
     "class": {

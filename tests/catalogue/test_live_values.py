@@ -108,7 +108,7 @@ def test_every_frame_of_a_replaced_block_is_driven(driven: Driven) -> None:
     level = UpdateLevel.NONE
     while level is not UpdateLevel.COLD:
         level = engine.frame(free_running=True).update_level
-        assert engine.read(port)[0] == 20
+        assert engine.results.read(port)[0] == 20
 
 
 def test_the_stored_value_of_a_driven_parameter_survives_new_versions(driven: Driven) -> None:

@@ -54,7 +54,7 @@ def test_the_life_of_an_engine_is_logged(patch: Patch, kernels: Kernels, log_buf
         ("INFO", "updater", f"COLD: removed block count, by undo; # nodes, # kernel, {took}"),
         ("INFO", "updater", f"CODE: scale.cu saved, by kernel file; # nodes, # kernel, {took}"),
         ("INFO", "cuda_engine", "measuring at the level NONE"),
-        ("INFO", "cuda_engine", "all state begins again at frame #"),
+        ("INFO", "state_keeper", "all state begins again at frame #"),
         ("INFO", "engine", "engine on host is closed"),
     ]
 

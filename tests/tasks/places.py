@@ -233,5 +233,5 @@ def _indexes(view: QAbstractItemView) -> Iterator[QModelIndex]:
             for column in range(model.columnCount(parent)):
                 if (index := model.index(row, column, parent)).data() not in (None, ""):
                     yield index
-            if first.flags() & Qt.ItemFlag.ItemIsEnabled and model.hasChildren(first):
+            if first.flags() & Qt.ItemFlag.ItemIsEnabled and model.rowCount(first):
                 todo.append(first)
