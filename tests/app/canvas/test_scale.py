@@ -36,7 +36,7 @@ def test_a_thousand_nodes_load_and_paint_in_time(canvas: Canvas) -> None:
 
 
 def test_values_in_a_large_patch_are_offered_and_shown_in_time(hand: Hand, qtbot: QtBot) -> None:
-    """Drop targets among 4000 parameters are found within 1 s, and showing values takes under half of the UI's time."""
+    """Drop targets among 4000 parameters are found within 1 s, and showing 1000 values costs less than 4 paintings."""
     patch = Patch(Catalogue())
     with patch.edit("Build"):
         for index in range(500):
@@ -52,9 +52,13 @@ def test_values_in_a_large_patch_are_offered_and_shown_in_time(hand: Hand, qtbot
     assert len(found) == 499 * 2 + 500 * 3
     hand.canvas.view.set_zoom(1.0)
     hand.canvas.grab()
-    start, wall = time.thread_time(), time.perf_counter()
+    start = time.thread_time()
+    for _ in range(10):
+        hand.canvas.grab()
+    painting = (time.thread_time() - start) / 10
+    start = time.thread_time()
     for step in range(40):
         values = {ref: step + number for number in range(500) for ref in (f"w{number}.value", f"b{number}.amount")}
         hand.canvas.show_report(make_report(values=values))
         qtbot.wait(16)
-    assert time.thread_time() - start < 0.5 * (time.perf_counter() - wall)
+    assert (time.thread_time() - start) / 40 < 4 * painting  # each frame is painted as well
