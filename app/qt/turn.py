@@ -10,7 +10,7 @@ from functools import cache
 from PySide6.QtCore import QAbstractEventDispatcher
 
 #: How long work that can be continued later may go on in a turn.
-TURN_S = 0.005
+TURN_S = 0.008
 
 
 class _Turn:
