@@ -9,9 +9,8 @@ HEARTBEAT_S = 0.5
 SILENT_S = 2.0
 #: A process that sends nothing for so long is lost: questions to it end with an error.
 LOST_S = 10.0
-#: The time in which a process must send its first message, if it starts here and if it starts over ssh. On a busy
-#: machine, the imports alone take more than 10 s.
-HELLO_S, SSH_HELLO_S = 30.0, 60.0
+#: The time in which a process must send its first message, if it starts here and if it starts over ssh.
+HELLO_S, SSH_HELLO_S = 10.0, 30.0
 _LOOK_S = 0.25
 
 
