@@ -96,7 +96,7 @@ class BlockProcess:
         return self._jobs.submit(self._execute, file.path, _File(folder, package, file.module, source)).result()
 
     def forget(self, files: Collection[Path]) -> None:
-        """Forget files that are gone, or no longer trusted: the process ends, so nothing of them is left."""
+        """Forget files that are gone or no longer trusted. The process ends, so that nothing of them is left."""
         self._jobs.submit(self._forget, tuple(files)).result()
 
     def ask(self, type_id: str, what: str, function: Callable[..., T], arguments: tuple[object, ...]) -> T:
@@ -200,6 +200,7 @@ class BlockProcess:
                 raise EOFError
             result, problem, text, records = _received(process)
         except Exception:  # noqa: BLE001 - it has died, or a person's code has written into the pipe
+            _log.debug("the process of block files gave no answer", exc_info=True)
             raise self._died(excess) from None
         for record in records:
             log_again(record)

@@ -402,6 +402,10 @@ def describe(block: Block) -> BlockDescription:
         raise BlockCallError(
             f"{block.id}: a block that feeds or watches a buffer must be a LiveBlock, got another block"
         )
+    unknown = [name for name in made.numbers if name not in block.values_out]
+    if unknown:
+        known = ", ".join(block.values_out) or "none"
+        raise BlockCallError(f"{block.id}: build.value must name a value output ({known}), got {unknown[0]!r}")
     constants = [(name, repr(block.values[name])) for name, spec in block.parameters.items() if spec.is_constant]
     if constants:
         made = replace(made, constants=tuple(constants))

@@ -205,7 +205,7 @@ def test_save_video_records_while_it_is_asked_to(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_fails_is_left_out_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk is told in each frame, and afterwards; no other film begins before the next recording."""
+    """Each frame reports a full disk, also after the recording; no other film begins before the next one."""
 
     def encode_nothing(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -59,6 +59,8 @@ def events() -> Iterator[Events]:
         def describe(self, build: BlockBuilder) -> None:
             if self.wrong == "describe":
                 raise PatchError("size must be right")
+            if self.wrong == "number":
+                build.value("gains")
             build.define(self.out, dtype=ALL_TYPES[self.dtype], shape=f"[{self.size}]")
             build.feed(self.out)
 
@@ -239,8 +241,10 @@ def test_the_last_good_block_runs_on(device: Device, events: Events) -> None:
         engine.step()
         patch.set("feed", name="b", wrong="describe")
         assert "size must be right" in messages(engine.step())["feed"]
+        patch.set("feed", wrong="number")
+        assert "must name a value output (updates), got 'gains'" in messages(engine.step())["feed"]
         engine.step()
-        np.testing.assert_array_equal(engine.read(patch["scale"]["out"]), [4, 4, 4])
+        np.testing.assert_array_equal(engine.read(patch["scale"]["out"]), [6, 6, 6])
         assert lives(events) == [("start", "feed", "a"), ("start", "sink")]
         patch.set("feed", wrong="")
         assert not engine.step().diagnostics
