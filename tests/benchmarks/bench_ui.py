@@ -9,11 +9,10 @@ garbage collection to Python, in any thread. The longest waits are reported with
 Every `--interval` seconds, the number of blocks, which edits keep about the same, is printed with the memory, threads
 and open files of all processes.
 
-On two quiet cores, with 500 blocks for five minutes, others held none of 251,174 turns for more than 9.6 ms, and 99.9 %
-for less than 0.71 ms. On the same cores while other programs used them twice over, with `chrt -r 1` for 100 s, the
-longest of the thread's own work between two looks for input was 18 ms, when a block was deleted and its chain healed,
-and 99.9 % took less than 7.0 ms. When the canvas was still painted at once, these were 31 and 11 ms on the same busy
-cores, and 15 and 7.0 ms on quieter ones.
+On two quiet cores, with 500 blocks for two minutes (86,967 turns), the longest of the thread's own work between two
+looks for input was 20 ms, when a block was added, and 99.9 % took less than 9.9 ms. Others held the thread for 27 ms
+once, when a kernel was saved, and else for 4.4 ms at most. On busy cores, painting the canvas in slices of 5 ms brought
+own work from 31 ms at most to 18, and 99.9 % from 11 to 7.0; slices now take 8 ms.
 
 On a machine that others use as well, `chrt -r 1` before the command keeps them off the cores: a thread that holds the
 interpreter's lock and has no core keeps all other threads waiting.
