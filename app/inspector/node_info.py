@@ -88,7 +88,10 @@ class NodeStatus(QWidget):
         elif is_due:
             share = share_text(found, report.statistics)
             self._time = f"{format_time(found.time_ns)} in {plural(found.kernels, 'kernel')}{share}"
-        _set_text(self._figures, "\n".join([*lines, *filter(None, [self._time])]))
+        if self._figures.isVisible():  # what is scrolled must not move while a block is built and has fewer figures
+            self._figures.setMinimumHeight(self._figures.height())
+        self._figures.setText("\n".join([*lines, *filter(None, [self._time])]))
+        self._figures.setHidden(self._figures.isHidden() and not self._figures.text())
 
 
 def text_label(name: str, text: str = "") -> QLabel:

@@ -276,7 +276,10 @@ class PipeTransport:
         self.outbox.put_event(diagnostic)
 
     def close(self) -> None:
-        """End the process; safe to call again. Raise DeviceError if the device fails only now."""
+        """End the process; safe to call again. Raise DeviceError if the device fails only now.
+
+        Nothing is raised for a process that has ended by itself: its last report has the reason.
+        """
         if self._is_closed:
             return
         self._is_closed = True
@@ -293,9 +296,10 @@ class PipeTransport:
             _log.log(level, text, self._patience_s)
             self._started.kill()
         except DeviceError:
-            if not self._liveness.is_lost:
+            if self._liveness.is_lost:
+                self._started.kill()
+            elif self._questions.failure is None:
                 raise
-            self._started.kill()
         finally:
             self._liveness.close()
             if self._far is not None:

@@ -242,6 +242,17 @@ def test_closing_ends_the_child() -> None:
         the_child()
 
 
+def test_closing_a_killed_child_raises_nothing() -> None:
+    """Nothing is raised by `close` for a process that was killed, whether its end is noticed before or meanwhile."""
+    for is_noticed in (False, True):
+        client = in_a_child(saxpy_patch())
+        os.kill(the_child(), signal.SIGKILL)
+        if is_noticed:
+            with pytest.raises(DeviceError, match="ended by SIGKILL"):
+                client.step()
+        client.close()
+
+
 def test_a_child_ends_with_its_parent() -> None:
     """The child ends even if its parent is killed; then the standard error that both share is closed."""
     code = (

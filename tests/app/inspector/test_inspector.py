@@ -255,6 +255,24 @@ def test_the_report_shows_state_and_buffers(inspector: Inspector) -> None:
     assert status.figures == ["out: f32, 4, 16 B", "1.50 µs in 2 kernels"]
 
 
+def test_figures_keep_their_place_while_a_block_is_built(inspector: Inspector) -> None:
+    """A page does not get shorter while its block has no time, or no outputs: what is scrolled would move."""
+    buffers = {"a.out": BufferReport("f32", (4,), 16, 256)}
+    running = NodeReport(TYPE, NodeState.OK, "", 1500, 2)
+    inspector.resize(300, 400)
+    inspector.show_report(make_report(nodes={"a": running}, buffers=buffers))
+    inspector.page.layout().activate()
+    height = inspector.page.sizeHint().height()
+    for report in (
+        make_report(nodes={"a": msgspec.structs.replace(running, state=NodeState.IDLE)}, buffers=buffers),
+        make_report(nodes={"a": msgspec.structs.replace(running, state=NodeState.IDLE)}),
+        make_report(nodes={"a": running}, buffers=buffers),
+    ):
+        inspector.show_report(report)
+        inspector.page.layout().activate()
+        assert inspector.page.sizeHint().height() == height
+
+
 def test_a_placeholder_node_is_explained(inspector: Inspector, patch: Patch) -> None:
     """For a node of an unknown type, the inspector's summary names the type."""
     from engine.patch.files import parse_patch
