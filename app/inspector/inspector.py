@@ -1,5 +1,6 @@
 """The inspector: the selected block's parameters, made from their declarations."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +28,7 @@ from app.inspector.node_page import NodePage, Unfinished
 from app.inspector.parameter_drives import ParameterDrives
 from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
 from app.inspector.parameter_row import ParameterRow
+from app.inspector.patch_page import PatchPage
 from app.inspector.typed_line import TypedInput
 from app.qt.beside import Run, at_once
 from app.view_models.parameter_text import common_parameters
@@ -45,10 +47,12 @@ from engine.patch.changes import (
     ParameterChanged,
 )
 from engine.patch.document import Patch
+from engine.patch.inner_patch import InnerPatch
 from engine.protocol.messages import FrameReport, LookFor, Offered, ReleaseOsc, SaveOutputs
 
 _HINT = "Select a block to edit its parameters"
 _IDLE_MS = 600  # milliseconds; closer steps of a wheel or a held key are one gesture
+_REFRESH_S = 0.25  # a person can't read figures that change faster
 _LATER_MS = 20  # milliseconds between two looks at whether a click has ended
 
 
@@ -94,6 +98,11 @@ class Inspector(EmptyState, Dock):
         self._column.addWidget(scroll, 1)
         super().__init__(whole, _HINT)
         scroll.setWidget(content)
+        self._patch_page = PatchPage(_HINT)
+        self._patch_page.node_followed.connect(self.node_followed)
+        self._refreshed_s = 0.0
+        self._shown_size = (0, 0)
+        self.addWidget(self._patch_page)
         self._scroll, self._content = scroll, content
         #: Holds the page of the shown nodes.
         self._pages = QVBoxLayout(content, contentsMargins=QMargins())
@@ -261,11 +270,27 @@ class Inspector(EmptyState, Dock):
             before.deleteLater()  # its widgets and their slots refer to each other, so Python would never free them
         self._scroll.verticalScrollBar().setValue(place)
         self.set_filled(page is not None)
+        if page is None and not self.nodes and self._patch.nodes and not isinstance(self._patch, InnerPatch):
+            self.setCurrentWidget(self._patch_page)
+        self._show_patch()
+
+    def _show_patch(self) -> None:
+        """Refresh the facts of the patch, if they are shown."""
+        if self.currentWidget() is self._patch_page:
+            self._patch_page.show_patch(self._patch, self._report)
+        self._shown_size = self._size_of_patch
+
+    @property
+    def _size_of_patch(self) -> tuple[int, int]:
+        return len(self._patch.nodes), len(self._patch.connections)
 
     def show_report(self, report: FrameReport) -> None:
         """Show the state, time and buffers of the node."""
         self._report = report
         self._drives.show_report(report)
+        if time.monotonic() - self._refreshed_s > _REFRESH_S:
+            self._refreshed_s = time.monotonic()
+            self._show_patch()
         if self._status is not None and len(self.nodes) == 1:
             self._status.show_report(self._patch, self.nodes[0], report)
             if report.diagnostics is not self._problems:
@@ -474,6 +499,8 @@ class Inspector(EmptyState, Dock):
         if self._is_renamed:
             self._drives.refresh_all()
         self._forget_stale()
+        if not self.nodes and self._size_of_patch != self._shown_size:
+            self._show_page(None, _HINT)
 
     @property
     def _has_ports(self) -> bool:

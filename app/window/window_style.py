@@ -9,7 +9,7 @@ def window_stylesheet(theme: Colours) -> str:
     """Return the stylesheet of the main window for a theme."""
     return f"""
 #hint {{ color: {theme.text_dim}; }}
-#faint, #summary {{ color: {theme.text_dim}; }}
+#faint, #summary, #figuresOfPatch {{ color: {theme.text_dim}; }}
 #figures {{ color: {theme.text_dim}; font-size: {SMALL}px; }}
 #engineBadge #figures, #transport #figures {{ color: {theme.text}; font-size: {BODY}px; }}
 #pacing {{ padding: 3px 16px 3px 6px; }}
@@ -18,6 +18,9 @@ def window_stylesheet(theme: Colours) -> str:
     font-size: {TITLE}px; font-weight: 600; border-color: transparent; background: transparent;
     padding: 2px 0; margin-left: -3px;
 }}
+#patchTitle {{ font-size: {TITLE}px; font-weight: 600; }}
+#share {{ background: {theme.control}; border: none; border-radius: 2px; max-height: 4px; }}
+#share::chunk {{ background: {theme.accent}; border-radius: 2px; }}
 #blockTitle:hover, #blockTitle:focus {{ border-color: {theme.border}; padding: 2px 4px; }}
 #message[state="error"] {{ color: {theme.error}; }}
 #message[state="warning"] {{ color: {theme.warning}; }}
@@ -30,9 +33,9 @@ def window_stylesheet(theme: Colours) -> str:
 #figures[state="past"] {{ color: {theme.accent}; font-weight: 600; }}
 #banner[state="error"] {{ border-bottom-color: {theme.error}; }}
 #breadcrumb {{ background: {theme.dock}; border: none; border-bottom: 1px solid {theme.border}; }}
-#breadcrumbPatch {{ background: transparent; border-color: transparent; padding: 2px 4px; color: {theme.text_dim}; }}
+#breadcrumbPatch {{ background: transparent; border-color: transparent; padding: 2px 0; color: {theme.text_dim}; }}
 #breadcrumbPatch:hover {{ color: {theme.accent}; }}
-#breadcrumbKernel {{ font-weight: 600; }}
+#breadcrumbKernel {{ font-weight: 600; padding-left: 4px; }}
 #viewerFooter {{ background: {theme.dock}; border-top: 1px solid {theme.border}; }}
 #viewerFooter QToolButton, #rowReset, #rowDrive, #rowKey, #rowConstant {{
     background: transparent; border-color: transparent; padding: 2px;
@@ -42,7 +45,7 @@ def window_stylesheet(theme: Colours) -> str:
 }}
 #rowReset, #rowDrive, #rowKey, #rowConstant {{ padding: 1px; }}
 Inspector QAbstractSpinBox, Inspector QLineEdit, Inspector QComboBox {{ padding-top: 0; padding-bottom: 0; }}
-#rowDrive::menu-indicator {{ image: none; width: 0; }}
+#rowDrive::menu-indicator, #more::menu-indicator {{ image: none; width: 0; }}
 #drivenBy {{ color: {PORT_STYLES[PortKind.NUMBER].colour(theme)}; padding: 0 6px; }}
 #drivenValue {{ color: {theme.text_dim}; padding-right: 5px; }}
 #levelFilter {{ background: transparent; border-color: transparent; color: {theme.text_faint}; padding: 1px 6px; }}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.edits.files.file_paths import relative_to
@@ -24,8 +24,9 @@ from app.inspector.parameter_editors import (
     TextEditor,
 )
 from app.inspector.parameter_form import SectionHeading
+from app.inspector.patch_page import PatchPage
 from engine.patch.document import Patch
-from engine.protocol.messages import BufferReport, NodeReport, NodeState, Offered
+from engine.protocol.messages import BufferReport, EngineStatistics, NodeReport, NodeState, Offered
 from tests.app.app_support import make_report
 from tests.app.inspector.every_parameter import TYPE, number
 
@@ -202,18 +203,34 @@ def test_nodes_of_different_types_show_what_they_have_in_common(inspector: Inspe
     assert [patch.value(node, "offset") for node in ("scale", "lfo")] == [0.0, 2.0]
 
 
-def test_nothing_selected_says_what_to_do(inspector: Inspector) -> None:
-    """Without a selection, the inspector shows a hint."""
+def test_nothing_selected_shows_the_patch(inspector: Inspector, patch: Patch) -> None:
+    """Without a selection, the inspector shows the patch and its costliest blocks, which are links; or else a hint."""
+    costly, cheap = patch.add("math.scale_offset", title="Costly").id, patch.add("value.lfo").id
+    times = {cheap: NodeReport("", NodeState.OK, "", 1000), costly: NodeReport("", NodeState.OK, "", 3000)}
+    statistics = EngineStatistics("host", kernels=5, pool_allocated_bytes=2**21, work_ns=4000)
     inspector.show_nodes([])
-    assert inspector.currentIndex() == 0
-    assert inspector.hint.text() == "Select a block to edit its parameters"
+    inspector.show_report(make_report(nodes=times, statistics=statistics, launches=1))
+    page = inspector.currentWidget()
+    assert isinstance(page, PatchPage)
+    assert page.title.text() == "Untitled"
+    blocks = len(patch.nodes)
+    figures = [f"{blocks} blocks, 0 connections", "420 µs a frame in 5 kernels", "2.00 MB of memory on host"]
+    assert page.figures.text().splitlines() == figures
+    assert page.listed == [costly, cheap]
+    followed: list[str] = []
+    inspector.node_followed.connect(followed.append)
+    next(button for button in page.findChildren(QPushButton) if button.text() == "Costly").click()
+    assert followed == [costly]
+    for node in tuple(patch.nodes):
+        patch.remove(node)
+    assert inspector.hint.isVisible() and inspector.hint.text() == "Select a block to edit its parameters"
 
 
 def test_a_removed_node_leaves_the_inspector(inspector: Inspector, patch: Patch) -> None:
     """When the shown node is removed, the inspector becomes empty."""
     patch.remove("a")
     assert inspector.nodes == []
-    assert inspector.currentIndex() == 0
+    assert inspector.header is None
 
 
 def test_the_page_of_another_node_is_freed(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
