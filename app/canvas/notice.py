@@ -73,7 +73,7 @@ class CanvasNotice(QFrame):
         self._label.setText(cut(text, _MOST_CHARACTERS))
         self.row.show_buttons(buttons)
         widest = max(self._label.fontMetrics().horizontalAdvance(line) for line in text.split("\n"))
-        width = min(max(widest + 24, self.row.sizeHint().width() + 24 if buttons else 0), _WIDTH)
+        width = min(max(widest + 20, self.row.sizeHint().width() + 24 if buttons else 0), _WIDTH)
         height = self._label.heightForWidth(width - 18) + 10
         self.setFixedSize(width, height + (self.row.sizeHint().height() + 8 if buttons else 0))
         x, y = position.x() + _DISTANCE, position.y() + _DISTANCE

@@ -33,7 +33,7 @@ class Help(EmptyState, Dock):
         row.addStretch(1)
         column.addLayout(row)
         self.example = example
-        super().__init__(content, "Select a block to read its help.\nThe Help menu lists what Warploom can do.")
+        super().__init__(content, "Select a block to read its help.\nThe Help menu lists what Warploom can do")
         self.page.document().setDocumentMargin(8)  # beside the padding of 4 px
         self._block_type: type[Block] | None = None
 

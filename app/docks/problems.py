@@ -49,6 +49,7 @@ _ROLE = Qt.ItemDataRole.UserRole
 _LINE = re.compile(r"^[^()]*\((\d+)\):")
 _TITLES = ("Problem", "Block", "Source", "File", "What to do", "Count", "Last seen", "")
 _BUTTONS = len(ProblemColumn)
+_HINT = "No problems.\nErrors, warnings and incomplete blocks are listed here, with what to do"
 _ICONS = {Rank.ERROR: "error", Rank.WARNING: "warning", Rank.INCOMPLETE: "incomplete"}
 _RANK_HINTS = {
     Rank.ERROR: "Errors keep a block from running",
@@ -76,7 +77,7 @@ class Problems(EmptyState, Dock):
 
     def __init__(self) -> None:
         page = QWidget()
-        super().__init__(page, "No problems")
+        super().__init__(page, _HINT)
         self.list = QTreeWidget()
         self.list.setHeaderLabels(_TITLES)
         self.list.setAccessibleName("Problems")

@@ -1,13 +1,16 @@
 """The top and bottom of the inspector: title and summary above; problems, values and times below."""
 
 import inspect
+import re
 import time
 from collections.abc import Sequence
 
 from PySide6.QtCore import QMargins, Qt, Signal
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from app.inspector.typed_line import TypedLine
+from app.theme.fonts import code_font
 from app.view_models.live_values import LiveValue
 from app.view_models.profile.texts import share_text
 from app.view_models.tooltips import message_text, titles_of
@@ -20,6 +23,8 @@ from engine.patch.rules import LONGEST_TITLE
 from engine.protocol.messages import FrameReport, NodeState
 
 _NOT_RUNNING = (NodeState.IDLE, NodeState.INCOMPLETE)
+#: A compiler's mark of a place in the line above.
+_CARET = re.compile(r"^ *\^", re.MULTILINE)
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 
 
@@ -62,7 +67,10 @@ class NodeStatus(QWidget):
         found = report.nodes.get(node)
         if found is None:
             return
-        _set_text(self._message, message_text(patch, found))
+        text = message_text(patch, found)
+        if text != self._message.text():
+            self._message.setFont(code_font() if _CARET.search(text) else QFont())
+            _set_text(self._message, text)
         self.problem.setVisible(not self._message.isHidden())
         if self._message.property("state") != found.state.value:
             self._message.setProperty("state", found.state.value)

@@ -102,6 +102,7 @@ QHeaderView::section {{
     background: {theme.dock}; color: {theme.text_dim}; border: none; border-bottom: 1px solid {theme.border};
     padding: 4px 8px;
 }}
+QHeaderView::section:vertical {{ border-bottom: none; border-right: 1px solid {theme.border}; padding: 0 8px; }}
 QHeaderView::up-arrow {{ image: url({glyph["ascending"]}); width: 8px; subcontrol-position: center left; }}
 QHeaderView::down-arrow {{ image: url({glyph["descending"]}); width: 8px; subcontrol-position: center left; }}
 QTableCornerButton::section {{ background: {theme.dock}; border: none; border-bottom: 1px solid {theme.border}; }}

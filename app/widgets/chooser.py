@@ -94,11 +94,11 @@ class Chooser(QFrame):
         self.field.setPlaceholderText(hint)
         self.field.setAccessibleName(hint)
         self.field.clear()
-        self._fill("")
         room = self._room.rect()
         width = min(length(_WIDTH), room.width() - 16)
         height = min(_ROWS * length(_ROW) + 64, room.height() - 16)
         self.setGeometry((room.width() - width) // 2, min(length(_TOP), room.height() - height - 8), width, height)
+        self._fill("")
         self.show()
         self.raise_()
         self.field.setFocus()
@@ -138,6 +138,9 @@ class Chooser(QFrame):
         self.list.setCurrentRow(0)
         self.list.setVisible(self.list.count() > 0)
         self.nothing.setVisible(self.list.count() == 0)
+        rows = min(max(self.list.count(), 1), _ROWS + 0.5)  # half a row shows that there are more
+        height = 26 + self.field.sizeHint().height() + round(rows * length(_ROW))
+        self.resize(self.width(), min(height, self._room.height() - 16))
 
     def _choose(self, item: QListWidgetItem) -> None:
         choice: Choice = item.data(_CHOICE)

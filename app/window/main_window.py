@@ -7,7 +7,6 @@ from PySide6.QtCore import QEvent, QMargins, QPoint, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QInputDialog,
     QMainWindow,
     QMenu,
     QPushButton,
@@ -33,6 +32,7 @@ from app.docks.dock import D
 from app.docks.log import Log
 from app.docks.pins.pins import Pins
 from app.docks.problems import Problems
+from app.documents import dialogs
 from app.documents.bridge import Bridge
 from app.documents.code_files.own_code import OwnCode
 from app.documents.editor_state import load_state, save_state
@@ -302,8 +302,10 @@ class MainWindow(QMainWindow):
 
     def save_layout(self) -> None:
         """Ask for a name, and keep the present arrangement under it."""
-        name, is_given = QInputDialog.getText(self, "Save the layout", "Name of the layout:")
-        if is_given and name.strip():
+        dialogs.ask_name(self, "Save layout", "", self._keep_layout)
+
+    def _keep_layout(self, name: str) -> None:
+        if name.strip():
             self.state.arrangements[name.strip()] = self.layouts.current()
             self._save_state()
 

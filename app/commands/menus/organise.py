@@ -1,14 +1,13 @@
 """The menu of commands that keep a patch in order."""
 
-from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QInputDialog, QMenu
+from PySide6.QtWidgets import QMenu
 
 from app.commands.actions import Command, Menu
 from app.commands.needs import Needs
 from app.docks.dock import Editor
+from app.documents import dialogs
 from app.edits.organise.presets import presets_for
 from engine.patch.organise.annotations import COLOURS, Preset
 
@@ -54,7 +53,7 @@ def _list_presets(window: Editor, menu: QMenu) -> None:
     if known:
         menu.addSeparator()
     save = menu.addAction("&Save as preset …")
-    save.triggered.connect(lambda: _ask(window, "Save preset", "", partial(_save, window, nodes[0])))
+    save.triggered.connect(lambda: dialogs.ask_name(window.canvas, "Save preset", "", partial(_save, window, nodes[0])))
     for title, run in (("&Rename", _rename), ("&Delete", _delete)) if known else ():
         each = QMenu(title, menu)
         menu.addMenu(each)
@@ -72,22 +71,12 @@ def _save(window: Editor, node: str, name: str) -> None:
 
 
 def _rename(window: Editor, preset: Preset) -> None:
-    _ask(window, "Rename preset", preset.name, partial(window.canvas.organise.rename_preset, preset))
+    rename = partial(window.canvas.organise.rename_preset, preset)
+    dialogs.ask_name(window.canvas, "Rename preset", preset.name, rename)
 
 
 def _delete(window: Editor, preset: Preset) -> None:
     window.canvas.organise.delete_preset(preset)
-
-
-def _ask(window: Editor, title: str, text: str, then: Callable[[str], object]) -> None:
-    """Ask for a name."""
-    dialog = QInputDialog(window.canvas)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.setWindowTitle(title)
-    dialog.setLabelText("Name")
-    dialog.setTextValue(text)
-    dialog.textValueSelected.connect(then)
-    dialog.open()
 
 
 def organise_menu(window: Editor, needs: Needs) -> Menu:

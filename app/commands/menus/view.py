@@ -154,12 +154,12 @@ def _theme(window: CommandWindow, name: str) -> Command:
 def _scale(window: CommandWindow, percent: int) -> Command:
     run = partial(window.set_scale, percent / 100)
     checked = round(100 * window.state.scale) == percent
-    return Command(f"scale_{percent}", f"{percent} %", run, checked=checked, group="scale")
+    return Command(f"scale_{percent}", f"{percent}%", run, checked=checked, group="scale")
 
 
 def _list_layouts(window: CommandWindow, menu: QMenu) -> None:
     """List the arrangements of the docks, with entries that keep the present one and delete others."""
-    add_entry(menu, "First layout", partial(window.use_layout, ""))
+    add_entry(menu, "Default layout", partial(window.use_layout, ""))
     names = window.layout_names()
     for name in names:
         add_entry(menu, name, partial(window.use_layout, name))

@@ -12,7 +12,7 @@ from engine.diagnostics import PatchError
 from engine.patch.organise.annotations import Bookmark
 
 _REFRESH_MS = 100  # milliseconds; the map follows the view while somebody looks at it
-_HINT = "No bookmarks. Ctrl+1 to Ctrl+9 on the canvas set one, and 1 to 9 go there"
+_HINT = "No bookmarks yet.\nOn the canvas, Ctrl+1 to Ctrl+9 set one, and 1 to 9 go there"
 #: The height of two rows of the list.
 _LEAST_LIST = 48
 _NUMBER = Qt.ItemDataRole.UserRole

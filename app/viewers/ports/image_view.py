@@ -96,7 +96,7 @@ class ImageView(PortView):
             return
         self.compared.blockSignals(True)
         self.compared.clear()
-        self.compared.addItem("Compare with …", None)
+        self.compared.addItem("Compare", None)
         for port in ports:
             self.compared.addItem(title.get(port, str(port)), port)
         self.compared.setCurrentIndex(max(0, self.compared.findData(chosen)))
@@ -246,7 +246,7 @@ class ImageView(PortView):
         row.add(self.counts)
         self.compared.setMinimumContentsLength(4)  # the column of docks must not grow for it
         self.compared.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.compared.addItem("Compare with …", None)
+        self.compared.addItem("Compare", None)
         self.plane.hide()
         return controls
 

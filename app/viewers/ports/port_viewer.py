@@ -93,6 +93,7 @@ class PortViewer(QWidget):
         self.probe_label, self.facts_label = QLabel(objectName="figures"), ElidedLabel("figures")
         self.facts_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.probe_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.probe_label.hide()
         self._header, self._footer = self._make_header(), self._make_footer()
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
         column.addWidget(self._header)
@@ -275,7 +276,7 @@ class PortViewer(QWidget):
         self._enable_files()
         self.freeze.setChecked(False)
         self._miss(self._lacking if port is not None else _NOTHING)
-        self.probe_label.setText("")
+        self._show_probe("")
         if self._report is not None:
             self.show_report(self._report)
         self.port_changed.emit()
@@ -288,7 +289,7 @@ class PortViewer(QWidget):
         if kind not in self._views:
             view = self._views[kind] = _MAKERS[kind]()
             view.wanted.connect(self.wanted)
-            view.probed.connect(self.probe_label.setText)
+            view.probed.connect(self._show_probe)
             self.stack.addWidget(view)
             # Otherwise Tab would reach its controls only after all others of the window.
             parts = [part for part in view.findChildren(QWidget) if part.window() is self.window()]  # no lists of boxes
@@ -304,6 +305,10 @@ class PortViewer(QWidget):
         self.page.hint.setText(text[:1].upper() + text[1:])
         self.page.set_filled(False)
         self._show_frame(None)
+
+    def _show_probe(self, text: str) -> None:
+        self.probe_label.setText(text)
+        self.probe_label.setVisible(bool(text))  # otherwise it would take room from the facts
 
     def _show_frame(self, frame: int | None) -> None:
         shown = frame is not None

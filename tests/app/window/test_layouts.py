@@ -51,16 +51,17 @@ def test_an_arrangement_fits_a_window_of_another_size(
     second.close()
 
 
-def test_a_layout_is_kept_under_a_name_and_reset(
-    opened: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_layout_is_kept_under_a_name_and_reset(opened: MainWindow, qtbot: QtBot) -> None:
     """A named layout comes back after others, also in the next window; the first layout is always there."""
-    monkeypatch.setattr(QInputDialog, "getText", lambda *_: ("Lists", True))
     opened.resize(1200, 800)
     opened.docks.reveal("log")
     opened.docks["inspector"].close()
     qtbot.wait(20)
     opened.save_layout()
+    dialog = opened.findChild(QInputDialog)
+    assert dialog is not None
+    dialog.setTextValue("Lists")
+    dialog.accept()
     assert opened.layout_names() == ["Lists"]
     opened.use_layout("")
     qtbot.wait(20)
