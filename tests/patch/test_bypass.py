@@ -80,6 +80,25 @@ def test_a_bypassed_block_passes_its_input_on_and_is_back_with_its_state_of_the_
         np.testing.assert_array_equal(engine.read(patch["triple"]["out"]), DATA * 6)
 
 
+@pytest.mark.parametrize(
+    ("good", "wrong"), [("x * gain", "x * gian +"), ("kernel.expression", "gone.with_its_file")], ids=["typo", "missing"]
+)
+def test_a_bypassed_block_that_could_not_run_stops_nothing_in_an_opened_patch(good: str, wrong: str) -> None:
+    """A formula with a typo and a missing block type have no known ports; their only input is still passed on."""
+    patch = chain()
+    formula = patch.add("kernel.expression", expression="x * gain")
+    patch.disconnect(Connection(PortRef("double", "out"), PortRef("triple", "x")))
+    patch.connect(PortRef("double", "out"), formula["x"])
+    patch.connect(formula["out"], PortRef("triple", "x"))
+    patch.set(formula, gain=5.0)
+    patch.set_mode(["double", formula], "bypassed")
+    opened = parse_patch(dump_patch(patch).replace(good, wrong))
+    opened.set("array", data=DATA)
+    with Engine(opened, device="host") as engine:
+        assert not engine.step().diagnostics
+        np.testing.assert_array_equal(engine.read(opened["triple"]["out"]), DATA * 3)
+
+
 def test_a_disabled_block_leaves_out_the_blocks_that_need_it() -> None:
     """Blocks without a required input are left out, and the rest runs."""
     patch = chain()

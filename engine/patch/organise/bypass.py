@@ -176,9 +176,7 @@ class _Ways:
     def _found(self, port: PortRef) -> PortRef | None:
         patch, is_bypassed = self._patch, self._patch.nodes[port.node].mode is Mode.BYPASSED
         if is_bypassed:
-            block_type = patch.block_type(port.node)
-            entry = pass_through(block_type).get(port.port) if block_type is not None else None
-            before = PortRef(port.node, entry) if entry is not None else None
+            before = self._entry(port)
         elif not (patch.is_group(port.node) or patch.is_end(port.node)):
             return port
         else:
@@ -187,7 +185,21 @@ class _Ways:
         found = self.source(fed) if fed is not None else None
         if found is None or before is None or not is_bypassed or found == fed:
             return found
-        return found if _is_allowed(patch, Connection(found, before)) else None
+        is_allowed = patch.find_end(before) is None or _is_allowed(patch, Connection(found, before))
+        return found if is_allowed else None
+
+    def _entry(self, port: PortRef) -> PortRef | None:
+        """Return the input that an output of a bypassed block takes its data from.
+
+        A block whose ports are unknown, since its type is missing or its formula is wrong, passes on its only fed input.
+        """
+        patch, node = self._patch, port.node
+        block_type = patch.block_type(node)
+        if block_type is not None and patch.find_end(port) is not None:
+            entry = pass_through(block_type).get(port.port)
+            return PortRef(node, entry) if entry is not None else None
+        fed = [c.target for c in patch.connections_of(node) if c.target.node == node and not patch.is_value_connection(c)]
+        return fed[0] if len(fed) == 1 else None
 
 
 def _with_dependents(off: Collection[str], running: Running, type_of: TypeOf) -> set[str]:
