@@ -180,11 +180,12 @@ class Thumbnails(QObject):
         return _GAP + height
 
     def take(self, node: str, sample: Sample) -> None:
-        """Show a sample of a node's output."""
+        """Show a sample of a node's output, or nothing if it has no contents."""
         view = self._scene.nodes.get(node)
         if view is None or node not in self._asked or sample.sampling.port != self._asked[node].port:
             return
-        if sample.data is None:
+        if sample.data is None:  # an older picture would be taken for the present one
+            self._forget([node])
             return
         before = self._layer.area(node)
         if sample.sampling.reduction is Reduction.PICK:

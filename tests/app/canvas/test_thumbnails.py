@@ -59,3 +59,16 @@ def test_a_thumbnail_is_smaller_rather_than_covered(
     patch.move("count", (x, low + 400))
     canvas.thumbnails._ask()
     assert area("source") == whole
+
+
+def test_a_buffer_that_is_kept_no_longer_loses_its_thumbnail(canvas: Canvas, asked: list[dict[str, Sampling]]) -> None:
+    """An old picture or number below a block would be taken for what it makes now."""
+    picture, number = asked[-1]["source"], asked[-1]["scale"]
+    pixels = np.ones((*picture.size, 4), np.float32)
+    canvas.thumbnails.take("source", Sample("source", picture, 1, "float4", (64, 64), data=pixels))
+    canvas.thumbnails.take("scale", Sample("scale", number, 1, "f32", (1,), data=np.ones(1, np.float32)))
+    layer = canvas.thumbnails._layer
+    assert layer.pictures.keys() == {"source"} and layer.texts == {"scale": "1"}
+    canvas.thumbnails.take("source", Sample("source", picture, 2, missing="source.out is not kept after a frame"))
+    canvas.thumbnails.take("scale", Sample("scale", number, 2, missing="scale.out is not kept after a frame"))
+    assert not layer.pictures and not layer.texts
