@@ -133,15 +133,15 @@ def run_headless(
         finally:
             if record is not None:
                 _write_record(client, record)
+    written = [record] if record is not None else []
+    if profile_out is not None and result.profile is not None:  # before the output, whose reader may be gone
+        _write("profile", profile_out, _PROFILE_FORMS[profile_out.suffix](result.profile))
+        written.append(profile_out)
     print_diagnostics(last.diagnostics)
     if not as_json:
         print_result(result, last, round(budget_ms * 1e6))
-        if record is not None:
-            click.echo(f"wrote {record}")
-    if profile_out is not None and result.profile is not None:
-        _write("profile", profile_out, _PROFILE_FORMS[profile_out.suffix](result.profile))
-        if not as_json:
-            click.echo(f"wrote {profile_out}")
+        for path in written:
+            click.echo(f"wrote {path}")
     if result.frozen_frame is not None:
         click.echo(f"frame {result.frozen_frame} is frozen, the last of {result.frames}", err=True)
     failed = [pin for pin in result.pins if not pin.passed]

@@ -226,6 +226,20 @@ def test_a_profile_is_written_as_its_name_says(warploom: Warploom, saxpy_file: P
     assert none.status == 2 and "--profile-out needs a level that measures, got none" in none.err
 
 
+def test_a_profile_is_written_even_if_nobody_reads_the_table(
+    warploom: Warploom, saxpy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`warploom run ... | head` closes standard output before the table is complete."""
+
+    def closed(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("app.headless.print_result", closed)
+    words = ["run", saxpy_file, "--device", "host", "--frames", 2, "--profile-out", tmp_path / "p.csv"]
+    assert warploom(*words).status != 0
+    assert (tmp_path / "p.csv").read_text().startswith("key,kind,node,")
+
+
 def test_an_example_is_found_by_its_name_unless_a_file_has_that_name(
     warploom: Warploom, saxpy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
