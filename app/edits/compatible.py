@@ -3,18 +3,25 @@
 import math
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
+from engine.blocktypes.adaptive import adapted
 from engine.blocktypes.block import Block, is_ours
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.updated_blocks import UpdatedBlock
 from engine.catalogue.block_errors import code_diagnostic
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
+from engine.kernel_blocks.graph_block import ComputeBlock
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.rules import End, ends_of, fits, is_target
+from engine.types import NAMED, f32
 from engine.user_code.runner import CodeRunner
+
+#: The block that computes a formula of inputs of any type.
+EXPRESSION = "kernel.expression"
 
 #: Bounds so many times as far apart as a parameter's value say nothing about its usual values.
 _ENORMOUS = 1000
@@ -44,15 +51,35 @@ def best_end(block_type: type[Block], other: End) -> End | None:
     return min(fitting, key=lambda spec: _preference(spec, other), default=None)
 
 
+def reading(block_type: type[Block], source: End | None) -> dict[str, Any]:
+    """Return parameter values with which a new node reads the elements of `source`; {} if its inputs are given."""
+    if block_type.id != EXPRESSION or not isinstance(source, PortSpec) or source.is_input:
+        return {}
+    is_usual = source.dtype == f32 or str(source.dtype) not in NAMED
+    return {} if is_usual else {"reads": f"x: {source.dtype}"}
+
+
+def _as_new(block_type: type[Block], source: End | None) -> type[Block]:
+    """Return the type that a new node would have, whose ports may follow from its formula or op graph."""
+    if not issubclass(block_type, ComputeBlock):
+        return block_type
+    return adapted(block_type, reading(block_type, source), Path, trusted=False).block_type
+
+
 def fitting_types(
-    found: list[type[Block]], spec: End, uses: Callable[[type[Block]], int] = lambda _: 0
+    found: list[type[Block]],
+    spec: End,
+    uses: Callable[[type[Block]], int] = lambda _: 0,
+    source: End | None = None,
 ) -> list[type[Block]]:
     """Return the block types that have an end for `spec`; those that accept any type, or convert it, come last.
+
+    `source` is what the new block will read, if that isn't `spec`.
 
     For a value, value blocks come first, although it could drive a parameter of nearly any block. Of those that fit
     equally well, the ones with most `uses` come first.
     """
-    ends = [(block_type, best_end(block_type, spec)) for block_type in found]
+    ends = [(block_type, best_end(_as_new(block_type, source or spec), spec)) for block_type in found]
     fitting = [
         (
             block_type,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from app.edits.compatible import best_end, ends, spanning
+from app.edits.compatible import best_end, ends, reading, spanning
 from app.edits.rects import Rect, free_shift
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
@@ -173,8 +173,8 @@ def place(
     """
     with patch.edit(f"Add {block_type.title}"):
         spec = patch.find_end(start) if start else None
-        node = _added(patch, block_type, position, scope)
-        fitting = best_end(block_type, spec) if spec else None
+        node = _added(patch, block_type, position, scope, **reading(block_type, spec))
+        fitting = best_end(patch.block_type(node.id) or block_type, spec) if spec else None
         if start is not None and fitting is not None:
             join(patch, *ends(patch, start, PortRef(node.id, fitting.name)))
         if settled is not None:
@@ -200,10 +200,11 @@ def insert(
     if not any(scope in patch.scopes.chain(region) for region in regions):
         scope = patch.scopes.common(regions)
     source, target = patch.find_end(connection.source), patch.find_end(connection.target)
-    entry = best_end(block_type, source) if source else None
-    exit_ = best_end(block_type, target) if target else None
     with patch.edit(f"Insert {block_type.title}"):
-        node = _added(patch, block_type, position, scope, **chosen)
+        node = _added(patch, block_type, position, scope, **reading(block_type, source), **chosen)
+        placed = patch.block_type(node.id) or block_type
+        entry = best_end(placed, source) if source else None
+        exit_ = best_end(placed, target) if target else None
         if entry is not None and exit_ is not None:
             patch.connect(connection.source, PortRef(node.id, entry.name))
             join(patch, PortRef(node.id, exit_.name), connection.target)

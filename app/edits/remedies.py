@@ -1,22 +1,26 @@
 """One-click remedies for diagnostics and refused connections, each one undo step."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from app.edits import nodes as node_edits
-from app.edits.compatible import ends
+from app.edits.compatible import EXPRESSION, ends
 from app.edits.drive import NodeSize, free_place
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, Mend, PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.rules import TypeMismatch, WouldCycle, fits, reached
+from engine.types import NAMED, f32
 
 DELAY, COPY, CONVERT = "buffer.frame_delay", "buffer.copy", "buffer.convert"
 #: The conversion in op graphs.
 CONVERT_OP = "op.convert"
+#: Vectors of floats, whose components an expression names.
+_FLOAT_VECTORS = ("float2", "float3", "float4")
 #: The most buttons of one kind, so that a person can choose at a glance.
 _MOST = 3
 
@@ -91,8 +95,27 @@ def connection_remedies(
         case WouldCycle() if isinstance(patch.find_end(target), PortSpec) and patch.catalogue.get(DELAY) is not None:
             return [Remedy("Insert Frame Delay", lambda: _delay(patch, source, target, picked_up, size))]
         case TypeMismatch() if isinstance(given := patch.find_end(source), PortSpec):
+            if patch.nodes[target.node].type == EXPRESSION:
+                return list(_other_reading(patch, source, target, picked_up, str(given.dtype)))
             return list(_conversion(patch, source, target, str(given.dtype)))
     return []
+
+
+def _other_reading(
+    patch: Patch, source: PortRef, target: PortRef, picked_up: Connection | None, given: str
+) -> Iterator[Remedy]:
+    """Yield a button that lets a formula read elements of type `given` from an input that a person has named."""
+    name, reads = target.port, patch.value(target.node, "reads")
+    wanted, count = re.subn(rf"(?<!\w){name}(?!\w)(\s*:\s*\w+)?", f"{name}: {given}", reads, count=1)
+    if given not in NAMED or not count:
+        return
+
+    def change() -> None:
+        with patch.edit(f"Read {name} as {given}"):
+            patch.set(target.node, reads=wanted)
+            node_edits.connect(patch, source, target, picked_up)
+
+    yield Remedy(f"Read {name} as {given}", change)
 
 
 def _delay(patch: Patch, source: PortRef, target: PortRef, picked_up: Connection | None, size: NodeSize) -> None:
@@ -133,12 +156,18 @@ def _loop(patch: Patch, node: str) -> set[str]:
 
 
 def _conversion(patch: Patch, source: PortRef, target: PortRef, given: str) -> Iterator[Remedy]:
-    """Yield a button that converts elements of type `given`, if both ends carry single numbers."""
+    """Yield a button that converts elements of type `given`, if both ends carry single numbers.
+
+    Of vectors of floats, where single numbers are taken, a formula takes the first component.
+    """
     taken, block_type = patch.find_end(target), patch.catalogue.get(CONVERT)
     if block_type is not None and isinstance(taken, PortSpec):
         choices = block_type.parameter("dtype").choices
         if given in choices and str(taken.dtype) in choices:
             yield _insertion(patch, CONVERT, Connection(source, target), dtype=str(taken.dtype))
+        is_single = taken.dtype == f32 or taken.dtype_rule == "number"
+        if given in _FLOAT_VECTORS and is_single and patch.catalogue.get(EXPRESSION) is not None:
+            yield _insertion(patch, EXPRESSION, Connection(source, target), expression="x.x")
 
 
 def _insertion(patch: Patch, type_id: str, connection: Connection, **values: Any) -> Remedy:

@@ -67,7 +67,7 @@ class BlockSearch(QObject):
                 hint = f"Insert {patch.catalogue.member}"
             case None:
                 hint = f"Add {patch.catalogue.member}"
-        self.popup.open(position, self._find, hint)
+        self.popup.open(position, self._find, hint, only_fitting=only_fitting and goal is not None)
 
     def _find(self, text: str) -> list[Group]:
         """Return the block types that match a text and fit the goal; without a text and a goal, return the palette."""
@@ -77,9 +77,9 @@ class BlockSearch(QObject):
             groups = palette(found, self.recent)
             return [Group(_FUNCTIONS, functions), *groups] if functions else groups
         known = found = [*functions, *found]
-        for ref in _ends_of(self._goal):
-            spec = self._patch.find_end(ref)
-            found = fitting_types(found, spec, (lambda _: 0) if text else self._uses()) if spec else []
+        specs = [self._patch.find_end(ref) for ref in _ends_of(self._goal)]
+        for spec in specs:
+            found = fitting_types(found, spec, (lambda _: 0) if text else self._uses(), specs[0]) if spec else []
         if self._only_fitting:
             return [Group("", found)]
         fitting = set(found)

@@ -83,6 +83,7 @@ class SearchPopup(QFrame):
         self._room = parent
         self.setObjectName("search")
         self._find: Find = lambda text: []
+        self._fits = ""
         #: Titles of the groups that are unfolded.
         self.unfolded = {_RECENT}
         self.field = QLineEdit(clearButtonEnabled=True)
@@ -103,13 +104,16 @@ class SearchPopup(QFrame):
         layout.addWidget(self.nothing, 1)
         self.hide()
 
-    def open(self, position: QPoint, find: Find, hint: str) -> None:
-        """Show the search with its field at a position of the parent, over the block types that `find` returns."""
+    def open(self, position: QPoint, find: Find, hint: str, *, only_fitting: bool = False) -> None:
+        """Show the search with its field at a position of the parent, over the block types that `find` returns.
+
+        With `only_fitting`, these are not all that match.
+        """
         theme = colours.current()
         self.setStyleSheet(
             f"#search {{ background: {theme.dock}; border: 1px solid {theme.border}; border-radius: 4px; }}"
         )
-        self._find = find
+        self._find, self._fits = find, " that fits here" if only_fitting else ""
         self.field.setPlaceholderText(hint)
         self.field.clear()
         self._fill("")
@@ -186,7 +190,7 @@ class SearchPopup(QFrame):
             self.list.setCurrentItem(rows[1] if rows[0].isExpanded() else rows[0])
         self.list.setVisible(not is_empty)
         self.nothing.setVisible(is_empty)
-        self.nothing.setText(f"No block matches “{text}”." if text else "No block fits here.")
+        self.nothing.setText(f"No block{self._fits} matches “{text}”." if text else "No block fits here.")
         self._resize_to_rows()
 
     def _resize_to_rows(self) -> None:

@@ -66,13 +66,15 @@ def check_types(typed: Sequence[PortSpec], layouts: Mapping[str, Layout], proble
         if spec.dtype_rule in KINDS:
             is_kind, wanted = KINDS[spec.dtype_rule]
             if not is_kind(layout.dtype):
+                way = "reinterpret its elements" if spec.dtype_rule == "complex" else "compute them by an Expression"
                 problems.append(
                     error(
                         f"elements must be {wanted}, got {layout.dtype}",
                         port=spec.name,
-                        remedy=f"connect a buffer of {wanted}, or reinterpret its elements in between",
+                        remedy=f"connect a buffer of {wanted}, or {way} in between",
                         expected=wanted,
                         found=str(layout.dtype),
+                        mend=Mend.CONVERT,
                     )
                 )
             continue

@@ -104,6 +104,9 @@ def test_a_block_can_be_inserted_on_a_connection(canvas: Canvas, hand: Hand, pat
     search = popup(canvas)
     search.field.setText("quokka")
     assert titles(search) == ["Scale", "Show"]
+    search.field.setText("sparks")
+    assert search.nothing.text() == "No block that fits here matches “sparks”."
+    search.field.setText("quokka")
     QTest.keyClick(search.field, Qt.Key.Key_Return)
     assert {str(c) for c in patch.connections} == {"source.out -> scale_2.x", "scale_2.out -> scale.x"}
     patch.undo()

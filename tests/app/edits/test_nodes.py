@@ -5,7 +5,20 @@ import itertools
 import numpy as np
 import pytest
 
-from app.edits.nodes import connect, copied, delete, is_set, paste, reset_parameter, set_parameter, snapped
+from app.edits.compatible import fitting_types
+from app.edits.nodes import (
+    connect,
+    copied,
+    delete,
+    insert,
+    is_set,
+    paste,
+    place,
+    reset_parameter,
+    set_parameter,
+    snapped,
+)
+from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
@@ -166,9 +179,9 @@ def test_pasting_twice_at_one_place_covers_nothing(patch: Patch) -> None:
 def test_pasting_where_no_node_can_lie_is_refused(patch: Patch) -> None:
     """Pasting at a position outside a file's limits is refused."""
     text, before = copied(patch, ["source"]), list(patch.nodes)
-    for place in ((1e300, 1e300), (float("nan"), 0.0)):
+    for position in ((1e300, 1e300), (float("nan"), 0.0)):
         with pytest.raises(PatchError, match="position must be two numbers from -1e9 to 1e9, got"):
-            paste(patch, text, place)
+            paste(patch, text, position)
     assert list(patch.nodes) == before
 
 
@@ -186,3 +199,35 @@ def test_a_deleted_part_of_a_chain_is_healed_with_one_connection() -> None:
     assert all(line.target == wanted[0].target for line in made)
     delete(patch, patch.nodes.copy(), [])
     assert not patch.nodes
+
+
+@pytest.mark.parametrize(
+    ("feed", "dtype"), [("random.uniform", "f32"), ("image.noise", "float4"), ("reduce.count", "u32")]
+)
+def test_a_formula_is_offered_for_any_numbers_and_reads_them(feed: str, dtype: str) -> None:
+    """An Expression has ports that follow from its values: it is found for a port, and reads its elements."""
+    patch = Patch()
+    source = patch.add(feed)
+    spec, formula = patch.find_end(source["out"]), patch.catalogue.require("kernel.expression")
+    assert spec is not None and fitting_types([formula], spec) == [formula]
+    placed = place(patch, formula, (0, 0), source["out"])
+    assert patch.source_of(PortRef(placed, "x")) == source["out"]
+    read = patch.find_end(PortRef(placed, "x"))
+    assert isinstance(read, PortSpec) and str(read.dtype) == dtype
+    assert patch.undo() == "Add Expression"
+    assert placed not in patch.nodes
+
+
+def test_a_formula_goes_into_a_connection_of_images() -> None:
+    """It reads the image, and its result is one as well."""
+    patch = Patch()
+    noise, viewer = patch.add("image.noise"), patch.add("io.viewer")
+    patch.connect(noise["out"], viewer["image"])
+    formula, ends = patch.catalogue.require("kernel.expression"), [noise["out"], viewer["image"]]
+    source, target = (patch.find_end(end) for end in ends)
+    assert source is not None and target is not None
+    assert fitting_types([formula], source) == fitting_types([formula], target, source=source) == [formula]
+    assert fitting_types([formula], target, source=patch.find_end(patch.add("random.uniform")["out"])) == []
+    placed = insert(patch, formula, (0, 0), Connection(*ends))
+    assert patch.source_of(ends[1]) == PortRef(placed, "out")
+    assert patch.source_of(PortRef(placed, "x")) == ends[0]

@@ -76,6 +76,10 @@ CASES: dict[str, tuple[Callable[[], Patch], list[str]]] = {
         ),
         ["Insert Convert"],
     ),
+    "an image where single numbers are taken": (
+        lambda: build({**images(p=4), "c": ("math.compare", {})}, "p.out c.x"),
+        ["Insert Expression"],
+    ),
 }
 
 
@@ -163,11 +167,27 @@ def test_closing_a_loop_offers_a_frame_delay(start: str, end: str) -> None:
     assert patch.source_of(ref("m.b")) == ref("frame_delay.out")
 
 
-def test_another_type_offers_to_convert_numbers_only() -> None:
-    """The remedy for different types is a conversion if both are numbers; pictures have none."""
-    patch = build({**images(p=4), "c": ("reduce.count", {}), "s": ("math.saxpy", {})})
-    assert refused(patch, "p.out", "s.x") == []
+def test_another_type_offers_to_convert_numbers_and_to_take_a_component() -> None:
+    """The remedy for different types is a conversion if both are numbers; a formula takes a component of a picture."""
+    patch = build({**images(p=4), "c": ("reduce.count", {}), "s": ("math.saxpy", {}), "v": ("io.viewer", {})})
+    assert [remedy.title for remedy in refused(patch, "p.out", "s.x")] == ["Insert Expression"]
+    assert refused(patch, "c.out", "v.image") == []
     assert [remedy.title for remedy in refused(patch, "c.out", "s.x")] == ["Insert Convert"]
+
+
+@pytest.mark.parametrize(("reads", "port"), [("x", "x"), ("image: f32, x, xx", "x"), ("x, image : u8", "image")])
+def test_a_formula_reads_another_type_by_a_button(reads: str, port: str) -> None:
+    """The input that a person drops an image on reads its elements afterwards; the other inputs stay as they are."""
+    patch = build({**images(p=4), "e": ("kernel.expression", {"reads": reads, "expression": f"{port} * gain"})})
+    before = {name: str(spec.dtype) for name, spec in patch.type_of(patch.nodes["e"]).ports.items()}
+    (remedy,) = refused(patch, "p.out", f"e.{port}")
+    assert remedy.title == f"Read {port} as float4" and remedy.edit is not None
+    steps = len(patch.history.names)
+    remedy.edit()
+    assert len(patch.history.names) == steps + 1
+    assert patch.source_of(ref(f"e.{port}")) == ref("p.out")
+    after = {name: str(spec.dtype) for name, spec in patch.type_of(patch.nodes["e"]).ports.items()}
+    assert after == {**before, port: "float4", "out": "float4"}
 
 
 @pytest.mark.parametrize(
