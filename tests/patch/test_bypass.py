@@ -81,7 +81,9 @@ def test_a_bypassed_block_passes_its_input_on_and_is_back_with_its_state_of_the_
 
 
 @pytest.mark.parametrize(
-    ("good", "wrong"), [("x * gain", "x * gian +"), ("kernel.expression", "gone.with_its_file")], ids=["typo", "missing"]
+    ("good", "wrong"),
+    [("x * gain", "x * gian +"), ("kernel.expression", "gone.with_its_file")],
+    ids=["typo", "missing"],
 )
 def test_a_bypassed_block_that_could_not_run_stops_nothing_in_an_opened_patch(good: str, wrong: str) -> None:
     """A formula with a typo and a missing block type have no known ports; their only input is still passed on."""

@@ -191,14 +191,16 @@ class _Ways:
     def _entry(self, port: PortRef) -> PortRef | None:
         """Return the input that an output of a bypassed block takes its data from.
 
-        A block whose ports are unknown, since its type is missing or its formula is wrong, passes on its only fed input.
+        A block whose ports are unknown, since its type is missing or its formula is wrong, passes on its only
+        connected input.
         """
         patch, node = self._patch, port.node
         block_type = patch.block_type(node)
         if block_type is not None and patch.find_end(port) is not None:
             entry = pass_through(block_type).get(port.port)
             return PortRef(node, entry) if entry is not None else None
-        fed = [c.target for c in patch.connections_of(node) if c.target.node == node and not patch.is_value_connection(c)]
+        inputs = (c for c in patch.connections_of(node) if c.target.node == node and not patch.is_value_connection(c))
+        fed = [connection.target for connection in inputs]
         return fed[0] if len(fed) == 1 else None
 
 
