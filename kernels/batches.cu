@@ -1,7 +1,7 @@
 // Batches: other rows of a data set in each run; every row is used once before any is used again.
 #include "elements.cuh"
 #include "frame.cuh"
-#include "random.cuh"
+#include "warploom/random.h"
 
 // A permutation of [0, count) that a key determines: a Feistel network over the next power of 4, repeated until the
 // result is in the range.

@@ -1,7 +1,7 @@
 // A camera that looks at a point, with the layout of blocks/particles/camera.py.
 #pragma once
 
-#include "vector.cuh"
+#include "warploom/vector.h"
 
 struct Camera {
     float3 position;

@@ -1,8 +1,8 @@
 // Emits particles into a ring buffer: particle number n goes to slot n % count, where it replaces number n - count.
 #include "frame.cuh"
 #include "particle.cuh"
-#include "random.cuh"
-#include "vector.cuh"
+#include "warploom/random.h"
+#include "warploom/vector.h"
 
 struct Nozzle {
     float radius;  // of the disc that particles leave from

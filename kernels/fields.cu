@@ -1,7 +1,7 @@
 // Fields on a regular grid of points, shape [height, width]: heat by relaxation, waves, drops, and light on them.
 #include "frame.cuh"
-#include "random.cuh"
-#include "vector.cuh"
+#include "warploom/random.h"
+#include "warploom/vector.h"
 
 // The edge of a plate; its corners belong to the upper and lower edges. The inside does not change.
 extern "C" __global__ void heat_edges(

@@ -1,7 +1,7 @@
 // Forces that change particles' velocities.
 #include "frame.cuh"
 #include "particle.cuh"
-#include "vector.cuh"
+#include "warploom/vector.h"
 
 // A sine of period 1 made of two parabolas: smooth enough for turbulence at a fraction of the cost.
 __device__ inline float wave(float x) {

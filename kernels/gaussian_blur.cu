@@ -1,6 +1,6 @@
 // Separable Gaussian blur. Beyond the edge, the nearest pixel is used.
 // The weights are computed once per frame, since every pixel needs the same ones.
-#include "vector.cuh"
+#include "warploom/vector.h"
 
 __device__ inline int blur_radius(float sigma, int capacity) {
     return min(static_cast<int>(4.0f * sigma + 0.5f), capacity - 1);  // cut off at four sigma

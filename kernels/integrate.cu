@@ -1,7 +1,7 @@
 // Moves particles by one time step and increases their age.
 #include "frame.cuh"
 #include "particle.cuh"
-#include "vector.cuh"
+#include "warploom/vector.h"
 
 extern "C" __global__ void integrate_particles(
     Particle* __restrict__ particles,

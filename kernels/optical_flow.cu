@@ -1,6 +1,6 @@
 // Motion between two pictures: pyramidal Lucas-Kanade with a window around each pixel, by weighted least squares.
 // Kernels do nothing unless `is_new`: then the pictures and the motion stay.
-#include "color.cuh"
+#include "warploom/color.h"
 
 // State begins with zeros, and a brightness is never 0: so the first picture is known, which is its own last one.
 __device__ inline void store_brightness(float* __restrict__ before, float* __restrict__ now, size_t i, float value) {

@@ -1,7 +1,7 @@
 // Colour ramps in linear RGB, from 0 (young or fast) to 1 (old or slow).
 #pragma once
 
-#include "vector.cuh"
+#include "warploom/vector.h"
 
 struct Palette {
     float3 stops[4];

@@ -2,7 +2,7 @@
 // counter and a key, without state. Each operation is rounded separately, so that every device gives the same bits.
 #pragma once
 
-#include "random.cuh"
+#include "warploom/random.h"
 
 __device__ inline uint4 philox(uint4 counter, uint2 key) {
     for (int round = 0; round < 10; ++round) {

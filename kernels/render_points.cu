@@ -5,7 +5,7 @@
 // both sums of a pixel: its light (low half), and its light times the colour's place on the ramp (high half). The mean
 // place then gives the pixel's colour.
 #include "camera.cuh"
-#include "color.cuh"
+#include "warploom/color.h"
 #include "count.cuh"
 #include "frame.cuh"
 #include "palette.cuh"
@@ -72,7 +72,7 @@ __device__ inline void splat(
     const float ripeness = saturate(particle.age / particle.life);
     const float speed = sqrtf(dot(particle.velocity, particle.velocity));
     const float ramp = color_by_speed ? saturate(1.0f - speed / fastest) : ripeness;
-    const float fading = smooth_step(0.0f, 0.05f, ripeness) * smooth_step(1.0f, 0.3f, ripeness);
+    const float fading = smoothstep(0.0f, 0.05f, ripeness) * smoothstep(1.0f, 0.3f, ripeness);
     const float light = brightness * share * fading * LIGHT_UNIT;
     const float inverse_square = 1.0f / (radius * radius);
     for (int row = top; row <= bottom; ++row) {

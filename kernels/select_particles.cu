@@ -1,7 +1,7 @@
 // Gathers particles in an append buffer.
 #include "append.cuh"
 #include "particle.cuh"
-#include "vector.cuh"
+#include "warploom/vector.h"
 
 // One thread per particle. The quantities are numbered as in blocks/particles/select.py.
 extern "C" __global__ void select_particles(

@@ -1,5 +1,5 @@
 // Edges: the length of the gradient by Sobel's two 3 x 3 kernels. Beyond the edge, the nearest pixel is used.
-#include "color.cuh"
+#include "warploom/color.h"
 
 struct Gradient {
     float4 x;

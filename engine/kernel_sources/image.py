@@ -17,6 +17,8 @@ from engine.readings import Reading, content
 
 #: The kernels that come with Warploom.
 KERNELS_FOLDER = Path(__file__).parents[2] / "kernels"
+#: The headers that are made for kernels of other people too.
+HEADERS_FOLDER = KERNELS_FOLDER / "warploom"
 
 
 def read_source(path: Path) -> str:

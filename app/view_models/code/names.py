@@ -15,7 +15,7 @@ from engine.blocktypes.block import Block
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.handles import BufferHandle
 from engine.diagnostics import KernelError
-from engine.kernel_sources.image import KERNELS_FOLDER, read_source
+from engine.kernel_sources.image import HEADERS_FOLDER, KERNELS_FOLDER, read_source
 from engine.ops.expression import function_names, predefined_names
 from engine.ptx.text import code_of
 
@@ -23,7 +23,7 @@ _MOST = 200
 _WORD_BEFORE = re.compile(r"[A-Za-z_]\w*\Z|\Z")
 #: What stands before the word: a path of names with dots.
 _PATH_BEFORE = re.compile(r"((?:[A-Za-z_]\w*\.)+)\Z")
-_INCLUDE_BEFORE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([\w./-]*)\Z', re.MULTILINE)
+_INCLUDE_BEFORE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([\w./-]*)\Z', re.MULTILINE)
 _KERNEL_BEFORE = re.compile(r'\bKernel\(\s*"([\w./-]*)\Z')
 _MEMBER_BEFORE = re.compile(r"(?:\.|->)\s*\Z")
 #: A declaration: a type, and the name after it.
@@ -92,15 +92,20 @@ def code_of_line(before: str, language: str) -> str | None:
 
 
 def _fitting(known: Iterable[str], typed: str) -> tuple[str, ...]:
-    """Return the names that begin as typed, regardless of case; those that begin exactly so come first."""
+    """Return the names that begin as typed, regardless of case; those that begin exactly so come first.
+
+    A file may be typed without its folder.
+    """
     low = typed.lower()
-    found = {name for name in known if name.lower().startswith(low) and name != typed}
+    found = {name for name in known if f"/{low}" in f"/{name.lower()}" and name != typed}
     return tuple(sorted(found, key=lambda name: (not name.startswith(typed), name.lower(), name))[:_MOST])
 
 
 def _files(file: Path | None, suffixes: tuple[str, ...]) -> list[str]:
-    folders = [*([file.parent] if file is not None else []), KERNELS_FOLDER]
-    return [path.name for folder in folders if folder.is_dir() for path in folder.iterdir() if path.suffix in suffixes]
+    beside = [file.parent] if file is not None else []
+    found = [path.name for folder in (*beside, KERNELS_FOLDER) if folder.is_dir() for path in folder.iterdir()]
+    found += [f"{HEADERS_FOLDER.name}/{path.name}" for path in HEADERS_FOLDER.iterdir()]
+    return [name for name in found if name.endswith(suffixes)]
 
 
 def _cuda(text: str, file: Path | None) -> Iterator[str]:
@@ -128,7 +133,7 @@ def declared(text: str) -> set[str]:
 def _headers(text: str, file: Path | None) -> list[Path]:
     """Return the headers that a text includes; those of the file's saved version are known before it is saved again."""
     folders = [*([file.parent] if file is not None else []), KERNELS_FOLDER]
-    names = re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', text, re.MULTILINE)
+    names = re.findall(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', text, re.MULTILINE)
     direct = [next((f / name for f in folders if (f / name).is_file()), None) for name in names]
     found = dict.fromkeys(path for path in direct if path is not None)
     for path in tuple(found):

@@ -157,6 +157,7 @@ def attack(folder: Path, names: list[str]) -> None:
             "was_ready": is_ready,
         }
         show(result)
+        reports.clear()  # the next one tells whether the block runs again
         blocks.write("attack.py", text_of(""))
     show({"mended": wait_until(app, runs, 60)})
     window.session.close()

@@ -161,7 +161,7 @@ def test_completion_offers_names_that_exist(opened: MainWindow) -> None:
     dock.text.go_to_line(1)
     QTest.keyClicks(dock.text, '#include "vec')
     QTest.keyClick(dock.text, Qt.Key.Key_Space, CONTROL)
-    assert dock.text.completion.names() == ["vector.cuh"]
+    assert dock.text.completion.names() == ["warploom/vector.h"]
     QTest.keyClick(dock.text, Qt.Key.Key_Return)
     QTest.keyClicks(dock.text, '"')
     QTest.keyClick(dock.text, Qt.Key.Key_Return)
