@@ -40,8 +40,8 @@ from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport
 
 _ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
-#: The distance from an input, or an output, to the left edge of a block that is searched for it, in scene units.
-_AWAY = {True: -200.0, False: GAP_X}
+#: The distance from an input, or an output, to the edge of a block that is searched for it, in scene units.
+_AWAY = {True: -GAP_X, False: GAP_X}
 #: A pointer that is closer than this to a block gives a new one no place, in scene units.
 _NEAR = 24.0
 

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.canvas.drawing.node_layout import node_size
 from app.docks.dock import Dock, Editor
 from app.edits.remedies import Remedy, remedies
 from app.theme import colours
@@ -250,7 +251,7 @@ class Problems(EmptyState, Dock):
 
     def _add_buttons(self, diagnostic: Diagnostic, row: QTreeWidgetItem) -> None:
         """Add a button for each one-click remedy to the end of the row."""
-        found = remedies(self._patch, diagnostic)
+        found = remedies(self._patch, diagnostic, node_size)
         if found:
             buttons = ButtonRow()
             self.list.setItemWidget(row, _BUTTONS, buttons)  # before they are shown, which would open a window

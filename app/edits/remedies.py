@@ -11,7 +11,7 @@ from app.edits.compatible import EXPRESSION, ends
 from app.edits.drive import NodeSize, free_place
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, Mend, PatchError
-from engine.patch.changes import Connection, PortRef
+from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.document import Patch
 from engine.patch.rules import TypeMismatch, WouldCycle, fits, reached
 from engine.types import NAMED, f32
@@ -42,8 +42,8 @@ _START = Remedy("Start the engine", command="restart_engine")
 _AGAIN = Remedy("Try again", command="run_muted")
 
 
-def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
-    """Return the one-click remedies of a problem; empty if none is known."""
+def remedies(patch: Patch, diagnostic: Diagnostic, size: NodeSize) -> list[Remedy]:
+    """Return the one-click remedies of a problem; empty if none is known. `size` returns the size of blocks."""
     match diagnostic.mend:
         case Mend.TRUST:
             return [Remedy("Trust this folder" if diagnostic.file else "Trust this patch", command="trust")]
@@ -65,11 +65,11 @@ def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
         case Mend.CONNECT_LIKE:
             return _likes(patch, end)
         case Mend.COPY if source is not None:
-            return [_insertion(patch, COPY, Connection(source, end))]
+            return [_insertion(patch, COPY, Connection(source, end), size)]
         case Mend.CONVERT if source is not None and patch.catalogue.get(CONVERT_OP) is not None:
-            return [_insertion(patch, CONVERT_OP, Connection(source, end), type=diagnostic.expected)]
+            return [_insertion(patch, CONVERT_OP, Connection(source, end), size, type=diagnostic.expected)]
         case Mend.CONVERT if source is not None:
-            return list(_conversion(patch, source, end, diagnostic.found))
+            return list(_conversion(patch, source, end, diagnostic.found, size))
         case Mend.DISCONNECT if source is not None:
             return [Remedy("Delete the connection", lambda: patch.disconnect(Connection(source, end)))]
     return []
@@ -97,7 +97,7 @@ def connection_remedies(
         case TypeMismatch() if isinstance(given := patch.find_end(source), PortSpec):
             if patch.nodes[target.node].type == EXPRESSION:
                 return list(_other_reading(patch, source, target, picked_up, str(given.dtype)))
-            return list(_conversion(patch, source, target, str(given.dtype)))
+            return list(_conversion(patch, source, target, str(given.dtype), size))
     return []
 
 
@@ -155,7 +155,7 @@ def _loop(patch: Patch, node: str) -> set[str]:
     return after.keys() & before.keys()
 
 
-def _conversion(patch: Patch, source: PortRef, target: PortRef, given: str) -> Iterator[Remedy]:
+def _conversion(patch: Patch, source: PortRef, target: PortRef, given: str, size: NodeSize) -> Iterator[Remedy]:
     """Yield a button that converts elements of type `given`, if both ends carry single numbers.
 
     Of vectors of floats, where single numbers are taken, a formula takes the first component.
@@ -164,19 +164,20 @@ def _conversion(patch: Patch, source: PortRef, target: PortRef, given: str) -> I
     if block_type is not None and isinstance(taken, PortSpec):
         choices = block_type.parameter("dtype").choices
         if given in choices and str(taken.dtype) in choices:
-            yield _insertion(patch, CONVERT, Connection(source, target), dtype=str(taken.dtype))
+            yield _insertion(patch, CONVERT, Connection(source, target), size, dtype=str(taken.dtype))
         is_single = taken.dtype == f32 or taken.dtype_rule == "number"
         if given in _FLOAT_VECTORS and is_single and patch.catalogue.get(EXPRESSION) is not None:
-            yield _insertion(patch, EXPRESSION, Connection(source, target), expression="x.x")
+            yield _insertion(patch, EXPRESSION, Connection(source, target), size, expression="x.x")
 
 
-def _insertion(patch: Patch, type_id: str, connection: Connection, **values: Any) -> Remedy:
-    """Return a button that puts a block half-way between two ends, which need not be connected yet."""
-    block_type = patch.catalogue.require(type_id)
+def _insertion(patch: Patch, type_id: str, connection: Connection, size: NodeSize, **values: Any) -> Remedy:
+    """Return a button that puts a block before the target of two ends, which need not be connected yet."""
+    block_type, target = patch.catalogue.require(type_id), connection.target.node
 
     def insert() -> None:
-        (x, y), (to_x, to_y) = (patch.nodes[ref.node].position for ref in (connection.source, connection.target))
-        place = node_edits.snapped((x + to_x) / 2, (y + to_y) / 2)
-        node_edits.insert(patch, block_type, place, connection, **values)
+        def settled(new: str) -> Position:
+            return free_place(patch, new, target, size)
+
+        node_edits.insert(patch, block_type, patch.nodes[target].position, connection, settled=settled, **values)
 
     return Remedy(f"Insert {block_type.title}", insert)

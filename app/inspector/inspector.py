@@ -299,7 +299,9 @@ class Inspector(EmptyState, Dock):
 
     def _offer_remedies(self, status: NodeStatus, node: str) -> None:
         """Show a button for each problem of the node that one click can fix."""
-        found = [r for item in self._problems or () if item.node == node for r in remedies(self._patch, item)]
+        found = [
+            r for item in self._problems or () if item.node == node for r in remedies(self._patch, item, node_size)
+        ]
         status.remedies.show_buttons((r.title, partial(self.remedy_chosen.emit, r)) for r in found)
 
     def begin_rename(self) -> None:

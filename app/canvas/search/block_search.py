@@ -6,7 +6,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.drawing.node_layout import HEADER, PADDING, ROW
+from app.canvas.drawing.node_layout import HEADER, PADDING, ROW, node_size
 from app.canvas.search.search_popup import Group, SearchPopup, palette
 from app.edits import nodes as node_edits
 from app.edits.compatible import fitting_types
@@ -18,6 +18,7 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.document import Patch
 from engine.patch.groups.flat import GROUP
+from engine.patch.rules import is_target
 
 _MOST_RECENT = 5
 _FUNCTIONS = "Functions"
@@ -80,10 +81,8 @@ class BlockSearch(QObject):
         specs = [self._patch.find_end(ref) for ref in _ends_of(self._goal)]
         for spec in specs:
             found = fitting_types(found, spec, (lambda _: 0) if text else self._uses(), specs[0]) if spec else []
-        if self._only_fitting:
-            return [Group("", found)]
         fitting = set(found)
-        others = [block_type for block_type in known if block_type not in fitting]
+        others = [] if self._only_fitting else [block_type for block_type in known if block_type not in fitting]
         if not text:
             return [Group("", found), *palette(others, self.recent)]
         # A type that is called so is meant, even if types fit better whose titles begin so or whose help has the words.
@@ -113,7 +112,8 @@ class BlockSearch(QObject):
             if isinstance(goal, Connection):
                 placed = node_edits.insert(self._patch, block_type, position, goal, self._scope, self._free_place)
             else:
-                placed = node_edits.place(self._patch, block_type, position, goal, self._scope, self._free_place)
+                settled = self._place_before if self._feeds(goal) else self._free_place
+                placed = node_edits.place(self._patch, block_type, position, goal, self._scope, settled)
         except PatchError as problem:
             self.refused.emit(str(problem))
         else:
@@ -121,6 +121,16 @@ class BlockSearch(QObject):
                 others = [known for known in self.recent if known != block_type.id]
                 self.recent[:] = [*others, block_type.id][-_MOST_RECENT:]
             self.placed.emit(placed)
+
+    def _feeds(self, goal: PortRef | None) -> bool:
+        spec = self._patch.find_end(goal) if goal is not None else None
+        return spec is not None and is_target(spec)
+
+    def _place_before(self, node: str) -> Position:
+        """Return a free place for a new node that feeds an input: its right edge is where its left edge would be."""
+        x, y = self._patch.nodes[node].position
+        self._patch.move(node, snapped(x - node_size(self._patch, node)[0], y))
+        return self._free_place(node)
 
     def _is_meant(self, goal: PortRef, block_type: type[Block]) -> bool:
         """Return whether a person expects a new block to be connected to the selected one.

@@ -229,6 +229,18 @@ def test_a_block_placed_at_the_last_one_goes_beside_it(canvas: Canvas, hand: Han
     assert len({rect.top() for rect in places}) == 1
 
 
+def test_a_block_that_is_searched_for_an_input_goes_before_it(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """Its right edge, and so its output, is left of the input, however wide its title is."""
+    patch.add("math.saxpy", node_id="sum", position=(600.0, 400.0))
+    for text, node in (("uniform numbers", "uniform"), ("state", "state")):
+        canvas.search_for(PortRef("sum", "x"))
+        QTest.keyClicks(popup(canvas).field, text)
+        QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)
+        assert patch.source_of(PortRef("sum", "x")) == PortRef(node, "out")
+        assert 0 < place(hand, "sum").left() - place(hand, node).right() < 100
+        patch.undo()
+
+
 def test_a_block_that_is_called_so_comes_before_those_that_fit(canvas: Canvas) -> None:
     """A typed title is found first, even if other blocks fit better whose help has the word."""
     canvas.select(["scale"])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
 from app.edits.compatible import ends
+from app.edits.rects import Rect
 from app.edits.remedies import Remedy, connection_remedies, remedies
 from engine.diagnostics import Diagnostic, Mend, PatchError, error
 from engine.inner_patches.op_patch import OpPatch
@@ -31,6 +33,11 @@ def build(nodes: dict[str, tuple[str, dict[str, Any]]], *wires: str) -> Patch:
     for wire in wires:
         patch.connect(*map(ref, wire.split()))
     return patch
+
+
+def size(patch: Patch, node: str) -> tuple[float, float]:
+    """Return the size that each block has on this canvas."""
+    return 120.0, 60.0
 
 
 def images(**sizes: int) -> dict[str, tuple[str, dict[str, Any]]]:
@@ -88,12 +95,12 @@ def test_a_click_mends_the_problem(case: str) -> None:
     """Each button solves the problem, so the check is clean afterwards, and undo brings the problem back."""
     make, titles = CASES[case]
     problems = check_patch(make())
-    assert [[r.title for r in remedies(make(), p)] for p in problems] == [titles], problems
+    assert [[r.title for r in remedies(make(), p, size)] for p in problems] == [titles], problems
     for choice in range(len(titles)):
         patch = make()
         before, steps = dump_patch(patch), len(patch.history.names)
         (problem,) = check_patch(patch)
-        edit = remedies(patch, problem)[choice].edit
+        edit = remedies(patch, problem, size)[choice].edit
         assert edit is not None
         edit()
         assert check_patch(patch) == []
@@ -102,17 +109,30 @@ def test_a_click_mends_the_problem(case: str) -> None:
         assert dump_patch(patch) == before
 
 
+def test_an_inserted_block_covers_no_other() -> None:
+    """It goes to the left of the block that it feeds, below what is there."""
+    patch = build({**images(p=4), "c": ("math.compare", {})}, "p.out c.x")
+    patch.move("c", (160.0, 0.0))
+    (problem,) = check_patch(patch)
+    (remedy,) = remedies(patch, problem, size)
+    assert remedy.edit is not None
+    remedy.edit()
+    places = [Rect(*node.position, *size(patch, node.id)) for node in patch.nodes.values()]
+    assert not any(one.overlaps(other) for one, other in combinations(places, 2))
+    assert patch.nodes["expression"].position[0] + 120 < 160
+
+
 def test_a_loop_that_nothing_enters_asks_for_a_block() -> None:
     """For a loop without a source, the remedy is to search for a block for `like`."""
     patch = build({**DELAY, "c": ("buffer.copy", {})}, "d.out c.x", "c.out d.x")
     (problem,) = check_patch(patch)
-    assert [(r.title, r.search) for r in remedies(patch, problem)] == [("Add a block for like …", ref("d.like"))]
+    assert [(r.title, r.search) for r in remedies(patch, problem, size)] == [("Add a block for like …", ref("d.like"))]
 
 
 def test_an_incomplete_block_asks_for_what_it_needs() -> None:
     """An incomplete block offers one search for each required input."""
     patch = build({"s": ("math.saxpy", {})})
-    found = [remedy for problem in check_patch(patch) for remedy in remedies(patch, problem)]
+    found = [remedy for problem in check_patch(patch) for remedy in remedies(patch, problem, size)]
     assert [remedy.search for remedy in found] == [ref("s.x"), ref("s.y")]
     assert all(problem.is_incomplete for problem in check_patch(patch))
 
@@ -128,13 +148,13 @@ def test_an_incomplete_block_asks_for_what_it_needs() -> None:
 )
 def test_some_problems_are_mended_by_a_command(problem: Diagnostic, expected: tuple[str, str]) -> None:
     """Some problems are solved by a command, which changes no patch."""
-    (remedy,) = remedies(build({"s": ("math.saxpy", {})}), problem)
+    (remedy,) = remedies(build({"s": ("math.saxpy", {})}), problem, size)
     assert (remedy.title, remedy.command) == expected
 
 
 def test_a_kernel_over_its_limit_can_run_without_one() -> None:
     """The remedies for a kernel that exceeded its time limit are to lift the limit or to try again."""
-    found = remedies(build({}), error("a kernel was stopped", mend=Mend.LIFT_LIMIT))
+    found = remedies(build({}), error("a kernel was stopped", mend=Mend.LIFT_LIMIT), size)
     assert [remedy.command for remedy in found] == ["lift_time_limit", "run_muted"]
 
 
@@ -143,14 +163,14 @@ def test_a_problem_of_a_block_that_is_gone_has_no_button() -> None:
     patch = build({"s": ("math.saxpy", {})})
     problems = check_patch(patch)
     patch.remove("s")
-    assert [remedies(patch, problem) for problem in problems] == [[], []]
+    assert [remedies(patch, problem, size) for problem in problems] == [[], []]
 
 
 def refused(patch: Patch, start: str, end: str) -> list[Remedy]:
     """Return the remedies for a refused connection."""
     with pytest.raises(PatchError) as problem:
         patch.check_connection(*ends(patch, ref(start), ref(end)))
-    return connection_remedies(patch, ref(start), ref(end), None, problem.value, lambda *_: (120.0, 60.0))
+    return connection_remedies(patch, ref(start), ref(end), None, problem.value, size)
 
 
 @pytest.mark.parametrize(("start", "end"), [("m.out", "m.b"), ("m.b", "m.out"), ("n.out", "m.b")])
@@ -207,7 +227,7 @@ def test_a_float_among_whole_numbers_is_converted_by_a_button(op: str, port: str
     patch.connect(PortRef("x", "value"), PortRef("last", port))
     before = patch.json()
     (problem,) = (item for item in patch.problems if item.port == port)
-    (remedy,) = remedies(patch, problem)
+    (remedy,) = remedies(patch, problem, size)
     assert remedy.title == "Insert Convert" and remedy.edit is not None
     remedy.edit()
     assert not [item for item in patch.problems if item.port == port]

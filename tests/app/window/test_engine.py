@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.canvas.drawing.node_layout import node_size
 from app.docks.problems import Problems
 from app.docks.updates import Updates
 from app.edits.remedies import remedies
@@ -155,7 +156,7 @@ def test_a_stopped_kernel_offers_to_run_without_a_time_limit(opened: MainWindow)
     problem = error("kernel k was stopped by the time limit of 10 s", mend=Mend.LIFT_LIMIT)
     engine_of(opened).reports.append(make_report(diagnostics=(problem,)))
     opened.bridge.poll()
-    lift, _ = remedies(patch_of(opened), problem)
+    lift, _ = remedies(patch_of(opened), problem, node_size)
     opened.mend(lift)
     assert engine_of(opened).posted[-2:] == [SetKernelTimeLimit(None), RunMuted()]
     opened.files.new()
