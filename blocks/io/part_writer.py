@@ -5,6 +5,7 @@ import queue
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,13 +77,15 @@ class PartWriter(ABC):
     def _run(self) -> None:
         partial = self.path.with_name(f".{self.path.stem}.{os.getpid()}.part{self.path.suffix}")
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             self.encode(partial, self._queued())
             partial.replace(self.path)
             self._done(self.path)
         except Exception as problem:  # noqa: BLE001 - the libraries' errors have no common class
             reason = getattr(problem, "error_string", None) or getattr(problem, "strerror", None) or str(problem)
             self._problem = PatchError(f"file {self.path} must be writable, got: {reason.rstrip('.')}")
-            partial.unlink(missing_ok=True)
+            with suppress(OSError):
+                partial.unlink()
 
 
 class Recorder:

@@ -67,6 +67,7 @@ class FilmWriter(PictureWriter):
         self._sounds: deque[Array] = deque()  # those that wait for the encoder
         self._is_lossless = quality == "lossless" or encoding.codec == "FFV1"
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             self._container = self._av.open(
                 f"file:{path}", "w", encoding.container, container_options=_CONTAINER.get(encoding.container, {})
             )

@@ -98,6 +98,7 @@ class SequenceWriter(PictureWriter):
     def _encode(self, pixels: Array, number: int) -> None:
         import OpenImageIO  # only patches with pictures need it
 
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         path = self.path.with_name(re.sub("#+", lambda run: f"{number:0{len(run[0])}}", self.path.name, count=1))
         linear = pixels.dtype == np.float32
         output = OpenImageIO.ImageOutput.create(str(path))
@@ -106,7 +107,7 @@ class SequenceWriter(PictureWriter):
         channels = 4 if output.supports("alpha") else 3
         if linear and output.format_name() == "openexr":  # which stores colours multiplied by alpha
             pixels = np.concatenate([pixels[..., :3] * pixels[..., 3:], pixels[..., 3:]], axis=-1)
-        spec = OpenImageIO.ImageSpec(self.width, self.height, channels, "half" if linear else "uint8")
+        spec = OpenImageIO.ImageSpec(self.width, self.height, channels, "float" if linear else "uint8")
         spec.attribute("oiio:UnassociatedAlpha", 1)
         spec.attribute("oiio:ColorSpace", "lin_rec709_scene" if linear else "srgb_rec709_scene")
         stored = np.ascontiguousarray(pixels[..., :channels])

@@ -74,7 +74,7 @@ class SaveVideo(
     Encoding runs on another thread. A frame for which the encoder is too slow is dropped and counted, and the one
     before it shown for longer; frames by hand and `warploom run` wait instead. A film whose recording is cut off by a
     crash can be played up to there. A name with #, such as frame_####.exr, makes numbered pictures, which have no
-    sound; EXR, TIFF, HDR and PFM hold linear light; # stands for a digit.
+    sound; EXR, TIFF, HDR and PFM hold linear light as floats; # stands for a digit.
     """
 
     image: In[float4] = port(rank=2, doc="The image to record, linear RGBA, shape [height, width].")

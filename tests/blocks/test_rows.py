@@ -195,7 +195,7 @@ def test_rows_of_frames_are_recorded(tmp_path: Path, dtype: str) -> None:
 
 
 def test_rows_that_cannot_be_recorded_are_named(tmp_path: Path) -> None:
-    """Other endings, wrong names, rows that change and a folder that is gone each have a message."""
+    """Other endings, wrong names, rows that change and a file as its folder each have a message."""
     patch = Patch()
     save = patch.add("data.save_rows", file=tmp_path / "a.json", recording=True)
     patch.connect(patch.add("io.array", data=np.ones((3, 2)))["out"], save["x"])
@@ -204,7 +204,8 @@ def test_rows_that_cannot_be_recorded_are_named(tmp_path: Path) -> None:
         patch.set(save, file=tmp_path / "a.csv", columns="a")
         engine.step()
         assert "1 different names for 2 columns" in engine.step().diagnostics[0].message
-        patch.set(save, file=tmp_path / "gone" / "a.csv", columns="a,b")
+        (tmp_path / "file").touch()
+        patch.set(save, file=tmp_path / "file" / "a.csv", columns="a,b")
         for _ in range(3):
             engine.step()
         until(lambda: "must be writable" in " ".join(d.message for d in engine.step().diagnostics))

@@ -87,16 +87,17 @@ def test_a_recording_has_every_sample_once(
 
 
 def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
-    """An unknown suffix, a depth that the format lacks, and a missing folder have one message each."""
+    """An unknown suffix, a depth that the format lacks, and a file as its folder have one message each."""
     for name, depth, text in (
         ("a.txt", "usual", r"must end in \.wav"),
         ("a.flac", "float", "must be usual or 16 bits, 24 bits, got float"),
     ):
         with pytest.raises(PatchError, match=text):
             SoundWriter(tmp_path / name, depth, RATE, 1)
-    writer = SoundWriter(tmp_path / "gone" / "a.wav", "usual", RATE, 1)
+    (tmp_path / "file").touch()
+    writer = SoundWriter(tmp_path / "file" / "a.wav", "usual", RATE, 1)
     writer.write(noise(10, 1), waits=True)
-    with pytest.raises(PatchError, match=r"file .*gone/a\.wav must be writable, got: "):
+    with pytest.raises(PatchError, match=r"file .*file/a\.wav must be writable, got: "):
         writer.close()
 
 

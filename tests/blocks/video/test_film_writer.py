@@ -132,7 +132,7 @@ def test_a_crash_leaves_a_playable_film(suffix: str, tmp_path: Path) -> None:
 
 
 def test_problems_are_named(tmp_path: Path) -> None:
-    """A wrong suffix, a codec that the container can't hold, a quality it lacks and a missing folder are named."""
+    """A wrong suffix, a codec that the container can't hold, a quality it lacks and a file as its folder are named."""
     for name, codec, quality, text in (
         ("film.xyz", "by file name", "good", "film's file must end in one of .mp4"),
         ("film.mp4", "FFV1", "good", ".mp4 must hold H.264 or HEVC or AV1, got FFV1, which goes into .mkv, .avi"),
@@ -140,8 +140,9 @@ def test_problems_are_named(tmp_path: Path) -> None:
     ):
         with pytest.raises(PatchError, match=text):
             check_encoding(Path(name), codec, quality)
-    with pytest.raises(PatchError, match="must be writable, got: No such file or directory"):
-        FilmWriter(tmp_path / "none" / "film.mp4", 34, 18, 30)
+    (tmp_path / "file").touch()
+    with pytest.raises(PatchError, match="must be writable, got: File exists"):
+        FilmWriter(tmp_path / "file" / "film.mp4", 34, 18, 30)
 
 
 def test_encoders_leave_the_scheduling_of_threads_as_it_is(tmp_path: Path) -> None:
