@@ -16,6 +16,8 @@ from engine.patch.document import Patch
 from engine.patch.rules import TypeMismatch, WouldCycle, fits, reached
 from engine.types import NAMED, f32
 
+#: The kind of a parameter for which a folder is chosen; patterns are typed.
+FOLDER = "open images"
 DELAY, COPY, CONVERT = "buffer.frame_delay", "buffer.copy", "buffer.convert"
 #: The conversion in op graphs.
 CONVERT_OP = "op.convert"
@@ -81,9 +83,9 @@ def _choice(patch: Patch, end: PortRef) -> list[Remedy]:
     spec = block_type.parameters.get(end.port) if block_type is not None else None
     if spec is None or spec.type == "external":
         return []
-    return [
-        Remedy("Choose a file …" if spec.files else f"Write the {node_edits.parameter_label(spec.name)} …", choose=end)
-    ]
+    what = "folder" if spec.files == FOLDER else "file"
+    title = f"Choose a {what} …" if spec.files else f"Write the {node_edits.parameter_label(spec.name)} …"
+    return [Remedy(title, choose=end)]
 
 
 def connection_remedies(

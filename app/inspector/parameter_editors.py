@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from app.edits.files.dropped_files import FILMS, PICTURES, SOUNDS
 from app.edits.files.file_paths import relative_to
 from app.edits.nodes import parameter_label
+from app.edits.remedies import FOLDER
 from app.inspector.offers import OffersButton
 from app.inspector.typed_line import TypedInput, TypedLine, continue_line, input_of
 from app.theme.icons import icon
@@ -279,7 +280,9 @@ class PathEditor(TextEditor):
     def __init__(self, spec: ParameterSpec, folder: Callable[[], Path | None]) -> None:
         super().__init__(spec)
         self._folder = folder
-        self.browse = QToolButton(icon=icon("folder"), toolTip="Choose a file")
+        self.browse = QToolButton(
+            icon=icon("folder"), toolTip=f"Choose a {'folder' if spec.files == FOLDER else 'file'}"
+        )
         self.browse.setAccessibleName(f"Choose {self.name}")
         self.browse.clicked.connect(self.begin)
         self.row.addWidget(self.browse)
@@ -295,7 +298,7 @@ class PathEditor(TextEditor):
         self.enter()
         start = str((self._folder() or Path.home()) / self.line.text())
         way, _, kind = self.spec.files.partition(" ")
-        if kind == "images":  # a folder; patterns are typed
+        if self.spec.files == FOLDER:
             name = QFileDialog.getExistingDirectory(self.window(), f"Choose {self.name}", start)
             if name:
                 self.edited.emit(relative_to(Path(name), self._folder()))

@@ -60,7 +60,10 @@ class LoadImages(
         height, width = self.fed["out"].shape
         if picture.shape[:2] != (height, width):
             name, size = self._sequence.paths[wanted].name, f"{picture.shape[1]} x {picture.shape[0]}"
-            raise PatchError(f"{name} must have the first picture's size, {width} x {height}, got {size}")
+            raise PatchError(
+                f"{name} must have the first picture's size, {width} x {height}, got {size}; "
+                "leave it out by a pattern, or use Load Image, whose file may have any size"
+            )
         self.give("out", picture)
         self._last = self.shown = wanted
         self.is_new = True

@@ -120,7 +120,12 @@ def test_a_notice_with_a_button_stays_while_the_pointer_goes_there(real_window: 
 
 @pytest.mark.parametrize(
     ("type_id", "title"),
-    [("io.load_image", "Choose a file …"), ("kernel.file", "Choose a file …"), ("kernel.cuda", "Write the code …")],
+    [
+        ("io.load_image", "Choose a file …"),
+        ("io.load_images", "Choose a folder …"),
+        ("kernel.file", "Choose a file …"),
+        ("kernel.cuda", "Write the code …"),
+    ],
 )
 def test_a_block_without_its_file_is_incomplete(
     real_window: Any, patch: Patch, qtbot: QtBot, type_id: str, title: str

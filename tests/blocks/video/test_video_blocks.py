@@ -373,6 +373,21 @@ def test_pictures_play_in_the_order_of_their_numbers(shots: Path) -> None:
     assert shown(1) == [10]
 
 
+def test_a_picture_of_another_size_is_named(shots: Path) -> None:
+    """The last picture that fits stays; the error says what can be done."""
+    (shots / "frame_2.exr").write_bytes(encode_picture(np.full((4, 2, 4), 2, np.float32), ".exr"))
+    patch = Patch()
+    block = patch.add("io.load_images", files=shots, by="index")
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(block, index=1.0)
+        (problem,) = engine.step().diagnostics
+        assert problem.message.startswith("frame_2.exr must have the first picture's size, 5 x 3, got 2 x 4; leave it")
+        assert engine.read(block["out"])[2, 4, 0] == 1
+        patch.set(block, index=2.0)
+        assert not engine.step().diagnostics
+
+
 def test_patterns_and_their_problems(shots: Path) -> None:
     """A # stands for a digit at least, a folder for all of its pictures; what fits nothing is named."""
     names = [path.name for path in find_pictures(shots)]
