@@ -87,7 +87,7 @@ def put_into(patch: Patch, node: str, connection: Connection) -> None:
         raise PatchError(f"node to insert must fit into {connection}, got {node}")
     with patch.edit(f"Insert {patch.title(node)}"):
         patch.connect(connection.source, found[0])
-        patch.connect(found[1], connection.target)
+        join(patch, found[1], connection.target)
 
 
 def move(patch: Patch, positions: Mapping[str, Position], *, gesture: object = None) -> None:

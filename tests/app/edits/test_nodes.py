@@ -14,6 +14,7 @@ from app.edits.nodes import (
     is_set,
     paste,
     place,
+    put_into,
     reset_parameter,
     set_parameter,
     snapped,
@@ -231,3 +232,14 @@ def test_a_formula_goes_into_a_connection_of_images() -> None:
     placed = insert(patch, formula, (0, 0), Connection(*ends))
     assert patch.source_of(ends[1]) == PortRef(placed, "out")
     assert patch.source_of(PortRef(placed, "x")) == ends[0]
+
+
+def test_a_block_that_is_dropped_on_a_driver_takes_the_range_of_the_parameter() -> None:
+    """Map between a Mouse and an angle covers the angle's range in its own unit, as if Map had been connected to it."""
+    patch = Patch()
+    mouse, render, between = patch.add("value.mouse"), patch.add("particles.render_points"), patch.add("value.map")
+    line = patch.connect(mouse["x"], render["orbit"])
+    put_into(patch, between.id, line)
+    spec = patch.parameter(render.id, "orbit")
+    assert (spec.unit, spec.minimum, spec.maximum) == ("degrees", -180, 180)
+    assert [patch.value(between.id, name) for name in ("to_low", "to_high")] == [-180, 180]
