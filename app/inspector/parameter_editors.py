@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtCore import QMargins, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -28,6 +28,7 @@ from app.edits.nodes import parameter_label
 from app.edits.remedies import FOLDER
 from app.inspector.offers import OffersButton
 from app.inspector.typed_line import TypedInput, TypedLine, continue_line, input_of
+from app.theme.colours import current
 from app.theme.icons import icon
 from app.widgets.number_box import NumberBox
 from engine.blocktypes.parameters import ParameterSpec, UserArray
@@ -169,14 +170,23 @@ class _Slider(QSlider):
         self._zero = zero
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint an empty groove, the part from zero to the handle, and the handle."""
-        if not self._zero:
-            super().paintEvent(event)
-            return
-        painter, style, option = QPainter(self), self.style(), QStyleOptionSlider()
+        """Paint an empty groove, the part from zero to the handle, and the handle, which shows focus and pointer."""
+        style, option, slider = self.style(), QStyleOptionSlider(), QStyle.ComplexControl.CC_Slider
         self.initStyleOption(option)
-        slider, groove = QStyle.ComplexControl.CC_Slider, QStyle.SubControl.SC_SliderGroove
         handle = style.subControlRect(slider, option, QStyle.SubControl.SC_SliderHandle, self)
+        if self._zero:
+            self._paint_from_zero(option, handle)
+        else:
+            super().paintEvent(event)
+        if self.isEnabled() and (self.hasFocus() or self.underMouse()):
+            painter = QPainter(self)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QColor(current().accent if self.hasFocus() else current().text_dim))
+            painter.drawRoundedRect(QRectF(handle).adjusted(1.5, 1.5, -1.5, -1.5), 2, 2)
+
+    def _paint_from_zero(self, option: QStyleOptionSlider, handle: QRect) -> None:
+        painter, style, slider = QPainter(self), self.style(), QStyle.ComplexControl.CC_Slider
+        groove = QStyle.SubControl.SC_SliderGroove
         position, option.sliderPosition, option.subControls = option.sliderPosition, self.minimum(), groove
         style.drawComplexControl(slider, option, painter, self)
         zero = handle.width() // 2 + round(self._zero * (self.width() - handle.width()))

@@ -15,13 +15,16 @@ from app.theme.colours import Colours, make_current, mix
 from app.theme.fonts import BODY, code_font, length, set_zoom, widget_font
 from app.theme.icons import save_icon
 
-#: The glyphs of the stylesheet: icons, their sides in pixels, and how much the drawing is enlarged, to leave no margin.
+#: The glyphs of the stylesheet: icons, their sides in pixels, how much the drawing is enlarged, to leave no margin, and
+#: their colours.
 _GLYPHS = {
-    "close": (10, 1.5),
-    "float": (10, 1.2),  # Qt has this room in a dock's title
-    "open_list": (16, 1.0),
-    "ascending": (8, 1.6),
-    "descending": (8, 1.6),
+    "close": (10, 1.5, "text_dim"),
+    "float": (10, 1.2, "text_dim"),  # Qt has this room in a dock's title
+    "open_list": (16, 1.0, "text_dim"),
+    "ascending": (8, 1.6, "text_dim"),
+    "descending": (8, 1.6, "text_dim"),
+    "check": (12, 1.0, "on_accent"),
+    "partly": (12, 1.0, "on_accent"),
 }
 
 _PIXELS = re.compile(r"(?<=[ -])(\d+)px")
@@ -32,7 +35,6 @@ def stylesheet(theme: Colours) -> str:
     pressed = mix(theme.control, theme.accent, 0.25)
     field = theme.canvas if theme.is_dark else theme.control_hover
     glyph = _glyphs(theme, length(BODY))
-    # Only the empty check box has its own rule: with a rule for all states, Qt would not draw the check mark.
     return f"""
 QToolTip {{
     color: {theme.text}; background: {theme.control}; border: 1px solid {theme.border}; padding: 4px;
@@ -71,6 +73,7 @@ QPushButton:pressed, QToolButton:pressed, QToolButton:checked, QToolBar QToolBut
 QPushButton:default {{ background: {theme.accent}; color: {theme.on_accent}; border-color: {theme.accent}; }}
 QPushButton:disabled, QToolButton:disabled {{ color: {theme.text_faint}; }}
 QPushButton:focus, QToolButton:focus {{ border-color: {theme.accent}; }}
+QPushButton:default:focus, QToolButton:checked:focus {{ border-color: {theme.text}; }}
 QComboBox {{
     background: {theme.control}; border: 1px solid {theme.border}; border-radius: 3px; padding: 2px 4px 2px 6px;
 }}
@@ -93,11 +96,17 @@ QAbstractSpinBox::up-arrow {{ image: url({glyph["ascending"]}); width: 8px; heig
 QAbstractSpinBox::down-arrow {{ image: url({glyph["descending"]}); width: 8px; height: 8px; }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus {{ border-color: {theme.accent}; }}
 QCheckBox, QRadioButton {{ min-height: 20px; }}
-QCheckBox::indicator:unchecked, QTableView::indicator:unchecked {{
-    border: 1px solid {theme.text_dim}; border-radius: 2px; background: {field};
+QCheckBox::indicator, QTableView::indicator {{
+    border: 1px solid {theme.text_dim}; border-radius: 2px; background: {field}; width: 12px; height: 12px;
 }}
-QCheckBox::indicator:unchecked:hover, QCheckBox::indicator:unchecked:focus {{ border-color: {theme.accent}; }}
+QCheckBox::indicator:hover, QCheckBox::indicator:focus {{ border-color: {theme.accent}; }}
+QCheckBox::indicator:checked, QCheckBox::indicator:indeterminate, QTableView::indicator:checked {{
+    border-color: {theme.accent}; background: {theme.accent}; image: url({glyph["check"]});
+}}
+QCheckBox::indicator:indeterminate {{ image: url({glyph["partly"]}); }}
+QCheckBox::indicator:checked:focus, QCheckBox::indicator:indeterminate:focus {{ border-color: {theme.text}; }}
 QCheckBox::indicator:unchecked:disabled {{ border-color: {theme.text_faint}; }}
+QCheckBox::indicator:checked:disabled {{ border-color: {theme.text_faint}; background: {theme.text_faint}; }}
 QHeaderView::section {{
     background: {theme.dock}; color: {theme.text_dim}; border: none; border-bottom: 1px solid {theme.border};
     padding: 4px 8px;
@@ -115,6 +124,7 @@ QTabBar::scroller {{ width: 44px; }}
 QTabBar QToolButton {{ background: {theme.dock}; border-color: transparent; }}
 QTabBar::tab:hover {{ color: {theme.text}; background: {theme.control}; }}
 QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.accent}; }}
+QTabBar::tab:selected:focus {{ background: {pressed}; }}
 QScrollBar {{ background: transparent; border: none; }}
 QScrollBar:vertical {{ width: 8px; }}
 QScrollBar:horizontal {{ height: 8px; }}
@@ -140,8 +150,8 @@ def _glyphs(theme: Colours, size: int) -> dict[str, str]:
     `size` is that of the font.
     """
     files = {name: _folder() / f"{theme.name}-{size}-{name}.png" for name in _GLYPHS}
-    for name, (side, growth) in _GLYPHS.items():
-        save_icon(name, theme.text_dim, round(side * size / BODY), growth, files[name])
+    for name, (side, growth, colour) in _GLYPHS.items():
+        save_icon(name, getattr(theme, colour), round(side * size / BODY), growth, files[name])
     return {name: file.as_posix() for name, file in files.items()}
 
 

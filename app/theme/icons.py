@@ -11,6 +11,7 @@ from app.theme import colours
 ACTIONS = {
     "add": "mdi6.plus",
     "ascending": "mdi6.menu-up",
+    "check": "mdi6.check-bold",
     "clear": "mdi6.eraser",
     "close": "mdi6.close",
     "code": "mdi6.code-tags",
@@ -46,6 +47,7 @@ ACTIONS = {
     "to_start": "mdi6.skip-backward",
     "step_back": "mdi6.skip-previous",
     "previous_key": "mdi6.chevron-left",
+    "partly": "mdi6.minus-thick",
     "next_key": "mdi6.chevron-right",
     "loop": "mdi6.repeat",
     "key": "mdi6.rhombus",

@@ -22,6 +22,7 @@ def window_stylesheet(theme: Colours) -> str:
 #share {{ background: {theme.control}; border: none; border-radius: 2px; max-height: 4px; }}
 #share::chunk {{ background: {theme.accent}; border-radius: 2px; }}
 #blockTitle:hover, #blockTitle:focus {{ border-color: {theme.border}; padding: 2px 4px; }}
+#blockTitle:focus {{ border-color: {theme.accent}; }}
 #message[state="error"] {{ color: {theme.error}; }}
 #message[state="warning"] {{ color: {theme.warning}; }}
 #remedy {{ padding: 2px 8px; }}
@@ -79,6 +80,9 @@ CodeView, CodeText, #compared {{ border: none; border-radius: 0; background: {th
 #completion {{ background: {theme.control}; border: 1px solid {theme.border}; }}
 #completion::item {{ padding: 1px 4px; }}
 #completion::item:selected {{ background: {theme.accent}; color: {theme.on_accent}; }}
+#viewerFooter QToolButton:focus, #rowReset:focus, #rowDrive:focus, #rowKey:focus, #rowConstant:focus,
+#levelFilter:focus, #listButton:focus, #newLines:focus, #listToggle:focus, #problemCount:focus, #foldableTitle:focus,
+#link:focus, #breadcrumbPatch:focus {{ border-color: {theme.accent}; }}
 #findBar {{ background: {theme.dock}; border: none; border-bottom: 1px solid {theme.border}; }}
 QStatusBar::item {{ border: none; }}
 """

@@ -11,7 +11,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen
 from app.canvas.drawing.node_painter import NEAR
 from app.canvas.drawing.sentinel_mark import paint_mark
 from app.canvas.drawing.shapes import on_screen, qcolor
-from app.canvas.drawing.size_label import has_room, paint_label
+from app.canvas.drawing.size_label import SIZES_FROM, below, has_room, paint_label
 from app.theme.colours import Colours, mix
 from app.theme.port_style import PORT_STYLES, PortKind
 from app.view_models.activity import Activity
@@ -103,8 +103,12 @@ def paint_connections(painter: QPainter, lines: Iterable[Line], theme: Colours, 
                 painter.setPen(QPen(qcolor(theme.accent), 1.5))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawEllipse(line.dots[line.chosen_dot % len(line.dots)], DOT + 3, DOT + 3)
-        if shown.size and scale >= NEAR and (line.isSelected() or has_room(shown.size, *line.ends, scale)):
-            paint_label(painter, shown.size, line.middle, theme.text, theme, scale)
+        if shown.size and scale >= NEAR:
+            is_roomy = has_room(shown.size, *line.ends, scale)
+            if is_roomy and (line.isSelected() or scale >= SIZES_FROM):
+                paint_label(painter, shown.size, line.middle, theme.text, theme, scale)
+            elif line.isSelected():
+                paint_label(painter, shown.size, below(line.middle, scale), theme.text, theme, scale)
         if shown.sentinel is not None:
             freezes, has_found = shown.sentinel.freezes, shown.has_found
             paint_mark(painter, line.mark, theme, scale, freezes=freezes, has_found=has_found)

@@ -26,17 +26,20 @@ def label_width(text: str, scale: float) -> float:
 
 
 def has_room(text: str, source: QPointF, target: QPointF, scale: float) -> bool:
-    """Return whether a connection between two ports shows its label at a zoom, even if it is not selected."""
-    if scale < SIZES_FROM:
-        return False
+    """Return whether a label leaves enough of a connection between two ports in sight at a zoom."""
     away = target - source
     return max(abs(away.x()), abs(away.y())) >= label_width(text, scale) + _PORTS
 
 
 def label_area(text: str, middle: QPointF) -> QRectF:
-    """Return the area that a label around a point may cover at any zoom."""
+    """Return the area that a label around a point, or below it, may cover at any zoom."""
     width, height = label_width(text, 0.0), _HEIGHT * MOST_GROWTH
-    return QRectF(middle.x() - width / 2, middle.y() - height / 2, width, height)
+    return QRectF(middle.x() - width / 2, middle.y() - height / 2, width, 2 * height)
+
+
+def below(middle: QPointF, scale: float) -> QPointF:
+    """Return the middle of a label that is below a line, which it would hide."""
+    return middle + QPointF(0.0, _HEIGHT * _factor(scale))
 
 
 def paint_label(painter: QPainter, text: str, middle: QPointF, ink: str, theme: Colours, scale: float) -> None:
