@@ -6,6 +6,7 @@ Each combination of window size, scale and theme is a process of its own, since 
 start. With --quick, only 1440 x 900 at scale 1. `sheet-*.png` show several pictures each.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -54,9 +55,17 @@ def main(arguments: list[str]) -> int:
                 # The size is that of the screen: at scale 2, the window has half as many logical pixels.
                 logical = (str(side // scale) for side in size)
                 command = [sys.executable, __file__, "--one", *logical, theme, str(place)]
-                environment = {"QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT), "QT_SCALE_FACTOR": str(scale)}
+                screen = place / "screen.json"
+                screen.write_text(json.dumps({"screens": [_screen(*size)]}))
+                platform = f"offscreen:configfile={screen}"
+                environment = {"QT_QPA_PLATFORM": platform, "PYTHONPATH": str(ROOT), "QT_SCALE_FACTOR": str(scale)}
                 bad += subprocess.run(command, env={**os.environ, **environment}).returncode != 0
     return int(bad > 0)
+
+
+def _screen(width: int, height: int) -> dict[str, str | int]:
+    """Return Qt's description of a screen, which limits the sizes of menus and dialogs."""
+    return {"name": "look", "x": 0, "y": 0, "width": width, "height": height, "logicalDpi": 96, "dpr": 1}
 
 
 def look(size: tuple[int, int], theme: str, folder: Path) -> int:

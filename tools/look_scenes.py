@@ -1,27 +1,19 @@
-"""The pictures that `tools/look.py` takes: patches, states of the window, docks, menus, banners, popups and dialogs."""
+"""The pictures that `tools/look.py` takes of the window: patches, states, docks, banners and popups."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+from look_dialogs import Shown, dialogs, menus
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QDialog, QInputDialog, QMenu, QMessageBox, QWidget
+from PySide6.QtWidgets import QWidget
 
-from app.canvas.frames.frame_form import FrameForm
-from app.canvas.sentinel_form import SentinelForm
-from app.commands.commands import CONTEXT_MENUS
-from app.commands.help_dialogs import show_about
-from app.commands.shortcut_dialog import ShortcutDialog
-from app.documents import dialogs as questions
-from app.documents.code_files.new_code_dialog import NewCodeDialog
-from app.documents.trust.contents import FileChange
+from app.docks.code.code import Code
+from app.docks.recorder import Recorder
 from app.edits.compatible import refusal
 from app.edits.groups import group
 from app.edits.organise.frames import add_frame, change_frames
 from app.edits.rects import Rect
-from app.inspector.inspector import Inspector
 from app.widgets.banner import Notice
 from app.window.main_window import MainWindow
 from engine.patch.changes import PortRef
@@ -29,8 +21,6 @@ from engine.patch.document import Patch
 
 EXAMPLES = Path(__file__).parents[1] / "resources" / "examples"
 Wait = Callable[[int], None]
-#: What to save, with its name.
-Shown = Iterator[tuple[str, QWidget]]
 _WRONG = 'extern "C" __global__ void scale(const float* x, float* out, int count) {\n    out[0] = gain * x[0]\n}\n'
 
 
@@ -43,9 +33,10 @@ def scenes(window: MainWindow, wait: Wait) -> Shown:
     yield from _first(window, wait)
     yield from _docks(window, wait)
     yield from _popups(window, wait)
-    yield from _menus(window)
+    yield from menus(window)
     yield from _banners(window)
-    yield from _dialogs(window)
+    yield from dialogs(window)
+    yield from _used(window, wait)
     window.session.replace(large_patch())
     window.canvas.organise.lay_out()
     _wait_for_frames(window, wait)
@@ -137,7 +128,7 @@ def broken_patch() -> Patch:
 
 def _first(window: MainWindow, wait: Wait) -> Shown:
     window.session.open(EXAMPLES / "particles.loom")
-    wait(1800)
+    _wait_for_frames(window, wait)
     window.canvas.fit()
     yield "first", window
     window.canvas.select(["forces"])
@@ -173,6 +164,45 @@ def _docks(window: MainWindow, wait: Wait) -> Shown:
                 viewer.kinds.activated.emit(at)
             wait(600)
             yield f"look-{kind}", window
+
+
+def _used(window: MainWindow, wait: Wait) -> Shown:
+    """Yield docks that are empty at first, once they were used."""
+    patch, canvas = window.session.patch, window.canvas
+    assert patch is not None
+    window.docks.reveal("timeline")
+    patch.animate("forces", "gravity", [(0, -4.0), (2.5, 4.0), (5, -9.0)])
+    canvas.select(["forces"])
+    wait(300)
+    yield "used-timeline", window
+    window.kernel.set_bookmark(1)
+    for dock in ("overview", "history"):
+        window.docks.reveal(dock)
+        wait(300)
+        yield f"used-{dock}", window
+    window.docks.widget(Recorder).choose_slowest()
+    window.docks.reveal("recorder")
+    wait(600)
+    yield "used-recorder", window
+    window.bridge.look_back(None)
+    window.docks.reveal("code")
+    code = window.docks.widget(Code)
+    wait(800)
+    code.search.begin(replaces=True)
+    code.search.what.setText("wave")
+    yield "used-code-find", window
+    code.search.end()
+    code.bar.compiled.setChecked(True)
+    wait(2500)
+    yield "used-code-compiled", window
+    code.bar.compare.setChecked(True)
+    wait(500)
+    yield "used-code-compare", window
+    code.bar.compare.setChecked(False)
+    for dock in ("inspector", "help"):
+        window.docks.reveal(dock)
+    window.use_layout("")
+    window.docks.close_lists()
 
 
 def _popups(window: MainWindow, wait: Wait) -> Shown:
@@ -239,27 +269,6 @@ def _tooltip_style(window: MainWindow) -> str:
     return f"QLabel {{ {rule} }}"
 
 
-def _menus(window: MainWindow) -> Shown:
-    window.actions_by_id.look()
-    for menu in (*window.actions_by_id.bar(), *window.actions_by_id.menus.values()):
-        if menu not in window.actions_by_id.bar() and menu.menuAction().objectName() not in (
-            "layouts",
-            "scale",
-            "align",
-        ):
-            continue
-        menu.aboutToShow.emit()
-        yield f"menu-{menu.menuAction().objectName() or menu.title().replace('&', '').lower()}", menu
-    for kind, items in CONTEXT_MENUS.items():
-        menu = QMenu(window)
-        window.actions_by_id._add(menu, items)
-        yield f"context-{kind}", menu
-    row = window.docks.widget(Inspector).findChildren(QMenu)
-    for menu in row[:1]:
-        menu.aboutToShow.emit()
-        yield "menu-drive", menu
-
-
 def _banners(window: MainWindow) -> Shown:
     nothing = ("Do this", lambda: None), ("Or that instead", lambda: None)
     error = Notice(
@@ -290,65 +299,3 @@ def _large(window: MainWindow, wait: Wait) -> Shown:
     wait(400)
     yield "inside-group", window
     window.kernel.leave()
-
-
-def _dialogs(window: MainWindow) -> Shown:
-    """Yield every dialog; modal ones are saved instead of waiting for an answer."""
-    patch = window.session.patch
-    assert patch is not None
-    frame = add_frame(patch, Rect(0, 0, 200, 100), "")
-    lines = ["Forces: gravity 9.8 -> 4", "Render Points: new"]
-    text = "particles.loom was changed by another program."
-    changed = [FileChange("wind.py", "changed", "a = 1\nb = 2\n", "a = 1\nb = 3\n")]
-    blocks = ["wind.py", "rain.py"]
-    made: dict[str, Callable[[], object]] = {
-        "shortcuts": partial(ShortcutDialog, window.keys, window),
-        "frame": partial(FrameForm, patch, frame, window),
-        "check-values": partial(SentinelForm, patch, PortRef("forces", "out"), window),
-        "about": partial(show_about, window, "host, a CPU"),
-        "unsaved": partial(questions.ask_about_changes, window, "particles"),
-        "overwrite": partial(questions.ask_to_overwrite, window, text, lines),
-        "recover": partial(questions.ask_to_recover, window, "particles.loom", lines),
-        "trust": partial(questions.ask_to_trust, window, Path("/home/ada/work/blocks"), blocks),
-        "error": partial(questions.show_error, window, "wind.loom can't be opened", "It must be JSON, got XML"),
-        "changes": partial(questions.show_changes, window, changed),
-        "replace": partial(questions._ask_to_replace, window, Path("/home/ada/wind.loom")),
-        "new-block": partial(NewCodeDialog, window, "New block", ["One buffer", "Two"], _named),
-        "layout-name": window.save_layout,
-    }
-    for name, show in made.items():
-        with modal() as caught:
-            shown = show()
-        for dialog in [shown] if isinstance(shown, QWidget) else caught:
-            yield f"dialog-{name}", dialog
-            dialog.close()
-    window.session.undo()
-
-
-def _named(text: str) -> str:
-    return f"{text.lower().replace(' ', '_')}.py"
-
-
-@contextmanager
-def modal() -> Iterator[list[QDialog]]:
-    """Collect modal dialogs instead of waiting for an answer."""
-    caught: list[QDialog] = []
-
-    def keep(box: QDialog) -> int:
-        caught.append(box)
-        return 0
-
-    before = QMessageBox.exec, QDialog.exec, QInputDialog.getText
-    QMessageBox.exec = QDialog.exec = keep  # type: ignore[method-assign]
-
-    def get_text(parent: QWidget, title: str, label: str) -> tuple[str, bool]:
-        dialog = QInputDialog(parent)
-        dialog.setWindowTitle(title)
-        dialog.setLabelText(label)
-        return str(keep(dialog)), False
-
-    QInputDialog.getText = get_text  # type: ignore[method-assign, assignment]
-    try:
-        yield caught
-    finally:
-        QMessageBox.exec, QDialog.exec, QInputDialog.getText = before  # type: ignore[method-assign]
