@@ -92,6 +92,8 @@ class Layouts:
         if not self._window.isMaximized() and not self._window.isFullScreen():
             self._window.resize(size)
         self.resize(arrangement)
+        if arrangement is None:
+            self._tabify_sides()
 
     def resize(self, arrangement: Arrangement | None) -> None:
         """Give the docks their shares of the window in an arrangement; None is the first one."""

@@ -68,6 +68,15 @@ def test_a_layout_is_kept_under_a_name_and_reset(opened: MainWindow, qtbot: QtBo
     assert opened.docks["inspector"].isVisible() and not opened.docks["log"].isVisible()
     viewer: Any = opened.viewers.docks["screen"]
     assert viewer.isVisible() and viewer.y() < opened.docks["inspector"].y()
+    history, inspector = opened.docks["history"], opened.docks["inspector"]
+
+    def is_behind() -> bool:
+        opened.docks.reveal("history")
+        return history in opened.tabifiedDockWidgets(inspector)
+
+    qtbot.waitUntil(is_behind)
+    opened.docks.reveal("inspector")
+    opened.docks["history"].close()
     opened.use_layout("Lists")
     qtbot.wait(20)
     assert not opened.docks["inspector"].isVisible() and opened.docks["log"].isVisible()
