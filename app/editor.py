@@ -20,6 +20,7 @@ from app.logs import details_place
 from app.qt.faults import install_fault_handler
 from app.qt.qt_check import has_display
 from app.qt.safe_overrides import protect_overrides
+from app.theme.icons import program_icon
 from app.window.main_window import MainWindow
 from engine.block_process.client import BlockProcess
 from engine.catalogue.block_folders import block_folders
@@ -73,6 +74,7 @@ def run_editor(
     # For Ctrl+C in the terminal; in Qt's event loop, Python would not handle it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     app.setDesktopFileName("warploom")
+    app.setWindowIcon(program_icon())
     with ExitStack() as stack:
         stack.callback(qInstallMessageHandler, qInstallMessageHandler(_log_message))
         folder, lost = state_folder(), ""

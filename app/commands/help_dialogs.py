@@ -2,6 +2,7 @@
 
 from PySide6.QtWidgets import QMessageBox, QWidget
 
+from app.theme.icons import program_icon
 from engine.version import version
 
 #: The gestures of `canvas/graph_view.py` and the keys of the canvas.
@@ -42,4 +43,5 @@ def show_about(parent: QWidget, device: str) -> None:
         f"Patch GPU pipelines live: the whole patch compiles into one CUDA graph.\n\nRunning on: {device}"
     )
     box.setContentsMargins(8, 8, 8, 4)
+    box.setIconPixmap(program_icon().pixmap(48, 48))
     box.exec()

@@ -1,10 +1,11 @@
 """Icons by meaning; the drawings are Material Design Icons, from qtawesome."""
 
+import math
 from pathlib import Path
 
 import qtawesome
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
+from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPen, QPixmap
 
 from app.theme import colours
 
@@ -113,6 +114,40 @@ def icon(name: str, colour: str = "text") -> QIcon:
     `colour` names a field of `Colours`. It is looked up whenever the icon is drawn, so the icon follows the theme.
     """
     return QIcon(_ThemedIcon(ACTIONS[name], colour))
+
+
+def program_icon() -> QIcon:
+    """Return the program's icon: a weft that goes over and under the threads of a warp."""
+    made = QIcon()
+    for side in (16, 24, 32, 48, 64, 128, 256):
+        made.addPixmap(_program_picture(side))
+    return made
+
+
+def _program_picture(side: int) -> QPixmap:
+    drawn = QPixmap(side, side)
+    drawn.fill(Qt.GlobalColor.transparent)
+    painter, theme = QPainter(drawn), colours.DARK
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.scale(side / 64, side / 64)
+    painter.setPen(QPen(QColor(theme.border), 2))
+    painter.setBrush(QColor(theme.dock))
+    painter.drawRoundedRect(1, 1, 62, 62, 12, 12)
+    warp, weft = QPen(QColor(theme.text_dim), 5), QPen(QColor(theme.accent), 6)
+    for pen in (warp, weft):
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+    threads = (14, 26, 38, 50)
+    painter.setPen(warp)
+    for x in threads:
+        painter.drawLine(x, 12, x, 52)
+    painter.setPen(weft)
+    way = [QPointF(x / 2, 32 - 8 * math.cos(math.pi * (x / 2 - 14) / 12)) for x in range(14, 116)]
+    painter.drawPolyline(way)
+    painter.setPen(warp)
+    for x in threads[1::2]:  # these are in front of the weft, which is low there
+        painter.drawLine(x, 34, x, 46)
+    painter.end()
+    return drawn
 
 
 def save_icon(name: str, colour: str, side: int, growth: float, path: Path) -> None:
