@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMessageBox, QPushButton, QWidget
 
 from app.documents.code_files.new_code_dialog import NewCodeDialog
 from app.documents.trust.changes_dialog import ChangesDialog
@@ -21,7 +21,7 @@ from engine.patch.files import SUFFIX
 _log = logging.getLogger(__name__)
 _NAMES_SHOWN = 6
 _LINES_SHOWN = 10
-_NAME_WIDTH = 340
+_NAME_WIDTH = 300
 _FILTER = f"Patches (*{SUFFIX})"
 
 
@@ -144,12 +144,12 @@ def ask_name(parent: QWidget, title: str, text: str, then: Callable[[str], objec
     dialog.setLabelText("Name")
     dialog.setTextValue(text)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.setMinimumWidth(_NAME_WIDTH)
     dialog.textValueSelected.connect(then)
     dialog.open()  # it makes its parts
     layout = dialog.layout()
     assert layout is not None
     layout.setContentsMargins(16, 12, 16, 12)
+    dialog.findChild(QLineEdit).setMinimumWidth(_NAME_WIDTH)
     for button in dialog.findChildren(QPushButton):
         button.setIcon(QIcon())
 

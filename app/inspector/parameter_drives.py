@@ -29,6 +29,8 @@ from engine.patch.rules import is_drivable
 from engine.protocol.messages import FrameReport
 
 _INTERVAL_MS = 100
+#: The significant digits of a number that follows keys: more would not be read, and cover the unit.
+_DIGITS = 4
 
 
 class ParameterDrives(QObject):
@@ -87,7 +89,8 @@ class ParameterDrives(QObject):
         curve, spec = self._patch.curve(node, name), self._rows[name].editor.spec
         if not curve:
             return self._patch.value(node, name)
-        return spec.coerce(_as_type(keyframes.fitting(spec, Course(curve).at(time_s)), spec.type))
+        value = float(f"{Course(curve).at(time_s):.{_DIGITS}g}")
+        return spec.coerce(_as_type(keyframes.fitting(spec, value), spec.type))
 
     def _toggle_key(self, name: str) -> None:
         assert self._playhead is not None

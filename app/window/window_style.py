@@ -75,6 +75,8 @@ QStatusBar {{ max-height: 26px; }}
 #problemCount:hover {{ background: {theme.control_hover}; }}
 QTableView::item {{ padding: 0 5px; }}
 QTreeView::item {{ padding: 2px 4px; }}
+#lines::item {{ padding: 2px 12px; }}
+#lines::item:selected {{ background: {theme.accent}; color: {theme.on_accent}; }}
 #helpPage {{ background: {theme.dock}; border: none; }}
 CodeView, CodeText, #compared {{ border: none; border-radius: 0; background: {theme.canvas}; }}
 #completion {{ background: {theme.control}; border: 1px solid {theme.border}; }}

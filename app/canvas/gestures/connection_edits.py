@@ -73,7 +73,9 @@ class ConnectionEdits(QObject):
             )
         else:
             menu = QMenu(self._room)
-            menu.addSection(f"Drive a parameter of {self.patch.title(node)}")
+            title = f"Drive a parameter of {self.patch.title(node)}".replace("&", "&&")
+            menu.addAction(title).setEnabled(False)  # the style draws no titles of sections
+            menu.addSeparator()
             for candidate in open_ones:
                 action = menu.addAction(
                     f"{node_edits.parameter_label(candidate.ref.port)}\t{candidate.state}".replace("&", "&&")

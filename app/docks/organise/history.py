@@ -24,7 +24,7 @@ class EditList(QWidget, Dock):
         super().__init__()
         self._seen = False
         self._editor: Editor | None = None
-        self.list = QListWidget(accessibleName="Edits", uniformItemSizes=True)
+        self.list = QListWidget(accessibleName="Edits", objectName="lines", uniformItemSizes=True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.list.itemClicked.connect(self._jump)

@@ -30,7 +30,8 @@ class Overview(QWidget, Dock):
         self._editor: Editor | None = None
         self._listed: list[tuple[int, str]] = []
         self.map = MapView()
-        self.list = QListWidget(accessibleName="Bookmarks", editTriggers=QListWidget.EditTrigger.EditKeyPressed)
+        self.list = QListWidget(accessibleName="Bookmarks", objectName="lines")
+        self.list.setEditTriggers(QListWidget.EditTrigger.EditKeyPressed)
         self.list.itemActivated.connect(self._go)
         self.list.itemChanged.connect(self._rename)
         self.bookmarks = EmptyState(self.list, _HINT)
