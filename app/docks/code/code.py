@@ -109,6 +109,7 @@ class Code(EmptyState, Dock):
         self.text.find_asked.connect(self._search)
         self.text.line_changed.connect(self._on_line)
         self.text.names = self._names
+        self.text.is_saved = lambda: self.place is None or self.texts.drafts[self.place] is None
         self.texts.typed.connect(self._on_typed)
         self.checker.checked.connect(self._show_checked)
         self.compiled.origin_chosen.connect(lambda line: self.text.go_to_line(int(line)) if line.isdigit() else None)

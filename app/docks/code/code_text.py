@@ -82,7 +82,9 @@ def mistake_height() -> float:
 
 
 class CodeText(QPlainTextEdit):
-    """A field for code. Control and S, or Control and Enter, ask to save it."""
+    """A field for code. Control and S, or Control and Enter, ask to save it. Once it is saved, Control and S saves the
+    patch.
+    """
 
     #: The person wants to save, to search, or to search and replace.
     save_asked = Signal()
@@ -102,6 +104,8 @@ class CodeText(QPlainTextEdit):
         self._found: list[QTextEdit.ExtraSelection] = []
         #: Returns the names that may complete the word at a place of the text.
         self.names: Callable[[str, int], Names] = lambda _, place: Names(place, ())
+        #: Returns whether there is nothing to save.
+        self.is_saved: Callable[[], bool] = lambda: False
         self.completion = Completion(self)
         self.completion.chosen.connect(self._complete)
         self.updateRequest.connect(lambda *_: self._margin.update())
@@ -183,8 +187,8 @@ class CodeText(QPlainTextEdit):
         is_control = modifiers == _CONTROL
         if event.matches(QKeySequence.StandardKey.Find):
             return lambda: self.find_asked.emit(False)
-        if (key == Qt.Key.Key_S or key in (Qt.Key.Key_Return, Qt.Key.Key_Enter)) and is_control:
-            return self.save_asked.emit
+        if key in (Qt.Key.Key_S, Qt.Key.Key_Return, Qt.Key.Key_Enter) and is_control:
+            return None if key == Qt.Key.Key_S and self.is_saved() else self.save_asked.emit
         if key == Qt.Key.Key_H and is_control:
             return lambda: self.find_asked.emit(True)
         if key == Qt.Key.Key_F8 and not modifiers:

@@ -125,6 +125,20 @@ def test_saving_writes_the_file(opened: MainWindow, kernel: Path) -> None:
     assert dock.texts.text(CodePlace(str(kernel))) == KERNEL and opened.isWindowModified()
 
 
+def test_ctrl_s_in_saved_code_saves_the_patch(opened: MainWindow, kernel: Path, qtbot: QtBot) -> None:
+    """The first Ctrl+S saves the code that was typed, and the next one the patch that was edited."""
+    dock = opened.docks.widget(Code)
+    opened.activateWindow()
+    dock.text.setFocus()
+    qtbot.waitUntil(dock.text.hasFocus)
+    patch_of(opened).move("cuda", (8.0, 808.0))
+    type_at_end_of(dock, 1, " Much.")
+    QTest.keyClick(dock.text, Qt.Key.Key_S, CONTROL)
+    assert "Much." in kernel.read_text() and opened.session.is_modified
+    QTest.keyClick(dock.text, Qt.Key.Key_S, CONTROL)
+    assert not opened.session.is_modified
+
+
 def test_a_parameter_is_applied_in_one_undo_step(opened: MainWindow) -> None:
     """Code in a parameter is set by Ctrl+Enter or by a command, as one undo step, which undo takes back."""
     dock, patch = show(opened, "cuda"), patch_of(opened)
