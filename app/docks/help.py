@@ -38,18 +38,25 @@ class Help(EmptyState, Dock):
         self._block_type: type[Block] | None = None
 
     def follow(self, editor: Editor) -> None:
-        """Follow the selection on the canvas."""
+        """Follow the selection on the canvas, and a block whose ports follow from its values."""
         canvas = editor.canvas
         self.example.clicked.connect(lambda: open_example(editor, self._block_type))
-        canvas.selection_changed.connect(
-            lambda nodes: self.show_type(canvas.patch.block_type(nodes[0]) if nodes else None)
-        )
+
+        def show() -> None:
+            node = next(iter(canvas.selected()), None)
+            self.show_type(canvas.patch.block_type(node) if node in canvas.patch.nodes else None)
+
+        canvas.selection_changed.connect(lambda _: show())
+        editor.session.changed.connect(show)
 
     def show_type(self, block_type: type[Block] | None) -> None:
         """Show the help of a block type; without one, show how to get help."""
         if block_type is not self._block_type:
-            self._block_type = block_type
+            before, self._block_type = self._block_type, block_type
+            bar = self.page.verticalScrollBar()
+            place = bar.value() if before is not None and block_type is not None and before.id == block_type.id else 0
             self._write()
+            bar.setValue(place)
 
     def changeEvent(self, event: QEvent) -> None:
         """Update the help to another theme's colours."""

@@ -47,6 +47,18 @@ def test_help_is_text_not_markup(qapp: QApplication) -> None:
     assert "Is a&lt;b &amp; <code>c&lt;d</code>." in help_html(Odd)
 
 
+def test_help_follows_the_ports_of_a_formula(opened: MainWindow, qtbot: QtBot) -> None:
+    """When a formula reads other elements, the help of the selected block has its new ports."""
+    patch = opened.session.patch
+    assert patch is not None
+    formula = patch.add("kernel.expression")
+    opened.canvas.select([formula.id])
+    page = opened.docks.widget(Help).page
+    assert "float4" not in page.toPlainText().partition("Parameters")[0]
+    patch.set(formula, reads="x: float4")
+    qtbot.waitUntil(lambda: "float4, input" in page.toPlainText())
+
+
 def test_f1_shows_the_help_of_the_selected_block(opened: MainWindow) -> None:
     """F1 opens the help dock, which is closed at first and then follows the selection."""
     assert opened.docks["help"].isHidden()
