@@ -8,7 +8,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QPalette
+from PySide6.QtGui import QColor, QPalette, QPixmap
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.theme.colours import Colours, make_current, mix
@@ -19,7 +19,7 @@ from app.theme.icons import save_icon
 #: their colours.
 _GLYPHS = {
     "close": (10, 1.5, "text_dim"),
-    "float": (10, 1.2, "text_dim"),  # Qt has this room in a dock's title
+    "float": (12, 1.2, "text_dim"),
     "open_list": (16, 1.0, "text_dim"),
     "ascending": (8, 1.6, "text_dim"),
     "descending": (8, 1.6, "text_dim"),
@@ -44,14 +44,15 @@ QMainWindow::separator:hover {{ background: {theme.accent}; }}
 QSplitter::handle {{ background: {theme.canvas}; }}
 QSplitter::handle:hover {{ background: {theme.accent}; }}
 QDockWidget {{ font-size: {BODY}px; }}
-QDockWidget {{ titlebar-close-icon: url({glyph["close"]}); titlebar-normal-icon: url({glyph["float"]}); }}
+QDockWidget {{ titlebar-close-icon: url({glyph["nothing"]}); titlebar-normal-icon: url({glyph["nothing"]}); }}
 QDockWidget::title {{ background: {theme.dock}; padding: 5px 8px; }}
 QDockWidget::close-button, QDockWidget::float-button {{
-    background: transparent; border: none; border-radius: 3px; padding: 0;
+    border: none; border-radius: 3px; padding: 0; background-position: center; background-repeat: no-repeat;
     min-width: 20px; min-height: 20px; subcontrol-origin: border; subcontrol-position: right center; right: 4px;
 }}
-QDockWidget::float-button {{ right: 26px; }}
-QDockWidget::close-button:hover, QDockWidget::float-button:hover {{ background: {theme.control_hover}; }}
+QDockWidget::close-button {{ background-image: url({glyph["close"]}); }}
+QDockWidget::float-button {{ background-image: url({glyph["float"]}); right: 26px; }}
+QDockWidget::close-button:hover, QDockWidget::float-button:hover {{ background-color: {theme.control_hover}; }}
 QMenuBar, QStatusBar, QToolBar {{ background: {theme.dock}; border: none; }}
 QToolBar {{ padding: 4px; spacing: 4px; }}
 QMenu {{ background: {theme.control}; border: 1px solid {theme.border}; padding: 4px; }}
@@ -152,6 +153,10 @@ def _glyphs(theme: Colours, size: int) -> dict[str, str]:
     files = {name: _folder() / f"{theme.name}-{size}-{name}.png" for name in _GLYPHS}
     for name, (side, growth, colour) in _GLYPHS.items():
         save_icon(name, getattr(theme, colour), round(side * size / BODY), growth, files[name])
+    files["nothing"] = _folder() / "nothing.png"
+    nothing = QPixmap(1, 1)
+    nothing.fill(Qt.GlobalColor.transparent)
+    nothing.save(str(files["nothing"]))
     return {name: file.as_posix() for name, file in files.items()}
 
 
