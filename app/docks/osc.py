@@ -129,7 +129,8 @@ class OscDock(QWidget, Dock):
         self.filter.textChanged.connect(lambda _: self._choose_rows())
         self.rows = OscTableRows(self, self._send)
         self._shown = RowFilter(self.rows)
-        self.table = make_table(self._shown, "OSC addresses", {0: 52, 2: 168, 3: 76}, OscTableRows.ADDRESS)
+        self.table = make_table(self._shown, "OSC addresses", {0: 48, 2: 132, 3: 68}, OscTableRows.ADDRESS)
+        self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # addresses begin alike
         self.table.doubleClicked.connect(self._copy)
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table, self._copy)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)

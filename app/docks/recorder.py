@@ -251,7 +251,8 @@ class Recorder(EmptyState, Dock):
         if not len(flight.frames):
             return
         if self._place is None:
-            self.details.setText("Click the bar of a frame, or a slow frame in the list")
+            hint = "Click the bar of a frame, or a slow frame in the list"
+            self.details.setText(f"<span style='color: {colours.current().text_dim}'>{hint}</span>")
         else:
             self.details.setText(flight.describe(self._place))
 
