@@ -1,6 +1,7 @@
 """`Compiled`: the PTX, LLVM IR and SASS of a kernel, with the op or the source line of each line."""
 
 from collections.abc import Callable, Collection
+from textwrap import wrap
 
 from PySide6.QtCore import QEvent, QMargins, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -29,6 +30,8 @@ from engine.kernel_sources.sources import OpGraphSource
 from engine.processes.pool import run
 
 _MARGIN_WIDTH = 136
+#: The width of a message in place of code, in characters.
+_COLUMNS = 48
 
 
 class Compiled(EmptyState):
@@ -164,7 +167,8 @@ def _sass(source: OpGraphSource | tuple[str, str], architecture: str) -> str:
             return run(disassemble, source[0], architecture.replace("compute_", "sm_"))
         return run(graph_sass, source, architecture)
     except KernelError as problem:
-        return "\n".join(f"// {line}" for line in str(problem).splitlines())
+        lines = (wrap(line, _COLUMNS, break_on_hyphens=False) for line in str(problem).splitlines())
+        return "\n".join(f"// {part}" for parts in lines for part in parts)
 
 
 class CodeView(QPlainTextEdit):

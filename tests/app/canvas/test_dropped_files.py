@@ -36,10 +36,21 @@ def test_each_kernel_of_a_file_becomes_a_block(canvas: Canvas, patch: Patch, tmp
     made = canvas.selected()
     assert [patch.value(node, "entry") for node in made] == ["louder", "softer"]
     assert [patch.title(node) for node in made] == ["Louder", "Softer"]
+    assert made == ["louder", "softer"]
     assert patch.nodes[made[0]].position == (-160, 160)
     assert {"x", "out"} <= set(patch.block_type(made[0]).ports)  # type: ignore[union-attr]
     assert patch.undo() == "Add two.cu"
     assert not set(made) & set(patch.nodes)
+
+
+def test_a_dropped_kernel_is_called_as_its_file(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+    """Messages and `--set` then say `stencil`; a name that is taken, or that is none, counts on from `file`."""
+    found = []
+    for name in ("stencil.cu", "stencil.cu", "3 points.cu"):
+        (tmp_path / name).write_text(KERNEL.format("compute"))
+        assert _drop(canvas, [tmp_path / name], QPointF(0, 200))
+        found += canvas.selected()
+    assert found == ["stencil", "file", "file_2"]
 
 
 def test_a_kernel_with_a_mistake_gets_its_block(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from app.docks.problems import Problems
 from app.documents.dialogs import UnsavedChoice
 from app.view_models.code.places import CodePlace
 from app.window.main_window import MainWindow
-from engine.diagnostics import error
+from engine.diagnostics import KernelError, error
+from engine.kernel_sources.sass import INSTALL
 from engine.patch.document import Patch
 from engine.patch.files import save_patch
 from tests.app.conftest import Asked
@@ -123,6 +124,25 @@ def test_saving_writes_the_file(opened: MainWindow, kernel: Path) -> None:
     assert [row.right for row in dock.compare.rows if row.is_changed] == ["// Makes it louder. Much."]
     dock.compare.restore.click()
     assert dock.texts.text(CodePlace(str(kernel))) == KERNEL and opened.isWindowModified()
+
+
+def test_why_there_is_no_sass_fits_beside_the_code(
+    opened: MainWindow, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    """The message with the command that installs what is missing is read without scrolling."""
+    message = f"nvdisasm of the CUDA toolkit must be installed to show SASS, got none: {INSTALL}"
+
+    def missing(*_: object) -> str:
+        raise KernelError(message)
+
+    monkeypatch.setattr("app.docks.code.compiled.run", missing)
+    compiled = opened.docks.widget(Code).compiled
+    opened.docks.widget(Code).bar.compiled.click()
+    compiled.tabs.setCurrentWidget(compiled.sass)
+    qtbot.waitUntil(lambda: "nvdisasm" in compiled.sass.toPlainText())
+    lines = compiled.sass.toPlainText().splitlines()
+    assert max(map(len, lines)) < 60
+    assert " ".join(line.removeprefix("// ") for line in lines) == message
 
 
 def test_ctrl_s_in_saved_code_saves_the_patch(opened: MainWindow, kernel: Path, qtbot: QtBot) -> None:
