@@ -1,7 +1,7 @@
 from engine.api import Block, BlockBuilder, In, Out, any_type, images, param, port
 
 
-class MeanFilter(Block, id="filter.mean", tags=("box", "blur", "average", "smooth", "soft", "npp")):
+class MeanFilter(Block, id="filter.mean", tags=("box", "blur", "average", "smooth", "soft", "npp", "denoise")):
     """Replaces each pixel by the mean of the pixels around it.
 
     Along each axis the window has 2 radius + 1 pixels; if one radius is 0, the image is blurred along the other axis

@@ -5,7 +5,19 @@ from engine.api import ComputeBlock, Interface, expression_interface, param
 
 
 class Expression(
-    ComputeBlock, id="kernel.expression", tags=("formula", "math", "shader", "wrangle", "code", "evaluate")
+    ComputeBlock,
+    id="kernel.expression",
+    tags=(
+        "formula",
+        "math",
+        "shader",
+        "wrangle",
+        "code",
+        "evaluate",
+        "absolute",
+        "threshold",
+        "normalize",
+    ),
 ):
     """Computes each element by a formula, such as `sin(x*freq + time) * amp`.
 

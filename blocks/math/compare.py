@@ -24,7 +24,9 @@ def comparison(op: str) -> OpGraphSource:
     return OpGraphSource.of(graph.graph())
 
 
-class Compare(Block, id="math.compare", tags=("less", "greater", "equal", "condition")):
+class Compare(
+    Block, id="math.compare", tags=("less", "greater", "equal", "condition", "threshold", "binarize", "mask")
+):
     """Compares two buffers, or a buffer with a value, element by element.
 
     out[i] is true where the comparison `operation` of x[i] with y[i] holds. If `y` is not connected, x[i] is compared

@@ -2,7 +2,7 @@ from blocks.reduce.shares import describe_reduction
 from engine.api import Block, BlockBuilder, In, Out, any_type, port, u32
 
 
-class Count(Block, id="reduce.count", tags=("any", "true", "nonzero", "condition")):
+class Count(Block, id="reduce.count", tags=("any", "true", "nonzero", "condition", "statistics")):
     """Counts the elements that are not 0.
 
     As the condition of a region, a count holds if any element is not 0. Put a Compare before it to count the elements

@@ -2,7 +2,7 @@ from blocks.reduce.shares import describe_reduction
 from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
 
 
-class Largest(Block, id="reduce.largest", tags=("max", "maximum", "peak")):
+class Largest(Block, id="reduce.largest", tags=("max", "maximum", "peak", "statistics")):
     """Finds the largest element.
 
     If any element is NaN, the result is NaN, as in numpy. Use it to scale a signal to a range, or to end a loop when a

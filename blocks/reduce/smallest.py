@@ -2,7 +2,7 @@ from blocks.reduce.shares import describe_reduction
 from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
 
 
-class Smallest(Block, id="reduce.smallest", tags=("min", "minimum")):
+class Smallest(Block, id="reduce.smallest", tags=("min", "minimum", "statistics")):
     """Finds the smallest element.
 
     If any element is NaN, the result is NaN, as in numpy. Use it together with Largest to scale a signal to a range.

@@ -2,7 +2,7 @@ from blocks.reduce.shares import describe_reduction
 from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
 
 
-class Sum(Block, id="reduce.sum", tags=("total", "add", "mean", "accumulate")):
+class Sum(Block, id="reduce.sum", tags=("total", "add", "mean", "accumulate", "statistics", "average")):
     """Adds up all elements.
 
     The sum is computed in f64 and always in the same order, so equal elements give an equal sum. It is exact to the

@@ -10,7 +10,7 @@ from engine.blocktypes.block import Block
 
 #: Words that other tools and languages use for blocks here, with our words.
 SYNONYMS = {
-    "abs": "difference",
+    "abs": "expression",
     "accumulate": "sum",
     "average": "sum",
     "blend": "mix",

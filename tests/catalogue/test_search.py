@@ -32,6 +32,10 @@ def found(text: str) -> list[str]:
         ("image", "Load Image"),
         ("random", "Random"),
         ("ramp", "Ramp"),
+        ("threshold", "Compare"),
+        ("binarize", "Compare"),
+        ("abs", "Expression"),
+        ("absolute", "Expression"),
     ],
 )
 def test_what_a_new_user_types_comes_first(text: str, title: str) -> None:
