@@ -282,8 +282,12 @@ class SaveVideo(
 
     def close(self) -> None:
         """Finish the film."""
+        known = self._failed
         try:
             self._take()
+        except PatchError as problem:
+            if str(problem) != known:  # otherwise the frames before have reported it
+                raise
         finally:
             self._end()
 

@@ -230,6 +230,20 @@ def test_a_recording_that_fails_is_left_out_and_says_so(tmp_path: Path, monkeypa
     assert len(decoded(tmp_path / "film-2.avi")) == 3
 
 
+def test_a_recording_that_fails_to_the_end_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The end of the run doesn't report again what the frames have reported."""
+    (tmp_path / "file").touch()
+    patch = Patch()
+    patch.path = tmp_path / "patch.loom"
+    image = patch.add("io.image_array", data=np.zeros((8, 8, 4), np.float32))
+    save = patch.add("io.save_video", file=tmp_path / "file" / "shot_##.png", recording=True)
+    patch.connect(image["out"], save["image"])
+    with Engine(patch, device="host") as engine:
+        until(lambda: bool(engine.step().diagnostics))
+        engine.step()
+    assert len([record for record in caplog.records if "must be writable" in record.getMessage()]) == 1
+
+
 @pytest.mark.parametrize("suffix", [".exr", ".png"])
 def test_numbered_pictures_are_recorded(suffix: str, tmp_path: Path) -> None:
     """A name with # makes a picture of each frame, which Load Images plays; another recording overwrites none.
