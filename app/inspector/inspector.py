@@ -89,6 +89,8 @@ class Inspector(EmptyState, Dock):
     offers_wanted = Signal(str, str)
     #: The person wants the files of save blocks to be written.
     save_requested = Signal()
+    #: The patch got more or fewer blocks or connections while none is shown. An edit may be made on another thread.
+    _resized = Signal()
 
     def __init__(self) -> None:
         scroll, content = QScrollArea(widgetResizable=True, focusPolicy=Qt.FocusPolicy.NoFocus), QWidget()
@@ -101,6 +103,7 @@ class Inspector(EmptyState, Dock):
         self._patch_page = PatchPage(_HINT)
         self._patch_page.node_followed.connect(self.node_followed)
         self._refreshed_s = 0.0
+        self._resized.connect(self._show_size)
         self._shown_size = (0, 0)
         self.addWidget(self._patch_page)
         self._scroll, self._content = scroll, content
@@ -279,6 +282,10 @@ class Inspector(EmptyState, Dock):
         if self.currentWidget() is self._patch_page:
             self._patch_page.show_patch(self._patch, self._report)
         self._shown_size = self._size_of_patch
+
+    def _show_size(self) -> None:
+        if not self.nodes:
+            self._show_page(None, _HINT)
 
     @property
     def _size_of_patch(self) -> tuple[int, int]:
@@ -502,7 +509,7 @@ class Inspector(EmptyState, Dock):
             self._drives.refresh_all()
         self._forget_stale()
         if not self.nodes and self._size_of_patch != self._shown_size:
-            self._show_page(None, _HINT)
+            self._resized.emit()
 
     @property
     def _has_ports(self) -> bool:

@@ -21,7 +21,7 @@ def window_stylesheet(theme: Colours) -> str:
 #patchTitle {{ font-size: {TITLE}px; font-weight: 600; }}
 #share {{ background: {theme.control}; border: none; border-radius: 2px; max-height: 4px; }}
 #share::chunk {{ background: {theme.accent}; border-radius: 2px; }}
-#blockTitle:hover, #blockTitle:focus {{ border-color: {theme.border}; padding: 2px 4px; }}
+#blockTitle:hover, #blockTitle:focus {{ border-color: {theme.border}; padding: 2px 4px 2px 1px; margin-left: 0; }}
 #blockTitle:focus {{ border-color: {theme.accent}; }}
 #message[state="error"] {{ color: {theme.error}; }}
 #message[state="warning"] {{ color: {theme.warning}; }}

@@ -213,7 +213,7 @@ def engine_text(report: FrameReport | None, profile: Profile | None, update: Upd
         _own_work(profile) if profile is not None else "",
         _update_text(update) if update is not None else "",
         *(side_work_lines(profile.side_work) if profile is not None else ()),
-        f"Memory: {used} of {allocated}",
+        f"Memory: {used} in use, {allocated} allocated",
         _MODES[report.in_flight > 1],
         f"Frame {report.frame:,}",
         f"Launches: {report.launches:,}; a frame without changes needs none",

@@ -263,7 +263,7 @@ def test_the_engines_tooltip() -> None:
         "4 blocks, 12 kernels on host",
         "Launch: 1.00 ms",
         "Profiling: each block, takes 1.2% of the time",
-        "Memory: 12.0 MB of 64.0 MB",
+        "Memory: 12.0 MB in use, 64.0 MB allocated",
         "Latency: each frame ends before the next one begins",
         "Frame 1,234",
         "Launches: 17; a frame without changes needs none",
