@@ -7,11 +7,14 @@ import re
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QLocale, QObject, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QValidator, QWheelEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QValidator, QWheelEvent
 from PySide6.QtWidgets import QDoubleSpinBox
 
 _UNBOUNDED = 1e15
 _MOST_CHARACTERS = 200
+_EXPONENT = re.compile(r"e\+?(-?)0*")
+#: The margin of a QLineEdit's text on either side, in pixels.
+_LINE_MARGIN = 2
 _ARITHMETIC = re.compile(r"[0-9.eE+\-*/() ]+")
 _GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+")
 _LEADING_ZEROS = re.compile(r"(?<![0-9.])0+(?=[0-9])")  # Python refuses 007
@@ -58,7 +61,8 @@ class NumberBox(QDoubleSpinBox):
 
     The first click selects the number, so that typing replaces it; the next one places the cursor. Typed text is
     entered with Enter or by leaving the box. It is rounded if the box is for whole numbers, and clamped
-    to the range. Escape discards it, and entering a text that is not a number refuses it.
+    to the range. Escape discards it, and entering a text that is not a number refuses it. With `fits`, a narrow box
+    shows fewer digits, since a number without its end, such as that of 3.5532e-05, would be another one.
     """
 
     #: The typed number that Escape discarded.
@@ -66,9 +70,11 @@ class NumberBox(QDoubleSpinBox):
     #: A typed text that is not a number; the box no longer shows it.
     refused = Signal(str)
 
-    def __init__(self, minimum: float | None, maximum: float | None, *, whole: bool, unit: str) -> None:
+    def __init__(
+        self, minimum: float | None, maximum: float | None, *, whole: bool, unit: str, fits: bool = False
+    ) -> None:
         super().__init__()
-        self._whole = whole
+        self._whole, self._fits = whole, fits
         self._is_mixed = False
         # True once a click or a key has reached the number, until Enter or until the box loses the focus.
         self._is_entered = self._selects = False
@@ -112,7 +118,21 @@ class NumberBox(QDoubleSpinBox):
 
     def textFromValue(self, value: float) -> str:
         """Return the number with its significant digits, those of a whole number in groups of three."""
-        return f"{value:,.0f}" if self._whole else f"{value:.6g}"
+        if self._whole:
+            return f"{value:,.0f}"
+        if not self._fits:
+            return f"{value:.6g}"
+        texts = [_EXPONENT.sub(r"e\1", f"{value:.{digits}g}") for digits in range(6, 0, -1)]
+        room = self.lineEdit().width() - 2 * _LINE_MARGIN
+        fitting = (text for text in texts if self.fontMetrics().horizontalAdvance(text) <= room)
+        return next(fitting, texts[-1])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as many digits as fit now."""
+        is_typed = self.has_typed_text
+        super().resizeEvent(event)
+        if self._fits and not is_typed and not self._is_mixed:
+            self.show_value(self.value())
 
     def valueFromText(self, text: str) -> float:
         """Return the number of a text in this box; the current value if the text is not a number."""

@@ -48,7 +48,7 @@ class ImageView(PortView):
         self.exposure.setPrefix("EV ")
         self.exposure.setSingleStep(0.5)
         self.exposure.setToolTip("Exposure in stops")
-        self.low, self.high = (NumberBox(None, None, whole=False, unit="") for _ in range(2))
+        self.low, self.high = (NumberBox(None, None, whole=False, unit="", fits=True) for _ in range(2))
         self.low.setToolTip("The number that is shown as black, or the first colour of the map")
         self.high.setToolTip("The number that is shown as white, or the last colour of the map")
         self.auto = _button("Auto", "Range of the shown numbers, or 0 to 1 for colours", checked=True)

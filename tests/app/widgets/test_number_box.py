@@ -201,3 +201,22 @@ def test_a_click_selects_a_number_that_has_the_focus(panel: Panel, reason: Qt.Fo
         QTest.keyClicks(box.lineEdit(), text)
         QTest.keyClick(box.lineEdit(), Qt.Key.Key_Return)
         assert box.value() == float(text)
+
+
+@pytest.mark.parametrize("value", [3.5532e-05, 0.46982109, -123456.0, 1.5e10, 0.0])
+@pytest.mark.parametrize("width", [40, 60, 90, 200])
+def test_a_narrow_box_shows_a_rounded_number_and_keeps_its_value(qtbot: QtBot, value: float, width: int) -> None:
+    """The end of a number, such as its exponent, is never cut off where two digits have room."""
+    box = NumberBox(None, None, whole=False, unit="", fits=True)
+    qtbot.addWidget(box)
+    box.resize(width, 26)
+    box.show()
+    box.show_value(value)
+    box.resize(200, 26)
+    box.resize(width, 26)
+    text = box.lineEdit().text()
+    needed = box.fontMetrics().horizontalAdvance(text)
+    assert needed <= box.lineEdit().width() - 4 or float(text) == float(f"{value:.1g}")
+    assert float(text) == pytest.approx(value, rel=0.5)
+    assert width < 200 or float(text) == pytest.approx(value, rel=1e-5)
+    assert box.value() == pytest.approx(value, abs=1e-12) and not box.has_typed_text
