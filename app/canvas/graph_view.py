@@ -21,6 +21,7 @@ from PySide6.QtGui import (
     QPen,
     QPolygonF,
     QRegion,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QGraphicsView, QWidget
 
@@ -47,6 +48,7 @@ from app.widgets.tooltip import LiveTooltip
 from engine.patch.changes import Connection
 
 _CLICK = 4  # the most pixels that a click may move
+_NEAR_EDGE = 24  # the distance from the edge to which what must stay in view comes, in pixels
 _DOT_DISTANCE = 32
 #: Below this zoom, the dots would be too dense.
 _DOTS_FROM = 0.5
@@ -324,6 +326,15 @@ class GraphView(ZoomableView):
         return False if forward else super().focusNextPrevChild(forward)
 
     # Tooltips and background
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep selected nodes in view that were, while a dock takes room from the canvas."""
+        before = self.mapToScene(QRect(QPoint(), event.oldSize())).boundingRect()
+        super().resizeEvent(event)
+        rect, seen = self._graph.rect_of(self._graph.selected_nodes()), self.seen()
+        fits = rect.width() < seen.width() and rect.height() < seen.height()
+        if fits and not rect.isEmpty() and before.contains(rect) and not seen.contains(rect):
+            self.ensureVisible(rect, _NEAR_EDGE, _NEAR_EDGE)
 
     def viewportEvent(self, event: QEvent) -> bool:
         """Show a tooltip, whose text is refreshed as long as the pointer stays there."""

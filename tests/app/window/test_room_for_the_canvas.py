@@ -42,6 +42,28 @@ def test_examples_open_so_that_names_can_be_read(window: Any, qtbot: QtBot, widt
         assert window.canvas.view.zoom >= NEAR, example.path.name
 
 
+@pytest.mark.parametrize(("dock", "place"), [("help", (0.0, 0.5)), ("code", (0.5, 0.95))])
+def test_a_dock_that_opens_leaves_the_selected_block_in_view(
+    window: Any, qtbot: QtBot, dock: str, place: tuple[float, float]
+) -> None:
+    """F1 and Ctrl+K are pressed for the selected block, which may be where the dock opens."""
+    patch = Patch()
+    window.session.replace(patch)
+    view = window.canvas.view
+    qtbot.wait(50)
+    rect = view.viewport().rect()
+    point = view.mapToScene(round(rect.width() * place[0]) + 8, round(rect.height() * place[1]) - 48)
+    node = patch.add("math.saxpy", position=(point.x(), point.y())).id
+    window.canvas.select([node])
+    block = window.canvas.scene.rect_of([node])
+    assert view.seen().contains(block)
+    size = view.size()
+    window.docks.reveal(dock)
+    qtbot.waitUntil(lambda: view.size() != size)
+    assert view.seen().contains(block)
+    window.docks[dock].close()
+
+
 def test_the_status_bar_opens_and_closes_the_lists(window: Any, qtbot: QtBot) -> None:
     """A click in the status bar brings a list to the front, and a second click closes all three lists."""
     window.session.replace(Patch())
