@@ -25,7 +25,9 @@ class Expression(
     position in an image), `u` and `v` (the same from 0 to 1), `pi` and `tau`. Every other name becomes a slider. Write
     `a if x > 0 else b` for a choice, `vec(r, g, b, 1)` for a colour, `image.x` for a component, and `name = ...` on its
     own line for an intermediate result. Without inputs, sliders set the size of the output, which is an image if the
-    formula uses `u` or `v`. `min`, `max` and `clamp` of a NaN are NaN.
+    formula uses `u` or `v`. `min`, `max` and `clamp` of a NaN are NaN. `sample(image, x, y)` interpolates between
+    pixels at a position from 0 to 1. Settings of a function follow by name: `sample(image, u * 2, v, boundary="wrap")`,
+    `gradient_noise(u * 9, v * 9, time, dimensions=3)`.
     """
 
     expression: str = param("x * gain", language="expression", doc="The formula; its last line is the result.")

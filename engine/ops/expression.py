@@ -325,13 +325,14 @@ class _Parser:
         return self._call_op("load", node, buffer, self._expression(node.slice))
 
     def _parse_call(self, node: ast.Call) -> Found:
-        if not isinstance(node.func, ast.Name) or node.keywords:
+        if not isinstance(node.func, ast.Name):
             raise self._fail("a call must be of the form name(a, b)", node)
         name = node.func.id
-        if any(isinstance(argument, ast.Starred) for argument in node.args):
+        if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
             raise self._fail("a call must be of the form name(a, b)", node)
+        settings = self._chosen(name, node)
         if name == "sample":
-            return self._sample(node)
+            return self._sample(node, settings)
         operands = [self._expression(argument) for argument in node.args]
         if name in _VECTORS:
             self._expect(node, name, len(operands), 2, 4)
@@ -351,14 +352,33 @@ class _Parser:
         is_pair = [port.name for port in ports] == ["a", "b"]
         least = 2 if is_pair else sum(port.default is None and not port.optional for port in ports)
         self._expect(node, name, len(operands), least, len(ports))
-        return self._call_op(op, node, *operands)
+        return self._call_op(op, node, *operands, **settings)
 
-    def _sample(self, node: ast.Call) -> Found:
+    def _chosen(self, name: str, node: ast.Call) -> dict[str, str]:
+        """Return the settings of an op that a call gives by keywords, such as boundary="wrap"."""
+        op = OPS.get(f"op.{_ALIASES.get(name, name)}")
+        known = {each.name: each for each in op.settings} if op is not None else {}
+        found = {}
+        for keyword in node.keywords:
+            setting = known.get(keyword.arg or "")
+            if setting is None or not setting.choices:
+                named = [each.name for each in known.values() if each.choices]
+                rule = f"one of {', '.join(named)}" if named else "left out"
+                raise self._fail(f"setting of {name} must be {rule}, got {shown(keyword.arg)}", keyword.value)
+            value = str(keyword.value.value) if isinstance(keyword.value, ast.Constant) else ""
+            if value not in setting.choices:
+                choices = ", ".join(f'"{choice}"' for choice in setting.choices)
+                got = ast.unparse(keyword.value)
+                raise self._fail(f"{setting.name} of {name} must be one of {choices}, got {got}", keyword.value)
+            found[setting.name] = value
+        return found
+
+    def _sample(self, node: ast.Call, settings: Mapping[str, str]) -> Found:
         self._expect(node, "sample", len(node.args), 3, 3)
         image, *place = node.args
         if not isinstance(image, ast.Name) or image.id not in self._inputs:
             raise self._fail("the first argument of sample must be an input", node)
-        return self._call_op("sample", node, OpPort(image.id, "buffer"), *map(self._expression, place))
+        return self._call_op("sample", node, OpPort(image.id, "buffer"), *map(self._expression, place), **settings)
 
     def _expect(self, node: ast.Call, name: str, got: int, least: int, most: int) -> None:
         if not least <= got <= most:

@@ -41,6 +41,7 @@ _F = np.float32
         ("a = x + 1\nb = a * a\na + b", (_X + _F(1)) + (_X + _F(1)) * (_X + _F(1))),
         ("  frame * 2 + pi", np.full(1023, _F(14) + _F(np.pi))),
         ("sqrt(freq*freq)", np.full(1023, 3, np.float32)),
+        ('sample(x, (i - 5) / count + 0.5 / count, 0.5, boundary="wrap", filter="nearest")', np.roll(_X, 5)),
     ],
 )
 def test_expressions_compute_what_they_say(device: Device, text: str, expected: np.ndarray) -> None:
@@ -72,6 +73,11 @@ def test_unknown_names_become_parameters_and_pixels_are_known() -> None:
         ("min(x)", "min must have 2 arguments, got 1", 1),
         ("lambda: 3", "expression must be made of numbers, names, operators and calls, got Lambda", 1),
         ("().__class__", "expression must be made of numbers, names, operators and calls, got Tuple", 1),
+        ("sin(x, y='a')", "setting of sin must be one of precision, got 'y'", 10),
+        ("1 + max(x, 1, y='a')", "setting of max must be left out, got 'y'", 17),
+        ("simplex_noise(x, x, dimensions=4)", 'dimensions of simplex_noise must be one of "2", "3", got 4', 32),
+        ("simplex_noise(x, dimensions=x + 1)", 'dimensions of simplex_noise must be one of "2", "3", got x + 1', 29),
+        ("sin(**x)", "a call must be of the form name(a, b)", 1),
         ("x = 3", "the last line must be an expression", 1),
         ("y[3]", "only an input must be indexed", 1),
         ("1 << 70 << 1000000", "", 1),

@@ -1,0 +1,1 @@
+"""Blocks that move the pixels of images."""
