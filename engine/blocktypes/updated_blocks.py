@@ -60,7 +60,7 @@ class UpdatedBlock(Block, abstract=True):
     _before_s: float | None = None
 
     def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:
-        self.__dict__.update({name: ZEROS[spec.type] for name, spec in self.values_out.items()})
+        self._clear_outputs()
         super().__init__(node, values)
 
     @abstractmethod
@@ -69,7 +69,10 @@ class UpdatedBlock(Block, abstract=True):
         raise NotImplementedError(f"block {self.id} must define update")
 
     def start(self) -> None:
-        """Reset the state of `update`: called before the first frame, and when the engine is reset."""
+        """Reset the state of `update`: called before the first frame, and when the engine is reset.
+
+        The outputs are zeros then.
+        """
 
     def check(self) -> None:
         """Raise PatchError when the values of the parameters make no sense.
@@ -88,7 +91,11 @@ class UpdatedBlock(Block, abstract=True):
     def begin(self) -> None:
         """Make the next update the first one."""
         self._before_s = None
+        self._clear_outputs()
         self.start()
+
+    def _clear_outputs(self) -> None:
+        self.__dict__.update({name: ZEROS[spec.type] for name, spec in self.values_out.items()})
 
     def elapsed_s(self, now: Moment) -> float:
         """Return the seconds since the previous update, 0 in the first one; call it once in each update."""

@@ -7,6 +7,7 @@ import pytest
 from scipy import ndimage
 
 from engine import Engine, Patch, UpdateLevel
+from tests.blocks.blends import BLENDS
 from tests.blocks.running import run
 
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
@@ -150,37 +151,6 @@ def test_inverting_twice_changes_nothing(apply_to_image: Any) -> None:
     once = apply_to_image("image.invert", image)
     np.testing.assert_allclose(once[..., :3], 1 - image[..., :3], atol=1e-6)
     np.testing.assert_allclose(apply_to_image("image.invert", once), image, atol=1e-6)
-
-
-def _soft_light(a: Any, b: Any) -> Any:
-    bend = np.where(a <= 0.25, ((16 * a - 12) * a + 4) * a, np.sqrt(a))
-    return np.where(b <= 0.5, a - (1 - 2 * b) * a * (1 - a), a + (2 * b - 1) * (bend - a))
-
-
-def _hard_light(a: Any, b: Any) -> Any:
-    return np.where(b <= 0.5, a * 2 * b, a + (2 * b - 1) - a * (2 * b - 1))
-
-
-# From the formulas of "Compositing and Blending Level 1": Cb is a, Cs is b.
-BLENDS = {
-    "normal": lambda a, b: b,
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "divide": lambda a, b: a / np.maximum(b, 1e-6),
-    "screen": lambda a, b: 1 - (1 - a) * (1 - b),
-    "difference": lambda a, b: np.abs(a - b),
-    "darken": np.minimum,
-    "lighten": np.maximum,
-    "exclusion": lambda a, b: a + b - 2 * a * b,
-    "overlay": lambda a, b: _hard_light(b, a),
-    "hard light": _hard_light,
-    "soft light": _soft_light,
-    "color dodge": lambda a, b: np.where(a <= 0, 0, np.where(b >= 1, 1, np.minimum(1, a / np.maximum(1 - b, 1e-6)))),
-    "color burn": lambda a, b: np.where(
-        a >= 1, 1, np.where(b <= 0, 0, 1 - np.minimum(1, (1 - a) / np.maximum(b, 1e-6)))
-    ),
-}
 
 
 @pytest.mark.parametrize("mode", list(BLENDS))

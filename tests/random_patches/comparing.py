@@ -167,12 +167,13 @@ class Side:
         self.engine.post(ObserveProfile(True))
 
     @contextmanager
-    def lent(self, lent: list[Lent]) -> Iterator[None]:
-        """Restore this engine's last contents of lent memory, and save its new ones."""
+    def lent(self, lent: list[Lent], *, keep: bool = True) -> Iterator[None]:
+        """Restore this engine's last contents of lent memory, and save its new ones, unless `keep` is false."""
         for index, one in enumerate(lent):
             one.restore(self._lent.get(index, one.first))
         yield
-        self._lent = {index: one.save() for index, one in enumerate(lent)}
+        if keep:
+            self._lent = {index: one.save() for index, one in enumerate(lent)}
 
     def step(self, lent: list[Lent]) -> FrameReport:
         """Run a frame."""

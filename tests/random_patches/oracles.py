@@ -10,6 +10,7 @@ import numpy as np
 from scipy import ndimage, signal
 
 from engine.types import from_bf16, to_bf16
+from tests.blocks.blends import BLENDS
 from tests.random_patches.materials import Array
 
 #: A function of input arrays, parameter values and element types, all by name; it returns the output and its tolerance.
@@ -304,11 +305,11 @@ def _mix(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> 
     b = b[rows[:, None], columns]
     if p["mode"] == "over":
         return _over(a, b, p["amount"])
-    blends = {"normal": b, "add": a + b, "multiply": a * b, "screen": a + b - a * b, "difference": np.abs(a - b)}
-    blend = blends[p["mode"]].copy()
+    with np.errstate(all="ignore"):
+        blend = np.array(BLENDS[p["mode"]](a, b), np.float64)
     if p["mode"] != "normal":
         blend[..., 3] = a[..., 3]
-    size = 1 + np.abs(a) + np.abs(b) + np.abs(a * b)
+    size = 1 + np.abs(a) + np.abs(b) + np.abs(a * b) + np.abs(blend) + np.abs(a) ** 4 * np.abs(b)
     return {"out": a + (blend - a) * p["amount"], "within": size * 1e-5}
 
 

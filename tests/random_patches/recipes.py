@@ -243,9 +243,16 @@ def _color(name: str = "image") -> Cook:
     return _alike(("float4",), name, axes=2)
 
 
-def _mix(c: Chooser) -> Recipe:
-    a = c.image()
-    return Recipe(inputs={"a": Want("float4", a), "b": Want("float4", a if c.maybe(0.7) else c.image())})
+def _pair(first: str, second: str) -> Cook:
+    """Return a recipe of two images, often of one size."""
+
+    def made(c: Chooser) -> Recipe:
+        shape = c.image()
+        return Recipe(
+            inputs={first: Want("float4", shape), second: Want("float4", shape if c.maybe(0.7) else c.image())}
+        )
+
+    return made
 
 
 def _expression(c: Chooser) -> str:
@@ -576,22 +583,39 @@ RECIPES: dict[str, Cook] = {
     "io.save_image": _color(),
     "io.viewer": _color(),
     "image.checkerboard": _sized(**_IMAGE_SIZE),
+    "image.chroma_key": _color(),
+    "image.chromatic_aberration": _color(),
     "image.color_ramp": _alike(("f32",), "x", axes=2),
     "image.convert_color": _color(),
+    "image.crop": _sized(_color(), **_IMAGE_SIZE),
+    "image.displace": _pair("image", "map"),
+    "image.dither": _color(),
+    "image.film_grain": _color(),
     "image.gaussian_blur": _color(),
     "image.glow": _color(),
     "image.gradient": _sized(**_IMAGE_SIZE),
     "image.grayscale": _color(),
     "image.invert": _color(),
-    "image.mix": _mix,
+    "image.kaleidoscope": _color(),
+    "image.levels": _color(),
+    "image.mirror": _color(),
+    "image.mix": _pair("a", "b"),
     "image.noise": _sized(**_IMAGE_SIZE),
     "image.optical_flow": _sized(_color(), levels=(1, 2, 5), steps=(1, 2)),
+    "image.pixelate": _color(),
     "image.plot": _sized(_alike(("f32",), "x", axes=1), width=(16, 33, 100), height=(16, 31)),
+    "image.posterize": _color(),
+    "image.radial_gradient": _sized(**_IMAGE_SIZE),
     "image.relief": _alike(("f32",), "heights", axes=2),
     "image.resize": _resize,
+    "image.shape": _sized(**_IMAGE_SIZE),
     "image.sobel": _color(),
     "image.text": _sized(text=("Warp", "a b\n\nc", "", "ß€"), size=(4, 16, 40), margin=(0, 3), **_IMAGE_SIZE),
+    "image.threshold": _color(),
+    "image.tile": _color(),
     "image.tone": _color(),
+    "image.transform": _color(),
+    "image.vignette": _color(),
     "filter.mean": _sized(_alike(("f32", "float4"), "image", axes=2), radius_x=(0, 1, 2, 9), radius_y=(0, 1, 3)),
     "filter.morphology": _sized(_alike(("f32", "float4", "u8", "uchar4"), "image", axes=2), radius=(0, 1, 2, 5)),
     "filter.weighted": _weighted,

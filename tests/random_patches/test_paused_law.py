@@ -1,7 +1,7 @@
 """Edits that are made and undone while an engine is paused leave no trace.
 
 State does not advance however often a frame is shown again: that of delays, of blocks that keep it themselves, and of
-buffers that are changed in place, inside regions too.
+buffers that are changed in place, inside regions too. Memory that a user lends is the user's to restore.
 """
 
 from contextlib import ExitStack, suppress
@@ -51,7 +51,7 @@ def test_what_is_taken_back_while_paused_leaves_no_trace(
             edited, launches = sides[0], sides[0].engine.core.launcher.launches
             edited.engine.post(SetRunning(False))
             for node, name, value in numbers(patch)[:4]:
-                with edited.lent(materials.lent):
+                with edited.lent(materials.lent, keep=False):
                     edits: list[dict[str, Any]] = [{name: value + 1}, {name: value}]
                     for edit in edits:
                         with suppress(PatchError):  # the value may exceed its bounds

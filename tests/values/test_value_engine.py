@@ -178,6 +178,8 @@ def test_values_are_the_same_in_every_run() -> None:
     lfo, chance = patch.add("value.lfo", frequency=0.7), patch.add("value.random", interval=0.05)
     patch.connect(chance["value"], lfo["frequency"])
     patch.connect(lfo["value"], saxpy["a"])
+    bands = patch.add("sound.bands")  # which has no value in the first frame
+    patch.connect(patch.add("io.array", data=np.ones(256, np.float32))["out"], bands["x"])
     with Engine(patch, device="host") as engine:
         runs = []
         for _ in range(2):

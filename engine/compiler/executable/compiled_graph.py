@@ -208,7 +208,10 @@ class CompiledGraph:
 
     @property
     def written_state(self) -> list[tuple[Memory, int]]:
-        """The state that a launch writes, as memory and bytes."""
+        """The state that a launch writes, as memory and bytes.
+
+        The user's own memory is not among it, since the user may change it between two launches.
+        """
         buffers = self.plan.buffers.allocations
         written = {owner for operation in self.plan.operations for owner in operation.writes} & buffers.keys()
         return [
