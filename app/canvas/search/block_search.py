@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QWidget
@@ -105,14 +106,17 @@ class BlockSearch(QObject):
         goal = self._goal
         if isinstance(goal, PortRef) and not self._only_fitting and not self._is_meant(goal, block_type):
             goal = None
-        # The pointer is at the first port if something is connected, otherwise on the title bar.
+        # The pointer is at the first port if something is connected, otherwise on the title bar; at the left edge, or
+        # at the right edge if the block feeds something, or at the middle of a block in a connection.
         below = HEADER + PADDING / 2 + ROW / 2 if goal else HEADER / 2
         position = snapped(self._point.x(), self._point.y() - below)
         try:
             if isinstance(goal, Connection):
-                placed = node_edits.insert(self._patch, block_type, position, goal, self._scope, self._free_place)
+                placed = node_edits.insert(
+                    self._patch, block_type, position, goal, self._scope, partial(self._settled, 0.5)
+                )
             else:
-                settled = self._place_before if self._feeds(goal) else self._free_place
+                settled = partial(self._settled, 1.0 if self._feeds(goal) else 0.0)
                 placed = node_edits.place(self._patch, block_type, position, goal, self._scope, settled)
         except PatchError as problem:
             self.refused.emit(str(problem))
@@ -126,10 +130,10 @@ class BlockSearch(QObject):
         spec = self._patch.find_end(goal) if goal is not None else None
         return spec is not None and is_target(spec)
 
-    def _place_before(self, node: str) -> Position:
-        """Return a free place for a new node that feeds an input: its right edge is where its left edge would be."""
+    def _settled(self, share: float, node: str) -> Position:
+        """Return a free place near a new node's, further to the left by a share of its width."""
         x, y = self._patch.nodes[node].position
-        self._patch.move(node, snapped(x - node_size(self._patch, node)[0], y))
+        self._patch.move(node, snapped(x - share * node_size(self._patch, node)[0], y))
         return self._free_place(node)
 
     def _is_meant(self, goal: PortRef, block_type: type[Block]) -> bool:

@@ -113,6 +113,19 @@ def test_a_block_can_be_inserted_on_a_connection(canvas: Canvas, hand: Hand, pat
     assert {str(c) for c in patch.connections} == {"source.out -> scale.x"}
 
 
+def test_a_block_lies_in_the_middle_of_a_long_connection(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """Where there is room, its middle is where the connection was double-clicked."""
+    patch.move("scale", (160.0, -160.0))
+    patch.move("source", (-320.0, -160.0))
+    path = hand.scene.connections[patch.connections[0]].path()
+    point = path.pointAtPercent(0.5)
+    move_pointer(hand.view.viewport(), hand.view.mapFromScene(point))
+    hand.double_click(point)
+    popup(canvas).field.setText("quokka")
+    QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)
+    assert abs(place(hand, "scale_2").center().x() - point.x()) <= 8
+
+
 def test_blocks_made_for_the_type_come_before_those_that_take_any(canvas: Canvas, hand: Hand) -> None:
     """Block types made for the element type come before those that take any type."""
     hand.drag(hand.port("source", "out", is_input=False), QPointF(300, -250))
