@@ -9,7 +9,7 @@
 VENV := .venv/bin
 EXAMPLE := resources/examples/particles.loom
 
-.PHONY: run test tasks test-ssh coverage fuzz lint test-gpu bench bench-gpu sanitize-gpu lock setup setup-dev host-runtime
+.PHONY: run test tests tasks test-ssh coverage fuzz lint test-gpu bench bench-gpu sanitize-gpu lock setup setup-dev host-runtime
 
 run: setup
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
@@ -22,7 +22,11 @@ run: setup
 # The tests start many processes, so compiled modules are kept.
 TESTS := PYTHONDONTWRITEBYTECODE= QT_QPA_PLATFORM=offscreen $(VENV)/python -m pytest \
 	-n auto --dist loadfile --no-loadscope-reorder --hypothesis-seed=0 -m "not gpu"
-test: lint
+# Lint and types use the time in which a test waits.
+test: setup-dev
+	@$(MAKE) --no-print-directory -j2 lint tests
+
+tests: setup-dev
 	$(TESTS) $(PYTEST)
 
 # A target of its own, since counting lines makes the tests slower.
@@ -51,7 +55,7 @@ test-ssh: setup-dev
 lint: setup-dev
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
-	$(VENV)/mypy || { [ $$? -eq 2 ] && $(VENV)/mypy --num-workers 0; } # its workers must start within 3 s
+	$(VENV)/mypy
 	$(VENV)/lint-imports --no-cache
 
 setup:

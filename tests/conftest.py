@@ -21,6 +21,7 @@ from hypothesis import settings
 from engine.blocktypes.block import LIBRARY, block_types
 from engine.device import optimiser as optimising
 from engine.device.device import Device
+from engine.device.host.modules import module as host_modules
 from engine.device.open import list_devices, open_device
 from engine.logs import LogBuffer, attach, detach
 from engine.processes import pool
@@ -55,6 +56,8 @@ settings.load_profile("warploom")
 liveness.LOST_S = liveness.HELLO_S = pipe.PATIENCE_S = 600.0
 # Nor does a slow compile start a second process, which costs 0.4 s, for the next one.
 pool.LONG_S = 600.0
+# Nor does a slow launch wait for optimised code, which takes seconds of a kernel that a test launches a few times.
+host_modules.WORTH_WAITING_NS = 1_000_000_000
 
 
 def pytest_report_header() -> str:

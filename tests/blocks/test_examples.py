@@ -211,33 +211,33 @@ def test_colours_become_independent() -> None:
 
 
 def test_digits_are_learned() -> None:
-    """After 120 small steps, 19 of 20 digits that the network never saw are recognised."""
+    """After 60 small steps, 9 of 10 digits that the network never saw are recognised."""
     patch = load_patch(EXAMPLES / "digits.loom")
     with Engine(patch, device="host") as engine:
-        for _ in range(120):
+        for _ in range(60):
             assert not engine.step().diagnostics
-        assert engine.read(patch["right"]["out"])[0] >= 0.95
+        assert engine.read(patch["right"]["out"])[0] >= 0.9
         losses = engine.read(patch["train"]["losses"])
-    assert np.isnan(losses[:136]).all() and losses[-20:].mean() < 0.2 * losses[136]
+    assert np.isnan(losses[:196]).all() and losses[-20:].mean() < 0.4 * losses[196]
 
 
 def test_a_picture_is_learned() -> None:
-    """The network's output is close to the photograph, in the same colours."""
+    """After 35 steps, the network's picture is closer to the photograph than its mean colour is."""
     patch = load_patch(EXAMPLES / "picture.loom")
     with Engine(patch, device="host") as engine:
-        for _ in range(60):
+        for _ in range(35):
             assert not engine.step().diagnostics
         learned, photo = engine.read(patch["picture"]["out"]), engine.read(patch["small"]["out"])
         assert engine.read(patch["larger"]["out"]).shape == (384, 384, 4)
     error = np.square(learned - photo).mean()
-    assert error < 0.25 * np.square(photo - photo.mean(axis=(0, 1))).mean()
+    assert error < 0.6 * np.square(photo - photo.mean(axis=(0, 1))).mean()
 
 
 def test_what_sparse_features_are_worth_is_found_out() -> None:
-    """The loss falls below 2 % of the loss of guessing one half for each example."""
+    """The loss falls below a fifth of the loss of guessing one half for each example."""
     patch = load_patch(EXAMPLES / "sparse.loom")
     with Engine(patch, device="host") as engine:
-        for _ in range(30):
+        for _ in range(20):
             assert not engine.step().diagnostics
         wanted, loss = engine.read(patch["judge"]["chance"]), engine.read(patch["train"]["loss"])
-    assert loss[0] < 0.02 * np.square(wanted - 0.5).mean()
+    assert loss[0] < 0.2 * np.square(wanted - 0.5).mean()

@@ -4,7 +4,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 
 import numpy as np
 import pytest
@@ -15,20 +18,39 @@ from engine.diagnostics import PatchError
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("size", [(64, 32), (63, 33)])
-def test_a_picture_goes_through_ndi(tmp_path: Path, size: tuple[int, int]) -> None:
-    """Colours agree within what NDI's compression loses, at odd sizes too; a source is found by a part of its name.
+SIZES = [(64, 32), (63, 33)]
 
-    The program is one of its own, since the library ends its threads with the process only.
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[int, int], subprocess.Popen[str]]]:
+    """A program for each size that sends and receives. They run at once, since sources are found after some seconds.
+
+    They are programs of their own, since the library ends its threads with the process only.
     """
-    networks = {"ips": "127.0.0.1"}
-    (tmp_path / "ndi-config.v1.json").write_text(json.dumps({"ndi": {"networks": networks}}))
-    environment = {**os.environ, "NDI_CONFIG_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "tests.blocks.network.ndi_loopback", *map(str, size)]
-    result = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    if "no source" in result.stdout:
+    folder = tmp_path_factory.mktemp("ndi")
+    (folder / "ndi-config.v1.json").write_text(json.dumps({"ndi": {"networks": {"ips": "127.0.0.1"}}}))
+    environment = {**os.environ, "NDI_CONFIG_DIR": str(folder), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tests.blocks.network.ndi_loopback"]
+    with ExitStack() as stack:
+        yield {
+            size: stack.enter_context(
+                subprocess.Popen(
+                    [*command, *map(str, size)], env=environment, cwd=ROOT, stdout=PIPE, stderr=STDOUT, text=True
+                )
+            )
+            for size in SIZES
+        }
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_picture_goes_through_ndi(
+    programs: dict[tuple[int, int], subprocess.Popen[str]], size: tuple[int, int]
+) -> None:
+    """Colours agree within what NDI's compression loses, at odd sizes too; a source is found by a part of its name."""
+    output, _ = programs[size].communicate()
+    if "no source" in output:
         pytest.skip("this machine's network does not let NDI find its own sources")
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert programs[size].returncode == 0, output
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
