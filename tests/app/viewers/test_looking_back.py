@@ -25,6 +25,12 @@ MS = 1_000_000
 NODES = {node: NodeReport("test_app.picture", NodeState.OK, time_ns=5 * MS) for node in ("picture", "screen")}
 
 
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
 @pytest.fixture(autouse=True)
 def records_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tape, "RATE", 1e9)

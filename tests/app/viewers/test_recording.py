@@ -26,6 +26,12 @@ __all__ = ["ports"]
 STEP = SetRunning(True, frames=1)
 
 
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
 def order(ports: Ports, folder: Path, suffix: str, frames: int, *, every: bool) -> None:
     """Press Record, and fill in the form as a person does."""
     viewer = look_at(ports, "picture")

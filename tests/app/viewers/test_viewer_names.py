@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QTabBar
 
 from engine.patch.document import Patch
+
+
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
 
 
 def test_no_two_viewers_have_the_same_title(window: Any) -> None:

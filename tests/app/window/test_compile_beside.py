@@ -21,6 +21,12 @@ CODE = 'extern "C" __global__ void blend(const float* {}, float* out, int n) {{ 
 
 
 @pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
+@pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """An event that compilations wait for; in the UI's thread they fail instead."""
     may_end, ui = threading.Event(), threading.current_thread()

@@ -18,6 +18,12 @@ from engine.protocol.pacing import Pacing, PacingMode
 from tests.app.app_support import make_report
 
 
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
 class FakeScreen(QObject):
     """A screen whose refresh rate the test sets."""
 

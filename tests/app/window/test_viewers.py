@@ -1,6 +1,9 @@
 """Viewers in the window: which of them request pictures, and what they show."""
 
+from typing import Any
+
 import numpy as np
+import pytest
 from pytestqt.qtbot import QtBot
 
 from app.window.main_window import MainWindow
@@ -8,6 +11,12 @@ from engine.protocol.messages import (
     Preview,
 )
 from tests.app.window.window_support import engine_of, observed, patch_of
+
+
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
 
 
 def test_viewers_are_listed_in_the_view_menu(opened: MainWindow) -> None:

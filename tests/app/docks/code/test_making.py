@@ -29,6 +29,12 @@ from tests.fuzzing import many, seeds
 
 
 @pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
+@pytest.fixture
 def opened(window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
     """A window with a saved patch; the dialog for a new block is answered with the kind that a test names."""
     patch = Patch()

@@ -30,6 +30,12 @@ KERNEL = """extern "C" __global__ void tint(const float4* image, float4* out, fl
 """
 
 
+@pytest.fixture
+def window(shared_window: Any) -> Any:
+    """One window for all tests of this file."""
+    return shared_window
+
+
 def test_a_block_runs_with_another_text(tmp_path: Path) -> None:
     """A trial gives the outputs and the time of a kernel file's other text, and leaves the file as it is."""
     (tmp_path / "tint.cu").write_text(KERNEL)
