@@ -26,10 +26,13 @@ def _compiled(path: Path, architecture: str) -> CompiledSource:
     return compile_cuda(path.read_text(), path, architecture, [KERNELS_FOLDER])
 
 
-@pytest.mark.parametrize("architecture", [HOST_ARCHITECTURE, "sm_90"])
-@pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
+@pytest.mark.parametrize(
+    ("path", "architecture"),
+    [*((path, "sm_90") for path in FILES), *((path, HOST_ARCHITECTURE) for path in FILES[::8])],
+    ids=lambda given: getattr(given, "name", given),
+)
 def test_kernel_file_compiles_without_warnings(path: Path, architecture: str) -> None:
-    """NVRTC compiles each file without a warning."""
+    """NVRTC compiles each file without a warning for a GPU, and some for the host, which has the same architecture."""
     compiled = _compiled(path, architecture)
     assert compiled.log == ""
     assert ".entry" in compiled.ptx

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.device.device import HOST_ARCHITECTURE
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.sources import CudaText
@@ -47,7 +48,7 @@ $L1:
 
 @pytest.mark.parametrize(
     ("path", "architecture"),
-    [*((path, "compute_75") for path in FILES), *((path, "compute_100") for path in FILES[::3])],
+    [*((path, HOST_ARCHITECTURE) for path in FILES), *((path, "compute_100") for path in FILES[::3])],
     ids=lambda given: getattr(given, "name", given),
 )
 def test_signatures_of_compiled_kernels(path: Path, architecture: str) -> None:

@@ -23,7 +23,7 @@ from tests.compiler.test_plan_after_edits import again, plan_of
 from tests.compiler.test_random_patches import LEVELS, check_contents
 from tests.fuzzing import seeds
 
-SEEDS = seeds(16)
+SEEDS = seeds(8)
 EDITS = 8
 FRAMES = 2
 

@@ -270,7 +270,7 @@ TURN = (live,) * 4 + (beside, by_hand, delays, save_kernel, redraw, observe, obs
 
 
 @pytest.mark.parametrize("bursts", [False, True], ids=["single", "bursts"])
-@pytest.mark.parametrize("seed", seeds(3))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_overlapping_frames_give_what_single_ones_give(
     devices: tuple[Device, Device], kernels: Kernels, seed: int, bursts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
