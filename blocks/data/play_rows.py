@@ -84,11 +84,16 @@ class PlayRows(
     def start(self) -> None:
         """Begin to read, on a thread of its own."""
         self._reader = RowsAhead(self._opener(), self.rows)
+        self.goes_on()
+
+    def goes_on(self) -> bool:
+        """Keep the file open, with the pieces that were read."""
         self._wanted: int | None = None
         self._step = 0
         self._shown: tuple[int, bool] | None = None
         self._piece: Piece | None = None
         self.first = self.count = 0
+        return True
 
     def update(self, now: Moment) -> None:
         """Give the rows of this frame, if they are others."""

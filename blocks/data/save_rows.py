@@ -37,10 +37,14 @@ class SaveRows(
     def start(self) -> None:
         """Record nothing yet."""
         self._files = Recorder()
-        #: The frames to record whose rows have not come.
-        self._due: set[int] = set()
+        #: The frames to record whose rows have not come, in their order.
+        self._due: dict[int, None] = {}
         self._missed = self.missed
         self.count = self.lost = 0
+
+    def goes_on(self) -> bool:
+        """Go on with the same file when the patch begins again, as at a timeline's turn."""
+        return True
 
     def update(self, now: Moment) -> None:
         """Write the rows that have come, and note whether this frame is recorded."""
@@ -48,7 +52,8 @@ class SaveRows(
             self._record(waits=self.waits)
         finally:
             if self.recording and not self.is_replay:
-                self._due.add(now.frame)
+                self._due.pop(now.frame, None)  # of an earlier turn: its rows never came
+                self._due[now.frame] = None
             elif not self._due:
                 self._files.end()
             self._files.look(waits=self.waits)
@@ -57,8 +62,10 @@ class SaveRows(
     def _record(self, *, waits: bool) -> None:
         for frame, rows in self.taken("x"):
             if frame in self._due:
+                while next(iter(self._due)) != frame:
+                    del self._due[next(iter(self._due))]  # its rows never came
+                del self._due[frame]
                 self._write(rows, waits=waits)
-            self._due = {due for due in self._due if due > frame}
 
     def _write(self, rows: Array, *, waits: bool) -> None:
         rows = from_bf16(rows) if self.watched["x"].dtype is bf16 else rows  # which no file has

@@ -291,16 +291,33 @@ def _row_begins(held: bytes, quoted: re.Pattern[bytes] | None) -> Array:
     return np.flatnonzero(is_begin)
 
 
+#: How much of a line is looked at, and a number with a comma among columns that semicolons separate.
+_LINE = 1 << 16
+_COMMA = re.compile(rb"(?:\A|;)[ \t]*[-+]?\d+,\d+(?:[eE][-+]?\d+)?[ \t]*(?:;|[\r\n]*\Z)")
+
+
+def _has_semicolons(file: BinaryIO, begin: int) -> bool:
+    """Return whether the first line has semicolons between its names, and no commas."""
+    file.seek(begin)
+    bare = re.sub(rb'"[^"]*"', b"", file.readline(_LINE))
+    return b";" in bare and b"," not in bare
+
+
 class _DelimitedText(_TextTable):
-    """CSV or TSV with a row of names, in UTF-8; in Latin-1 if the names are no UTF-8."""
+    """CSV or TSV with a row of names, in UTF-8; in Latin-1 if the names are no UTF-8.
+
+    Where a comma separates decimals, programs separate the columns of a CSV by semicolons.
+    """
 
     def __init__(self, file: BinaryIO, delimiter: str) -> None:
         from pyarrow import csv
 
+        begin = _after_mark(file)
+        if delimiter == "," and _has_semicolons(file, begin):
+            delimiter = ";"
         self._csv, self._delimiter = csv, delimiter
         mark = re.escape(delimiter.encode())
         self.quoted: re.Pattern[bytes] = re.compile(rb"(?:(?<=[\r\n" + mark + rb'])|\A)"[^"]*(?:""[^"]*)*(?:"|\Z)')
-        begin = _after_mark(file)
         first = _look(file, begin, self.quoted)
         if not len(first.rows):
             raise ValueError("an empty file")
@@ -313,6 +330,8 @@ class _DelimitedText(_TextTable):
             self._is_utf8 = bool(held.decode())
         except UnicodeDecodeError:
             self._is_utf8 = False
+        file.seek(end)
+        self._decimal = "," if delimiter == ";" and _COMMA.search(file.readline(_LINE)) else "."
         self._names: list[str] | None = None
         self._names = self._read(held).column_names
         super().__init__(file, end)
@@ -332,7 +351,7 @@ class _DelimitedText(_TextTable):
             io.BytesIO(held),
             self._csv.ReadOptions(column_names=self._names, block_size=_block_size(held)),
             self._csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=b'"' in held),
-            self._csv.ConvertOptions(null_values=missing, include_columns=names),
+            self._csv.ConvertOptions(null_values=missing, include_columns=names, decimal_point=self._decimal),
         )
 
 

@@ -17,6 +17,7 @@ from blocks.data.rows_ahead import RowsAhead
 from blocks.data.table_files import load_table
 from engine import Engine, Patch
 from engine.diagnostics import PatchError
+from engine.protocol.messages import Reset
 from tests.blocks.running import problems
 from tests.fuzzing import many
 from tests.waiting import until
@@ -192,6 +193,22 @@ def test_rows_of_frames_are_recorded(tmp_path: Path, dtype: str) -> None:
         patch.set(save, recording=True)
         engine.step()
     assert (np.load(path).shape if dtype == "?" else parquet.read_table(path).shape) == (2, 3)
+
+
+def test_a_recording_goes_on_when_the_patch_begins_again(tmp_path: Path) -> None:
+    """Rows that play begin again with the patch, and those of both turns are in one file, each once and in order."""
+    np.save(tmp_path / "in.npy", numbers := np.arange(20, dtype=np.float32).reshape(20, 1))
+    patch = Patch()
+    play = patch.add("data.play_rows", file=tmp_path / "in.npy", rows=2, rate=120.0)
+    save = patch.add("data.save_rows", file=tmp_path / "out.npy", recording=True)
+    patch.connect(play["out"], save["x"])
+    with Engine(patch, device="host") as engine:
+        for turn in (3, 5, 2):
+            for _ in range(turn):
+                assert not engine.step().diagnostics
+            engine.post(Reset())
+    wanted = np.concatenate([numbers[: 2 * turn] for turn in (3, 5, 2)])
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), wanted)
 
 
 def test_rows_that_cannot_be_recorded_are_named(tmp_path: Path) -> None:

@@ -99,6 +99,24 @@ def test_json_may_be_a_list_or_lines(tmp_path: Path) -> None:
         np.testing.assert_array_equal(load_table(tmp_path / name, "", "f64"), [[1.5, 2], [np.nan, -3]])
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a;b\n1,5;-2\n3;4,25\n", [[1.5, -2], [3, 4.25]]),
+        ("a;b\n7;1,5e2", [[7, 150]]),
+        ("a;b\n1.5;2\n", [[1.5, 2]]),
+        ('"a;x";b\n1,5;2', [[1.5, 2]]),
+        ('"a;x",b\n1.5,2', [[1.5, 2]]),
+        ("\ufeffa;b\r\n0,1;2\r\n", [[0.1, 2]]),
+        ("only\n5\n", [[5]]),
+    ],
+)
+def test_columns_may_be_separated_by_semicolons(tmp_path: Path, text: str, expected: Any) -> None:
+    """A CSV whose names stand between semicolons has columns there, and perhaps numbers with a comma."""
+    (tmp_path / "a.csv").write_bytes(text.encode())
+    np.testing.assert_array_equal(load_table(tmp_path / "a.csv", "", "f64"), expected)
+
+
 def test_a_column_of_nothing_but_nan_is_a_column_of_numbers() -> None:
     """Each spelling of NaN in a text is the number NaN, also where a column has no other; a gap stays a gap."""
     held = b"a,b,c,d\nnan,-nan,NaN,1\n-NaN,NAN,nan,\n"
