@@ -92,6 +92,8 @@ def require_end(node: str, block_type: type[Block], name: str) -> End:
     spec = find_end(block_type, name) if isinstance(name, str) else None
     if spec is None:
         known = ", ".join((*block_type.ports, *block_type.values_out))
+        if not known:
+            raise UnknownPort(f"node {node} must have the port {shown(name)}, got no ports; are its values wrong?")
         raise UnknownPort(f"port of {node} must be one of {known}, got {shown(name)}")
     return spec
 

@@ -17,7 +17,7 @@ from engine.catalogue.saved_files import SavedFiles
 from engine.compiler.inspection.data import frame_plan
 from engine.device.device import Device, DeviceInfo
 from engine.device.open import check_device_name, open_device
-from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, cut
+from engine.diagnostics import DeviceError, Diagnostic, PatchError, Severity, WarploomError, cut
 from engine.patch.changes import BlockTypesChanged, PortRef
 from engine.patch.document import Patch
 from engine.processes.pool import warm_up
@@ -37,6 +37,7 @@ from engine.runtime.observed.marked_engine import MarkedEngine
 from engine.runtime.observed.replay import Replay
 from engine.runtime.observed.trace_frames import trace_frames
 from engine.runtime.preview.outputs import read_outputs
+from engine.runtime.report.node_reports import awaited
 from engine.runtime.update.cost import cost_of
 from engine.runtime.update.garbage import without_collections
 
@@ -262,11 +263,19 @@ class LocalEngine:
             if value is not None:
                 return np.array(value)
             if compiled is None or compiled.plan.inlined.output(port) not in compiled.plan.layouts:
-                reasons = "; ".join(str(item) for item in self.engine.updates.diagnostics.all)
+                reasons = "; ".join(map(str, self._reasons(port.node)))
                 raise PatchError(
                     f"port {cut(str(port), 200)} must be part of the running graph{': ' + reasons if reasons else ''}"
                 )
             return self.engine.results.read(port)
+
+    def _reasons(self, node: str) -> list[Diagnostic]:
+        """Return the problems that keep a node from running, or all if none is known to."""
+        context, found = self.engine.context, self.engine.updates.diagnostics.all
+        wrong = {item.node for item in found if item.node and item.severity is Severity.ERROR}
+        scopes = {placed.id: placed.region for placed in context.registry.placed.values()}
+        source = awaited(wrong, scopes, context.connections).get(node)
+        return [item for item in found if source in (None, item.node)]
 
     def _save(self, folder: Path | None) -> list[Saved]:
         with self.lock:

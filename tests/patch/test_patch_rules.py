@@ -281,3 +281,11 @@ def test_what_belongs_to_another_patch_is_refused() -> None:
             wrong()
     mine.connect(PortRef("array", "out"), target)
     assert all(type(end) is PortRef for c in mine.connections for end in (c.source, c.target))
+
+
+def test_a_block_without_ports_because_of_its_formula_is_refused_with_a_hint() -> None:
+    """A wrong formula has no ports, so the list of those that there are would be empty."""
+    patch = Patch()
+    formula = patch.add("kernel.expression", expression="x +")
+    with pytest.raises(UnknownPort, match=r"expression must have the port 'x', got no ports; are its values wrong\?"):
+        patch.connect(patch.add("buffer.constant")["out"], PortRef(formula.id, "x"))

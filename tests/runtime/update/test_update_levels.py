@@ -265,6 +265,22 @@ def test_reading_a_port_that_is_not_there_says_why(kernels: Kernels) -> None:
             engine.read(PortRef("gone", "out"))
 
 
+def test_reading_a_port_that_waits_for_another_block_names_that_block_alone() -> None:
+    """The errors of other chains are not among the reasons."""
+    patch = Patch()
+    sums = []
+    for typo in ("x +", "x *"):
+        formula, total = patch.add("kernel.expression"), patch.add("reduce.sum")
+        patch.connect(patch.add("buffer.constant")["out"], formula["x"])
+        patch.connect(formula["out"], total["x"])
+        patch.set(formula, expression=typo)
+        sums.append(total)
+    with Engine(patch, device="host") as engine, pytest.raises(PatchError) as refused:
+        engine.read(sums[1]["out"])
+    assert "expression_2: expression must be written" in str(refused.value)
+    assert "expression:" not in str(refused.value)
+
+
 def test_shapes_that_do_not_match_never_reach_a_kernel() -> None:
     """Saxpy of two sizes is an error on its node."""
     patch = Patch()
