@@ -193,6 +193,8 @@ class CodeText(QPlainTextEdit):
             return lambda: self.find_asked.emit(True)
         if key == Qt.Key.Key_F8 and not modifiers:
             return self.next_mistake
+        if key == Qt.Key.Key_Home and modifiers in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
+            return lambda: self._go_home(selects=bool(modifiers))
         if self.isReadOnly():
             return None
         if key == Qt.Key.Key_Space and is_control:
@@ -248,6 +250,16 @@ class CodeText(QPlainTextEdit):
         line = cursor.block().text()
         if line.strip() == "}" and line.startswith(" " * _INDENT):
             self._at(cursor.block(), remove=_INDENT)
+
+    def _go_home(self, *, selects: bool) -> None:
+        """Move the cursor to the first letter of its line; from there, to the beginning of the line."""
+        cursor = self.textCursor()
+        block = cursor.block()
+        first = len(block.text()) - len(block.text().lstrip())
+        column = 0 if cursor.positionInBlock() == first else first
+        mode = QTextCursor.MoveMode.KeepAnchor if selects else QTextCursor.MoveMode.MoveAnchor
+        cursor.setPosition(block.position() + column, mode)
+        self.setTextCursor(cursor)
 
     def _indent(self, direction: int) -> None:
         """Indent the selected lines, or insert spaces up to the next stop; -1 takes an indentation away."""

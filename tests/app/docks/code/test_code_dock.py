@@ -126,6 +126,22 @@ def test_saving_writes_the_file(opened: MainWindow, kernel: Path) -> None:
     assert dock.texts.text(CodePlace(str(kernel))) == KERNEL and opened.isWindowModified()
 
 
+def test_home_keeps_the_indentation(opened: MainWindow) -> None:
+    """Home goes to the first letter of a line, and from there to its beginning; with Shift, it selects."""
+    text = opened.docks.widget(Code).text
+    line = next(n for n, found in enumerate(KERNEL.splitlines(), 1) if found.startswith("    "))
+    text.go_to_line(line)
+    QTest.keyClick(text, Qt.Key.Key_End)
+    columns = []
+    for _ in range(3):
+        QTest.keyClick(text, Qt.Key.Key_Home)
+        columns.append(text.textCursor().positionInBlock())
+    assert columns == [4, 0, 4]
+    QTest.keyClick(text, Qt.Key.Key_End)
+    QTest.keyClick(text, Qt.Key.Key_Home, Qt.KeyboardModifier.ShiftModifier)
+    assert text.textCursor().selectedText() == KERNEL.splitlines()[line - 1].strip()
+
+
 def test_why_there_is_no_sass_fits_beside_the_code(
     opened: MainWindow, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
