@@ -11,7 +11,7 @@ from app.edits.compatible import EXPRESSION, ends
 from app.edits.drive import NodeSize, free_place
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, Mend, PatchError
-from engine.patch.changes import Connection, PortRef, Position
+from engine.patch.changes import Connection, Mode, PortRef, Position
 from engine.patch.document import Patch
 from engine.patch.rules import TypeMismatch, WouldCycle, fits, reached
 from engine.types import NAMED, f32
@@ -60,6 +60,9 @@ def remedies(patch: Patch, diagnostic: Diagnostic, size: NodeSize) -> list[Remed
     end = PortRef(diagnostic.node, diagnostic.port)
     source = patch.source_of(end)
     match diagnostic.mend:
+        case Mend.CONNECT if source is not None and patch.nodes[source.node].mode is Mode.BYPASSED:
+            # The formula of a bypassed block may have changed since, so that no input has its output's type.
+            return [Remedy(f"Use {patch.title(source.node)} again", lambda: patch.set_mode(source.node, Mode.ACTIVE))]
         case Mend.CONNECT if patch.find_end(end) is not None:
             return [Remedy(f"Add {patch.catalogue.member} for {end.port} …", search=end)]
         case Mend.CHOOSE:

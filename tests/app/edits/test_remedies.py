@@ -14,7 +14,7 @@ from app.edits.rects import Rect
 from app.edits.remedies import Remedy, connection_remedies, remedies
 from engine.diagnostics import Diagnostic, Mend, PatchError, error
 from engine.inner_patches.op_patch import OpPatch
-from engine.patch.changes import PortRef
+from engine.patch.changes import Mode, PortRef
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch
 from engine.runtime.check.check_patch import check_patch
@@ -107,6 +107,23 @@ def test_a_click_mends_the_problem(case: str) -> None:
         assert len(patch.history.names) == steps + 1
         patch.undo()
         assert dump_patch(patch) == before
+
+
+def test_a_bypassed_block_that_passes_nothing_on_can_be_used_again() -> None:
+    """What it feeds has a connection but gets nothing, since the formula makes vectors of numbers now."""
+    patch = build({"n": ("buffer.constant", {}), "e": ("kernel.expression", {}), "s": ("reduce.sum", {})})
+    patch.connect(ref("n.out"), ref("e.x"))
+    patch.connect(ref("e.out"), ref("s.x"))
+    patch.set_mode("e", "bypassed")
+    assert check_patch(patch) == []
+    patch.set("e", expression="vec(x, x, x, x).x")
+    assert check_patch(patch) == []
+    patch.set("e", expression="vec(x, x, x, x)")
+    (problem,) = check_patch(patch)
+    (remedy,) = remedies(patch, problem, size)
+    assert remedy.title == "Use Expression again" and remedy.edit is not None
+    remedy.edit()
+    assert patch.nodes["e"].mode is Mode.ACTIVE
 
 
 def test_an_inserted_block_covers_no_other() -> None:
