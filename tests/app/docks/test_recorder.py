@@ -175,7 +175,7 @@ def test_a_dock_behind_another_tab_asks_nothing(qtbot: QtBot, engine: Recording)
     recorder.set_engine(cast(Client, engine))
     qtbot.waitUntil(lambda: engine.asked > 1)
     front.raise_()
-    qtbot.wait(50)
+    qtbot.waitUntil(lambda: not recorder.feed._timer.isActive())
     asked = engine.asked
     qtbot.wait(250)
     assert recorder.isVisible() and engine.asked == asked
