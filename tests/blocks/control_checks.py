@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import ndimage
 
 from engine import Engine, UpdateLevel
 from engine.device.device import Device
@@ -117,4 +118,39 @@ def check_feedback(device: Device | str) -> None:
     assert trails.mean() > 0.001
 
 
-CHECKS = (check_mandelbrot, check_jacobi, check_nested, check_append, check_feedback)
+def check_life(device: Device | str) -> None:
+    """Check that the first cells are the bright pixels, and that each frame is a generation of Conway's rule."""
+    patch = example("life", small={"width": 61, "height": 43})
+    around = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]])
+    with Engine(patch, device) as engine:
+        for number in range(12):
+            assert not engine.step().diagnostics
+            cells, found = engine.read(patch["cells"]["out"]), engine.read(patch["rule"]["out"])
+            if number == 0:
+                bright = engine.read(patch["small"]["out"])[..., :3] @ [0.2126, 0.7152, 0.0722]
+                sure = np.abs(bright - 0.22) > 1e-5
+                np.testing.assert_array_equal(cells[sure], (bright > 0.22)[sure])
+            near = ndimage.convolve(cells, around, mode="nearest")
+            np.testing.assert_array_equal(found, (near == 3) | ((near == 2) & (cells == 1)))
+    assert 0 < found.mean() < 0.5
+
+
+def check_coral(device: Device | str) -> None:
+    """Check that the loop's steps are those of Gray and Scott's equations, frame after frame."""
+    patch = example("coral", begin={"width": 47, "height": 31}, state={"shape": "31, 47"})
+    spread = np.array([[0.05, 0.2, 0.05], [0.2, -1, 0.2], [0.05, 0.2, 0.05]])
+    with Engine(patch, device) as engine:
+        assert not engine.step().diagnostics
+        first = engine.read(patch["begin"]["out"]).astype(float)
+        u, v = first[..., 0], first[..., 1]
+        assert 0.02 < v.mean() < 0.1
+        for _ in range(2):
+            for _ in range(12):
+                made = u * v * v
+                change = [ndimage.convolve(each, spread, mode="nearest") for each in (u, v)]
+                u, v = u + change[0] - made + 0.0545 * (1 - u), v + change[1] / 2 + made - (0.062 + 0.0545) * v
+            np.testing.assert_allclose(engine.read(patch["put"]["out"]), np.stack([u, v], -1), atol=1e-4)
+            engine.step()
+
+
+CHECKS = (check_life, check_coral, check_mandelbrot, check_jacobi, check_nested, check_append, check_feedback)

@@ -39,6 +39,7 @@ CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
         "glitch",
         "flow",
         "slideshow",
+        "mandala",
         *CHECKED,
     ],
 )

@@ -90,6 +90,7 @@ def test_a_long_description_has_room_in_any_font(qtbot: QtBot, qapp: QApplicatio
 
 def test_cards_follow_the_size_of_the_editor(qtbot: QtBot, qapp: QApplication) -> None:
     """At 150 % a shown page has wider cards in fewer columns at once, with room for their texts; then as before."""
+    apply_theme(qapp, "dark")
     page = Welcome(find_examples())
     qtbot.addWidget(page)
     page.resize(1300, 800)

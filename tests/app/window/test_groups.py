@@ -246,7 +246,7 @@ def test_a_function_is_placed_by_tab_and_found_by_ctrl_f(editor: MainWindow, qtb
     first = dump_patch(patch)
     canvas.select([])
     press(editor, Qt.Key.Key_Tab)
-    QTest.keyClicks(canvas.search.popup.field, "tone")
+    QTest.keyClicks(canvas.search.popup.field, "tone c")
     QTest.keyClick(canvas.search.popup.field, Qt.Key.Key_Return)
     (added,) = canvas.selected()
     assert added != group and patch.value(added, "function") == "Tone curve"
