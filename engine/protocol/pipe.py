@@ -306,7 +306,7 @@ class PipeTransport:
                 self._far.close()
             self._unsent.put(None)
             for thread in self._threads:
-                thread.join()
+                thread.join(PATIENCE_S)  # a process that the engine has forked may keep a full pipe open
 
     def _send(self, question: Question[Any]) -> Future[bytes]:
         number = next(self._questions.numbers)
@@ -363,7 +363,7 @@ class PipeTransport:
     def _read_all(self) -> None:
         source, decoder = self._process.stdout, make_decoder(FromEngine, self._pictures)
         assert source is not None
-        heard = Heard(source, self._liveness.hear)
+        heard = Heard(source, self._liveness.hear, lambda: self._process.poll() is not None)
         try:
             if (frame := read_frame(heard)) is not None:
                 self._greet(read_hello(frame))

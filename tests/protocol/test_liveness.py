@@ -5,8 +5,10 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -88,20 +90,51 @@ def test_only_what_nobody_hears_counts_as_silence(monkeypatch: pytest.MonkeyPatc
 def test_parts_of_a_frame_are_heard() -> None:
     """A frame that arrives in pieces is read whole, and each piece counts as a sign of life."""
     chance, heard = random.Random(5), list[float]()
-
-    class Slow(io.BytesIO):
-        def read1(self, size: int | None = -1, /) -> bytes:
-            return self.read(min(size or 0, chance.randint(1, 9)))
-
-    frames = [chance.randbytes(size) for size in (0, 1, 100, 1000)]
-    stream = Slow()
+    frames = [chance.randbytes(size) for size in (0, 1, 100, 1000, 200_000)]
+    stream = io.BytesIO()
     for frame in frames:
         write_frame(stream, frame)
-    stream.write(b"\0\0\0\0\0\0\0\5abc")  # ends in the middle of a frame
-    stream.seek(0)
-    source = Heard(stream, lambda: heard.append(time.monotonic()))
-    assert [read_frame(source) for _ in frames] == frames
-    assert read_frame(source) is None and len(heard) > 200
+    data = stream.getvalue() + b"\0\0\0\0\0\0\0\5abc"  # ends in the middle of a frame
+    end, begin = os.pipe()
+    with os.fdopen(end, "rb") as pipe:
+        source = Heard(pipe, lambda: heard.append(time.monotonic()), lambda: False)
+
+        def send() -> None:
+            place = 0
+            while place < len(data):
+                before = len(heard)
+                count = chance.randint(1, 9) if place < 900 else 50_000
+                place += os.write(begin, data[place : place + count])
+                until(lambda before=before: len(heard) > before)
+            os.close(begin)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        assert [read_frame(source) for _ in frames] == frames
+        assert read_frame(source) is None and len(heard) > 100
+        sender.join()
+
+
+def test_a_process_ends_although_one_that_it_forked_keeps_its_pipes(tmp_path: Path) -> None:
+    """The end of an engine's process is noticed, and closing ends, while a fork of it keeps both pipes open."""
+    program = f"""
+import os, time
+from pathlib import Path
+from engine.runtime.serve import serve_standard_streams
+if not (fork := os.fork()):
+    time.sleep(600)
+Path({str(tmp_path / "fork")!r}).write_text(str(fork))
+serve_standard_streams()
+"""
+    client = connect(Patch(), [sys.executable, "-c", program, "app engine"], "host")
+    try:
+        client.step()
+        os.kill(the_child(), signal.SIGKILL)
+        with pytest.raises(DeviceError, match="ended by SIGKILL"):
+            client.step()
+        client.close()
+    finally:
+        os.kill(int((tmp_path / "fork").read_text()), signal.SIGKILL)
 
 
 def test_a_window_gets_no_exception_from_a_process_that_has_ended() -> None:

@@ -1,5 +1,7 @@
 """Frames: the messages of a pipe, each after its length."""
 
+import os
+import select
 from collections.abc import Callable
 from typing import IO, Protocol
 
@@ -8,6 +10,10 @@ import msgspec
 _LENGTH_BYTES = 8
 #: No frame is longer. Text that a program prints would decode as a far greater length.
 _LENGTH_LIMIT = 2**40
+
+#: How often a silent pipe is looked at for the end of its process, and how much is read
+#: at once, which is what a pipe of Linux holds.
+_LOOK_MS, _PART_BYTES = 200, 1 << 16
 
 
 class Readable(Protocol):
@@ -43,16 +49,32 @@ def write_frame(sink: IO[bytes], frame: bytes) -> None:
 
 
 class Heard:
-    """A stream that reports each part that arrives: a large frame can take long on a slow line."""
+    """The output of a process, which reports each part that arrives: a large frame can take long on a slow line.
 
-    def __init__(self, source: IO[bytes], hear: Callable[[], None]) -> None:
-        self._source, self._hear = source, hear
+    It also ends when the process has ended and nothing is left to read: a process that this one has forked may keep the
+    pipe open for ever.
+    """
+
+    def __init__(self, pipe: IO[bytes], hear: Callable[[], None], has_ended: Callable[[], bool]) -> None:
+        self._pipe, self._hear, self._has_ended = pipe, hear, has_ended
+        self._readable = select.poll()
+        self._readable.register(pipe, select.POLLIN)
+        self._held = memoryview(b"")
 
     def read(self, size: int) -> bytes:
         """Return `size` bytes, or fewer at the end of the stream."""
         parts, missing = [], size
-        while missing and (part := self._source.read1(missing)):  # type: ignore[attr-defined]  # a BufferedReader
-            self._hear()
+        while missing and (self._held or self._receive()):
+            part, self._held = self._held[:missing], self._held[missing:]
             parts.append(part)
             missing -= len(part)
         return b"".join(parts)
+
+    def _receive(self) -> bool:
+        """Wait for more bytes; return whether there are any."""
+        while not self._readable.poll(_LOOK_MS):
+            if self._has_ended() and not self._readable.poll(0):
+                return False
+        self._held = memoryview(os.read(self._pipe.fileno(), _PART_BYTES))
+        self._hear()
+        return bool(self._held)
