@@ -27,7 +27,9 @@ def _mask(channel: str) -> OpGraphSource:
     )
 
 
-class Threshold(Block, id="image.threshold", tags=("binary", "mask", "key", "segment", "black and white", "luma")):
+class Threshold(
+    Block, id="image.threshold", tags=("binarize", "binary", "mask", "key", "segment", "black and white", "luma")
+):
     """Makes what is bright white, and the rest black.
 
     A pixel is 1 where its channel reaches the level, else 0. With a softness, the step is smooth: it begins half of the
