@@ -1,0 +1,1 @@
+"""What lenses and film do to an image."""
