@@ -370,6 +370,8 @@ class _Parser:
                 choices = ", ".join(f'"{choice}"' for choice in setting.choices)
                 got = ast.unparse(keyword.value)
                 raise self._fail(f"{setting.name} of {name} must be one of {choices}, got {got}", keyword.value)
+            if setting.name in found:
+                raise self._fail(f"{setting.name} of {name} must be given once", keyword.value)
             found[setting.name] = value
         return found
 

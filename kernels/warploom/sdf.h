@@ -1,5 +1,5 @@
 // Signed distances: how far a point is from a shape's surface, negative inside. Shapes are at the origin; move the point
-// to move them. After Inigo Quilez, "Distance functions"; a shape joined smoothly or subtracted gives at most its distance.
+// to move them. After Inigo Quilez, "Distance functions". Combinations may give less than the distance, but never more.
 #pragma once
 
 #include "vector.h"

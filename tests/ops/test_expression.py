@@ -77,6 +77,7 @@ def test_unknown_names_become_parameters_and_pixels_are_known() -> None:
         ("1 + max(x, 1, y='a')", "setting of max must be left out, got 'y'", 17),
         ("simplex_noise(x, x, dimensions=4)", 'dimensions of simplex_noise must be one of "2", "3", got 4', 32),
         ("simplex_noise(x, dimensions=x + 1)", 'dimensions of simplex_noise must be one of "2", "3", got x + 1', 29),
+        ('sin(x, precision="fast", precision="exact")', "precision of sin must be given once", 36),
         ("sin(**x)", "a call must be of the form name(a, b)", 1),
         ("x = 3", "the last line must be an expression", 1),
         ("y[3]", "only an input must be indexed", 1),

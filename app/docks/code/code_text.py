@@ -82,8 +82,9 @@ def mistake_height() -> float:
 
 
 class CodeText(QPlainTextEdit):
-    """A field for code. Control and S, or Control and Enter, ask to save it. Once it is saved, Control and S saves the
-    patch.
+    """A field for code.
+
+    Control and S, or Control and Enter, ask to save it. Once it is saved, Control and S saves the patch.
     """
 
     #: The person wants to save, to search, or to search and replace.

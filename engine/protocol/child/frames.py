@@ -11,8 +11,8 @@ _LENGTH_BYTES = 8
 #: No frame is longer. Text that a program prints would decode as a far greater length.
 _LENGTH_LIMIT = 2**40
 
-#: How often a silent pipe is looked at for the end of its process, and how much is read
-#: at once, which is what a pipe of Linux holds.
+#: How often a silent pipe is looked at for the end of its process, and how much is read at once: as much as
+#: a pipe of Linux holds.
 _LOOK_MS, _PART_BYTES = 200, 1 << 16
 
 
@@ -76,5 +76,6 @@ class Heard:
             if self._has_ended() and not self._readable.poll(0):
                 return False
         self._held = memoryview(os.read(self._pipe.fileno(), _PART_BYTES))
-        self._hear()
+        if self._held:
+            self._hear()
         return bool(self._held)
