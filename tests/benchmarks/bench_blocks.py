@@ -1,0 +1,234 @@
+"""The time of blocks that move memory, beside a copy of the same bytes and other libraries.
+
+    python -m tests.benchmarks.bench_blocks --device host|cuda:0 [--blocks NAME ...] [--size WIDTH HEIGHT]
+
+Each row has the time of a frame with one block, the bytes that it must read and write as a share of a copy's bandwidth,
+and the times of CuPy on a GPU, or of numpy, scipy and OpenCV on the CPU, where they are installed. Before that, results
+are compared. Times are medians of one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from engine import Engine, Patch, ProfilingLevel, open_device
+from engine.device.device import Device
+from tests.benchmarks.bench_fusion import milliseconds, run_copy
+
+Array = np.ndarray[Any, Any]
+#: Width and height of pictures; a list has eight numbers for each pixel.
+SIZES = {"host": (1920, 1080), "gpu": (3840, 2160)}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A block with its inputs and parameters, and the same in numpy and scipy, and in OpenCV.
+
+    The functions take their libraries as keywords, then arrays in the order of the inputs. `at` is the tolerance of
+    results.
+    """
+
+    name: str
+    block: str
+    inputs: Mapping[str, str]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    peer: Callable[..., Any] | None = None
+    opencv: Callable[..., Any] | None = None
+    at: float = 1e-5
+
+
+#: Sobel's weights for each direction, and one channel.
+EDGES = [(np.outer(*pair).astype(np.float32))[..., None] for pair in (((1, 2, 1), (1, 0, -1)), ((1, 0, -1), (1, 2, 1)))]
+IMAGE, FIELD, LIST, SPECTRUM = {"image": "image"}, {"image": "field"}, {"x": "list"}, {"x": "spectrum"}
+
+
+def disc(radius: int) -> Array:
+    """Return the mask of a disc."""
+    y, x = np.mgrid[-radius : radius + 1, -radius : radius + 1]
+    return np.asarray(np.hypot(x, y) <= radius + 0.5)
+
+
+def means(name: str, radius: int, inputs: Mapping[str, str] = IMAGE) -> Row:
+    """Return a row for a mean filter."""
+    size, parameters = 2 * radius + 1, {"radius_x": radius, "radius_y": radius}
+    return Row(
+        f"{name}, radius {radius}", "filter.mean", inputs, parameters,
+        lambda x, *, nd, **_: nd.uniform_filter(x, (size, size, 1)[: x.ndim], mode="nearest"),
+        lambda x, *, cv: cv.blur(x, (size, size), borderType=cv.BORDER_REPLICATE),
+    )  # fmt: skip
+
+
+def morphology(name: str, operation: str, shape: str, radius: int, inputs: Mapping[str, str] = IMAGE) -> Row:
+    """Return a row for an erosion or a dilation."""
+    size, filters = 2 * radius + 1, {"erode": "minimum_filter", "dilate": "maximum_filter"}
+    mask = disc(radius) if shape == "disc" else np.ones((size, size), bool)
+
+    def peer(x: Any, *, np: Any, nd: Any) -> Any:
+        call = partial(getattr(nd, filters[operation]), x, mode="nearest")
+        if shape == "square":
+            return call(size=(size, size, 1)[: x.ndim])
+        return call(footprint=np.asarray(mask.reshape(mask.shape + (1,) * (x.ndim - 2))))
+
+    parameters = {"operation": operation, "shape": shape, "radius": radius}
+    return Row(
+        f"{name}, {shape} {radius}", "filter.morphology", inputs, parameters, peer,
+        lambda x, *, cv: getattr(cv, operation)(x, mask.astype(np.uint8), borderType=cv.BORDER_REPLICATE),
+    )  # fmt: skip
+
+
+def gaussian(sigma: float) -> Row:
+    """Return a row for a Gaussian blur."""
+    return Row(
+        f"Gaussian, sigma {sigma:g}", "image.gaussian_blur", IMAGE, {"sigma": sigma},
+        lambda x, *, nd, **_: nd.gaussian_filter(x, (sigma, sigma, 0), mode="nearest"),
+        lambda x, *, cv: cv.GaussianBlur(x, (0, 0), sigma, borderType=cv.BORDER_REPLICATE), at=2e-3,
+    )  # fmt: skip
+
+
+def grey(x: Any, **_: Any) -> Any:
+    """Return an image whose channels are its luminance."""
+    luminance = 0.2126 * x[..., 0] + 0.7152 * x[..., 1] + 0.0722 * x[..., 2]
+    return luminance[..., None].repeat(4, axis=2)
+
+
+ROWS = (
+    Row("Sum", "reduce.sum", LIST, {}, lambda x, *, np, **_: np.sum(x), at=1e-4),
+    Row("Largest", "reduce.largest", LIST, {}, lambda x, *, np, **_: np.max(x)),
+    Row("Smallest", "reduce.smallest", LIST, {}, lambda x, *, np, **_: np.min(x)),
+    Row("Count", "reduce.count", LIST, {}, lambda x, *, np, **_: np.count_nonzero(x)),
+    Row("Sum of bytes", "reduce.sum", {"x": "bytes"}, {}, lambda x, *, np, **_: np.sum(x)),
+    Row("Copy", "buffer.copy", LIST, {}, lambda x, **_: x.copy()),
+    Row("Copy of an image", "buffer.copy", {"x": "image"}, {}, lambda x, **_: x.copy()),
+    Row("Convert to f16", "buffer.convert", LIST, {"dtype": "f16"}, lambda x, **_: x.astype("float16")),
+    Row("Compare", "math.compare", LIST, {"value": 0.5}, lambda x, *, np, **_: np.less(x, 0.5)),
+    Row("Add", "math.add", {"x": "list", "y": "list"}, {}, lambda x, y, *, np, **_: np.add(x, y)),
+    Row("FFT Shift", "signal.fft_shift", SPECTRUM, {"axes": 2}, lambda x, *, np, **_: np.fft.fftshift(x)),
+    Row("Magnitude", "signal.magnitude", SPECTRUM, {}, lambda x, *, np, **_: np.abs(x)),
+    means("Mean", 2), means("Mean", 20), means("Mean", 100), means("Mean of a field", 20, FIELD),
+    morphology("Dilate", "dilate", "square", 10), morphology("Erode", "erode", "square", 2),
+    morphology("Erode", "erode", "disc", 2), morphology("Dilate", "dilate", "disc", 10),
+    morphology("Dilate bytes", "dilate", "square", 10, {"image": "mask"}),
+    gaussian(1), gaussian(3), gaussian(12), gaussian(20),
+    Row(
+        "Weighted, 5 x 5", "filter.weighted", {**IMAGE, "weights": "weights"}, {},
+        lambda x, w, *, nd, **_: nd.convolve(x, w[..., None], mode="nearest"),
+        lambda x, w, *, cv: cv.filter2D(x, -1, w[::-1, ::-1], borderType=cv.BORDER_REPLICATE),
+    ),
+    Row(
+        "Sobel", "image.sobel", IMAGE, {"per_channel": True},
+        lambda x, *, np, nd: np.hypot(*(nd.convolve(x, np.asarray(w), mode="nearest") for w in EDGES)),
+    ),
+    Row("Tone", "image.tone", IMAGE, {"gamma": 2.2}),
+    Row("Convert Color", "image.convert_color", IMAGE),
+    Row("Grayscale", "image.grayscale", IMAGE, {}, grey),
+    Row("Invert", "image.invert", IMAGE, {}, lambda x, **_: 1 - x),
+    Row("Levels", "image.levels", IMAGE, {"low": 0.2, "gamma": 1.5}),
+    Row("Mix", "image.mix", {"a": "image", "b": "image"}, {}, lambda a, b, **_: (a + b) * 0.5),
+    Row("Mirror", "image.mirror", IMAGE),
+    Row("Transform", "image.transform", IMAGE, {"angle": 10.0}),
+)  # fmt: skip
+
+
+def resize(width: int, height: int, factor: float, mode: str) -> Row:
+    """Return a row for another size of an image."""
+    size = round(width * factor), round(height * factor)
+    return Row(
+        f"Resize {factor:g}, {mode}", "image.resize", IMAGE, {"width": size[0], "height": size[1], "mode": mode},
+        (lambda x, *, nd, **_: nd.zoom(x, (factor, factor, 1), order=1, mode="nearest", grid_mode=True))
+        if mode == "linear" else None,
+        lambda x, *, cv: cv.resize(x, size, interpolation=getattr(cv, f"INTER_{mode.upper()}")),
+    )  # fmt: skip
+
+
+def arrays(width: int, height: int) -> dict[str, Array]:
+    """Return the inputs by name."""
+    random, pixels = np.random.default_rng(5), width * height
+    numbers = random.random(8 * pixels, np.float32)
+    picture = numbers[: 4 * pixels].reshape(height, width, 4)
+    whole = random.integers(0, 256, 32 * pixels, np.uint8)
+    return {
+        "image": picture, "field": picture.reshape(-1)[:pixels].reshape(height, width), "list": numbers,
+        "spectrum": numbers.view(np.complex64).reshape(2 * height, 2 * width), "bytes": whole,
+        "mask": whole[: 4 * pixels].reshape(2 * height, 2 * width), "weights": random.random((5, 5), np.float32) / 12.5,
+    }  # fmt: skip
+
+
+def run_block(device: Device, row: Row, given: Mapping[str, Array], batch: int) -> tuple[float, Array]:
+    """Return the time of a frame with a block, and its result."""
+    patch = Patch()
+    node = patch.add(row.block, **row.parameters)
+    for port, kind in row.inputs.items():
+        source = patch.add("io.image_array" if kind == "image" else "io.array", data=given[kind])
+        patch.connect(source["out"], node[port])
+    with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
+        report = engine.step()
+        assert not report.diagnostics, report.diagnostics
+        compiled, stream = engine.core.updates.compiled, engine.core.launcher.stream
+        assert compiled is not None
+        return milliseconds(lambda: compiled.launch(stream), stream.synchronize, batch), engine.read(node["out"])
+
+
+def peers(row: Row, on_gpu: bool) -> dict[str, tuple[Callable[..., Any], ...]]:
+    """Return the call of each library that is installed, what takes its arrays, and what waits for it."""
+    found: dict[str, Any] = {}
+    with suppress(ImportError):
+        if on_gpu and row.peer:
+            cupy, ndimage = import_module("cupy"), import_module("cupyx.scipy.ndimage")
+            found["CuPy"] = partial(row.peer, np=cupy, nd=ndimage), cupy.asarray, cupy.cuda.Device().synchronize
+        elif row.peer:
+            ndimage = import_module("scipy.ndimage")
+            found["numpy"] = partial(row.peer, np=np, nd=ndimage), np.asarray, lambda: None
+    with suppress(ImportError):
+        if not on_gpu and row.opencv:
+            found["OpenCV"] = partial(row.opencv, cv=import_module("cv2")), np.asarray, lambda: None
+    return found
+
+
+def compare(device: Device, row: Row, given: Mapping[str, Array], copied: float, batch: int) -> None:
+    """Print a row: the time, the share of a copy, and the time and the difference of each peer."""
+    taken, result = run_block(device, row, given, batch)
+    inputs = [given[kind] for kind in row.inputs.values()]
+    moved = result.nbytes + sum(array.nbytes for array in inputs)
+    line = f"{row.name:26}{taken:10.4f} ms {moved / taken / copied:7.2f}"
+    for name, (call, put, wait) in peers(row, on_gpu=device.info.name != "host").items():
+        theirs = [put(array) for array in inputs]
+        expected = call(*theirs)
+        expected = expected.get() if hasattr(expected, "get") else np.asarray(expected)
+        if result.ndim == 3:  # alpha is left out
+            result, expected = result[..., :3], expected[..., :3]
+        difference = np.abs(np.subtract(result, expected, dtype=np.complex128)).max()
+        same = difference <= row.at * max(1, np.abs(expected).max())
+        time = milliseconds(lambda call=call, theirs=theirs: call(*theirs), wait, 1)  # type: ignore[misc]
+        line += f"   {name} {time:10.4f} ms, {time / taken:6.2f} x" + ("" if same else f", DIFFERS by {difference:.2g}")
+    print(line, flush=True)
+
+
+def main() -> None:
+    """Print the table for the device on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="host")
+    parser.add_argument("--blocks", nargs="*", default=[], help="beginnings of names of rows; all without it")
+    parser.add_argument("--size", nargs=2, type=int, metavar=("WIDTH", "HEIGHT"))
+    options = parser.parse_args()
+    with closing(open_device(options.device)) as device:
+        on_gpu = device.info.name != "host"
+        size, batch = options.size or SIZES["gpu" if on_gpu else "host"], 10 if on_gpu else 1
+        given = arrays(*size)
+        copied = 2 * given["list"].nbytes / run_copy(device, given["list"], batch)
+        print(f"{device.info.title}: {size[0]} x {size[1]} pixels; a copy moves {copied * 1e-9:.3f} TB/s")
+        rows = [*ROWS, *(resize(size[0], size[1], *how) for how in ((1.5, "linear"), (0.5, "linear"), (0.5, "area")))]
+        for row in rows:
+            if not options.blocks or row.name.lower().startswith(tuple(map(str.lower, options.blocks))):
+                compare(device, row, given, copied, batch)
+
+
+if __name__ == "__main__":
+    main()
