@@ -38,11 +38,11 @@ class FilmReader:
 
     The thread keeps the frame of the asked time and those that come next, in the direction of `speed`, and around the
     end if `loop`. Everything that it decodes follows from the time that was asked for last, so there is no mode to
-    leave after a seek.
+    leave after a seek. With the number of a `gpu`, that one decodes, if it can.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, gpu: int | None = None) -> None:
+        self._name, self._gpu = name, gpu
         self._lock = threading.Condition()
         self._source: FilmSource | None = None
         self._shots: list[_Shot] = []
@@ -67,6 +67,16 @@ class FilmReader:
             if self._source is None:
                 raise self._problem or PatchError(f"film {self._name} must be open, got a closed one")
             return self._source.info
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """True once the film is open, if a GPU decodes it."""
+        return self._source is not None and self._source.is_on_gpu
+
+    @property
+    def why_not_gpu(self) -> str:
+        """Why the CPU decodes the film although there is a GPU; "" otherwise, and while it is not open."""
+        return "" if self._source is None else self._source.why_not_gpu
 
     @property
     def length_s(self) -> float:
@@ -120,7 +130,7 @@ class FilmReader:
     def _run(self) -> None:
         source: FilmSource | None = None
         try:
-            source = FilmSource(self._name)
+            source = FilmSource(self._name, gpu=self._gpu)
             with self._lock:
                 self._tick_s = source.tick_s
                 self._end = round(source.info.length_s / source.tick_s) or _NEVER

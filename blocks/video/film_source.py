@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain, tee
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _LIVE = ("rtsp", "rtsps", "rtmp", "rtmps", "rtp", "srt", "udp", "tcp")
 #: Decoders that know the alpha beside the picture, which FFmpeg's own leave out.
 _WITH_ALPHA = {"vp8": "libvpx", "vp9": "libvpx-vp9"}
+#: FFmpeg's decoders that NVDEC can replace, by the decoder here. By their standards, both give the same bits.
+_FOR_NVDEC = {"h264": "h264", "hevc": "hevc", "vp8": "vp8", "vp9": "vp9", "av1": "av1", "libdav1d": "av1"}
 
 
 def load_av() -> ModuleType:
@@ -62,12 +65,18 @@ class FilmInfo:
 class FilmSource:
     """The frames of a film, in order; times are in ticks since the first frame. For one thread at a time.
 
-    `name` is a path, an address, or what another `form` of input takes. Raise PatchError when it can't be opened.
+    `name` is a path, an address, or what another `form` of input takes. With the number of a `gpu`, its NVDEC decodes
+    the film, if it can. Raise PatchError when the film can't be opened.
     """
 
-    def __init__(self, name: str, form: str | None = None, options: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, name: str, form: str | None = None, options: dict[str, str] | None = None, gpu: int | None = None
+    ) -> None:
         self._av = load_av()
         self._container: Any = None
+        self._gpu = gpu
+        #: Why the CPU decodes the film although there is a GPU; "" otherwise.
+        self.why_not_gpu = ""
         self.name, self._form, self._options = name, form, options or {}
         if form is None and not is_address(name) and not Path(name).exists():
             raise PatchError(f"film must exist, got {name}; choose another file, or put it there")
@@ -90,7 +99,7 @@ class FilmSource:
             raise ValueError("no picture in it")
         self._stream: av.VideoStream = self._container.streams.video[0]
         self._decoder = self._make_decoder()
-        self._packets = self._container.demux(self._stream)
+        self._packets, again = tee(self._container.demux(self._stream))
         self._frames: Iterator[av.VideoFrame] = self._decode()
         first = next(self._frames)
         self._first: av.VideoFrame | None = first
@@ -104,6 +113,38 @@ class FilmSource:
             layout_of(first, -int(first.rotation)), self._length_s(), rate, bool(self._container.streams.audio)
         )
         self._ticks_a_frame = max(1, round(1 / (rate or 25) / self.tick_s))
+        if self._gpu is not None:
+            self._decode_on_gpu(self._gpu, again)
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """True if the GPU decodes the film. PyAV copies each frame to the CPU, in a format of NVDEC's.
+
+        It could leave them on the GPU, but a decoder has few surfaces, and a reader keeps up to 240 frames.
+        """
+        return self._decoder.is_hwaccel
+
+    def _decode_on_gpu(self, gpu: int, packets: Iterator[av.Packet]) -> None:
+        """Let the GPU decode the film from these first packets on, unless it fails with them."""
+        from av.codec.hwaccel import HWAccel
+
+        usual, name = self._decoder, self._decoder.name
+        if name not in _FOR_NVDEC:
+            self.why_not_gpu = f"codec {name}, which it doesn't decode"
+            return
+        try:
+            decoder: Any = self._av.CodecContext.create(_FOR_NVDEC[name], "r", HWAccel("cuda", gpu))
+            decoder.extradata, decoder.thread_count = usual.extradata, 1
+            first = next(frames for packet in packets if (frames := decoder.decode(packet)))
+            if first[0].format.name == usual.pix_fmt:  # FFmpeg has fallen back to the CPU by itself
+                raise ValueError("a format that it doesn't decode")
+        except (OSError, ValueError, self._av.FFmpegError, StopIteration) as problem:
+            reason = "no frames" if isinstance(problem, StopIteration) else reason_of(problem)
+            self.why_not_gpu = f"{reason} ({name}, {usual.pix_fmt}, {usual.width} x {usual.height})"
+            return
+        usual.flush_buffers()
+        self._decoder, self._packets, self._first = decoder, packets, None
+        self._frames = chain(first, self._decode())
 
     def _make_decoder(self) -> av.VideoCodecContext:
         stream = self._stream

@@ -12,6 +12,8 @@ from engine.diagnostics import Incomplete, PatchError
 
 #: Choices of the clock.
 CLOCKS = ("patch", "own", "position")
+#: Choices of the decoder.
+DECODERS = ("automatic", "GPU", "CPU")
 
 
 class LoadVideo(
@@ -28,12 +30,17 @@ class LoadVideo(
     frame that isn't decoded in time is shown as soon as it is. A film that takes the file's place is played from the
     same position. An address such as rtsp://host/stream or
     https://host/film.mp4 may be used instead of a file; live streams show their newest frame.
+
+    While the engine runs on an NVIDIA GPU, its video decoder (NVDEC) decodes H.264, HEVC, VP8, VP9 and AV1 in files, as
+    far as the GPU knows them; the CPU decodes everything else, and live streams. `on_gpu` is true if the GPU decodes.
+    The pictures are the same.
     """
 
     out: Out[float4] = port(shape="[1, 1]", rank=2, doc="The frame, linear RGBA, shape [height, width].")
     position_s: Value[float] = value_port(doc="Time of the shown frame in the film.", unit="s")
     length_s: Value[float] = value_port(doc="Length of the film; 0 for a stream.", unit="s")
     is_new: Value[bool] = value_port(doc="True in frames that show another picture than before.")
+    on_gpu: Value[bool] = value_port(doc="True while the GPU decodes the film.")
     file: Path = param("", files="open video", doc="The film; a relative path starts at the patch's folder.")
     address: str = param("", doc="Address of a stream or film on a server, which is used instead of a file.")
     clock: str = param("patch", choices=CLOCKS, structural=True, doc="What moves the film: see the help.")
@@ -42,6 +49,12 @@ class LoadVideo(
     loop: bool = param(True, doc="Start again after the end.")
     playing: bool = param(True, doc='With the clock "own", play; otherwise pause.')
     restart: bool = param(False, doc='With the clock "own", go back to the start when this becomes true.')
+    decoder: str = param(
+        "automatic",
+        choices=DECODERS,
+        structural=True,
+        doc='What decodes a film. "GPU" warns if the GPU can\'t, and the CPU does.',
+    )
 
     #: With the mark of the frame whose bytes a saved state has.
     saved = ("_shown", "_moved_s", "_was_restart", "_has_begun")
@@ -75,7 +88,9 @@ class LoadVideo(
         self._stream: LiveReader | None = None
         self.goes_on()
         if not is_live(self._source):
-            self._film = FilmReader(self._source)
+            kind, _, number = self.engine_device.partition(":")
+            has_gpu = kind == "cuda" and self.decoder != "CPU"
+            self._film = FilmReader(self._source, int(number) if has_gpu else None)
         elif not self.is_replay:
             self._stream = LiveReader(self._source, _info(self._source).layout)
 
@@ -92,6 +107,7 @@ class LoadVideo(
         self.is_new = False
         if self._film is not None:
             self._play(self._film, now, elapsed_s)
+            self._tell_decoder(self._film)
         elif self._stream is not None:
             self._follow(self._stream, now)
 
@@ -122,6 +138,12 @@ class LoadVideo(
         self.length_s = film.length_s
         if shown is not None:
             self._show(shown[0], shown[1], shown[1])
+
+    def _tell_decoder(self, film: FilmReader) -> None:
+        self.on_gpu = film.is_on_gpu
+        if self.decoder == "GPU" and not self.on_gpu:
+            why = film.why_not_gpu or ("" if self.engine_device.startswith("cuda") else "an engine on the CPU")
+            self.notice = f"film must be decoded by the GPU, got {why}; the CPU decodes it" if why else ""
 
     def _own_position_s(self, elapsed_s: float) -> float:
         own_s = time.monotonic()

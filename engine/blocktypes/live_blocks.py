@@ -47,6 +47,8 @@ class LiveBlock(UpdatedBlock, abstract=True):
     waits: bool = False
     #: True while the patch is replayed to find a fault: devices of the world outside are left alone.
     is_replay: bool = False
+    #: The name of the engine's device: "host", or "cuda:0" and so on.
+    engine_device: str = "host"
     #: A warning for the node, such as "the camera is not there: it is tried again"; "" for none.
     notice: str = ""
     #: Returns the path for a file of this block. Raise PatchError if the patch may not write it; see `SavePlace`.

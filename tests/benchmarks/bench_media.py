@@ -1,6 +1,7 @@
 """A film of 1080p60 and a sound that are played and recorded at the same time, beside a light patch.
 
     chrt -r 1 python -m tests.benchmarks.bench_media --device host
+    python -m tests.benchmarks.bench_media --device cuda:0 --size 3840x2160 --decoder GPU
 
 Prints late frames by the flight recorder, frames that show or record the wrong picture, what was dropped, and the
 processor time of each thread per frame: two cores have 33 ms. With `chrt`, other processes of the machine don't make
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from blocks.sound.play_audio import PlayAudio
-from blocks.video.load_video import LoadVideo
+from blocks.video.load_video import DECODERS, LoadVideo
 from engine import Engine, Patch, ProfilingLevel
 from engine.api import Moment
 from engine.patch.changes import PortRef
@@ -69,11 +70,11 @@ def numbers_in(path: Path) -> list[int]:
     return found
 
 
-def media_patch(folder: Path) -> Patch:
+def media_patch(folder: Path, decoder: str) -> Patch:
     """Return a patch that plays the film and the sound of a folder, and records both."""
     patch = Patch()
     patch.path = folder / "patch.loom"
-    film = patch.add("io.load_video", node_id="film", file=folder / "in.mp4")
+    film = patch.add("io.load_video", node_id="film", file=folder / "in.mp4", decoder=decoder)
     negative = patch.add("image.invert", node_id="negative", amount=0.8)
     grey = patch.add("image.grayscale", node_id="grey", amount=0.5)
     save = patch.add("io.save_video", node_id="save", file=folder / "out.mp4", rate=RATE, recording=True)
@@ -130,9 +131,11 @@ def thread_times_s() -> dict[str, float]:
     return times
 
 
-def measure(folder: Path, device: str, seconds: float, frames: int, write_to: Any = print) -> None:
+def measure(
+    folder: Path, device: str, seconds: float, frames: int, decoder: str = "automatic", write_to: Any = print
+) -> None:
     """Play and record, and print the figures."""
-    patch = media_patch(folder)
+    patch = media_patch(folder, decoder)
     records: dict[int, tuple[int, ...]] = {}
 
     def note(record: FlightRecord) -> None:
@@ -152,6 +155,7 @@ def measure(folder: Path, device: str, seconds: float, frames: int, write_to: An
         used, taken_s, last = thread_times_s(), time.perf_counter() - begun_s, len(watch.shown)
         record = engine.flight_record()
         note(record)
+        decodes = "GPU" if engine.read(PortRef("film", "on_gpu")) else "CPU"
         dropped = int(engine.read(PortRef("save", "dropped")))
         lost = int(engine.read(PortRef("record", "lost")))
         drift_s = (watch.time_s - watch.sound_s + 5) % 10 - 5
@@ -164,6 +168,7 @@ def measure(folder: Path, device: str, seconds: float, frames: int, write_to: An
     wrong = [(shown - due + frames // 2) % frames - frames // 2 for shown, due in pairs if shown != due]
     told = numbers_in(folder / "out.mp4")
     written = sum(a != b for a, b in zip(told, watch.shown, strict=False)) if not dropped else "?"
+    write_to(f"the {decodes} decodes")
     write_to(f"{count} frames in {taken_s:.1f} s, {count / taken_s:.2f} a second; recorded {len(told)}")
     write_to(f"late {late} of {len(rows)}; frame's time median {np.median(whole):.2f}, longest {whole.max():.2f} ms")
     write_to(f"wrong picture shown {len(wrong)} (most {max(map(abs, wrong), default=0)} frames off)")
@@ -188,6 +193,7 @@ def main() -> None:
     parser.add_argument("--device", default="host")
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--size", default="1920x1080")
+    parser.add_argument("--decoder", default="automatic", choices=DECODERS)
     chosen = parser.parse_args()
     width, height = map(int, chosen.size.split("x"))
     kept = Path(tempfile.gettempdir()) / f"warploom-media-{os.getuid()}-{chosen.size}"
@@ -201,7 +207,7 @@ def main() -> None:
         folder = Path(made)
         for name in ("in.mp4", "in.wav"):
             (folder / name).symlink_to(kept / name)
-        measure(folder, chosen.device, chosen.seconds, frames)
+        measure(folder, chosen.device, chosen.seconds, frames, chosen.decoder)
 
 
 if __name__ == "__main__":

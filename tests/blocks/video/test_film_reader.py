@@ -73,6 +73,23 @@ def test_the_right_frame_at_the_right_time(name: str, tmp_path: Path) -> None:
         assert reader.length_s == pytest.approx(end - 0.1 + 1 / 30, abs=0.1)
 
 
+@pytest.mark.parametrize("name", ["h264.mp4", "prores.mov", "alpha.webm"])
+def test_without_a_decoder_of_the_gpu_the_cpu_decodes(name: str, tmp_path: Path) -> None:
+    """A film that no GPU decodes, since none is there or since it can't, is decoded by the CPU, and the reason is kept."""
+    path = encode(tmp_path / name, pictures(12, channels=4 if name == "alpha.webm" else 3), **FILMS[name])
+    source = FilmSource(str(path), gpu=99)
+    assert not source.is_on_gpu and source.why_not_gpu
+    expected = decoded(path)
+    for _ in range(2):
+        for start, frame in expected:
+            read = source.read()
+            assert read is not None and read[0] * source.tick_s == pytest.approx(start, abs=1e-6)
+            np.testing.assert_array_equal(source.info.layout.pack(read[1]), source.info.layout.pack(frame))
+        assert source.read() is None
+        source.seek(0)
+    source.close()
+
+
 def test_frames_come_without_waiting(tmp_path: Path) -> None:
     """While a film plays without waiting, each frame appears soon, and none is older than the one before."""
     path = encode(tmp_path / "film.mp4", pictures(20))

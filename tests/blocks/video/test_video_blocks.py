@@ -63,6 +63,19 @@ def test_load_video_shows_each_frame(name: str, tmp_path: Path) -> None:
         assert engine.read(film["length_s"]) == pytest.approx(0.2, abs=0.01)
 
 
+def test_a_film_for_the_gpu_alone_says_why_the_cpu_decodes_it(film: Path) -> None:
+    """With the decoder "GPU", an engine on the CPU warns and shows the film; the choice "automatic" is silent."""
+    patch = Patch()
+    block = patch.add("io.load_video", file=film)
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        patch.set(block, decoder="GPU")
+        (told,) = engine.step().diagnostics
+        assert told.severity is Severity.WARNING
+        assert told.message == "film must be decoded by the GPU, got an engine on the CPU; the CPU decodes it"
+        assert engine.read(block["on_gpu"]) == 0
+
+
 @pytest.fixture
 def film(tmp_path: Path) -> Path:
     """A film of 10 frames a second whose pixels tell their frame: 20 times its number in each channel."""

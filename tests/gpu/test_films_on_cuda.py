@@ -1,0 +1,81 @@
+"""Films that the GPU's video decoder decodes: the pictures of the CPU's decoder, in files and in a patch."""
+
+import ctypes
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blocks.video.film_reader import FilmReader
+from engine import Engine, Patch
+from engine.device.device import Device
+from tests.blocks.video.films import decoded, encode, pictures
+
+pytestmark = pytest.mark.gpu
+FILMS: dict[str, dict[str, Any]] = {
+    "h264.mp4": {},
+    "full_range.mp4": {"pixel_format": "yuvj420p"},
+    "hevc.mkv": {"codec": "libx265", "options": {"x265-params": "log-level=none"}},
+    "deep.mp4": {"codec": "libx265", "pixel_format": "yuv420p10le", "options": {"x265-params": "log-level=none"}},
+    "vp9.webm": {"codec": "libvpx-vp9"},
+    "av1.mkv": {"codec": "libsvtav1"},
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nvdec() -> None:
+    """The driver's library of the video decoder; containers without the capability "video" lack it."""
+    try:
+        ctypes.CDLL("libnvcuvid.so.1")
+    except OSError as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.mark.parametrize("name", FILMS)
+def test_the_gpu_decodes_the_frames_of_the_cpu(name: str, tmp_path: Path) -> None:
+    """Played and after seeks, each frame that the GPU decodes is, byte for byte, that of the CPU's decoder."""
+    path = encode(tmp_path / name, pictures(40, 320, 192), **FILMS[name])
+    expected = decoded(path)
+    reader = FilmReader(str(path), gpu=0)
+    try:
+        layout = reader.info.layout
+        assert reader.is_on_gpu, reader.why_not_gpu
+        order = [*range(40), *random.Random(name).choices(range(40), k=20)]
+        for number in order:
+            shown = reader.frame_at(expected[number][0] + 0.005, True)
+            assert shown is not None and shown[1] == pytest.approx(expected[number][0], abs=1e-6)
+            np.testing.assert_array_equal(shown[0], layout.pack(expected[number][1]), err_msg=f"frame {number}")
+    finally:
+        reader.close()
+
+
+def test_a_patch_on_the_gpu_decodes_there(cuda: Device, tmp_path: Path) -> None:
+    """Load Video uses the GPU's decoder where there is one, says so, and shows the frames of the CPU's decoder."""
+    path = encode(tmp_path / "film.mp4", pictures(6, 320, 192))
+    patch = Patch()
+    films = {decoder: patch.add("io.load_video", file=path, decoder=decoder) for decoder in ("automatic", "GPU", "CPU")}
+    with Engine(patch, cuda) as engine:
+        for _ in range(10):
+            assert not engine.step().diagnostics
+            found = {decoder: engine.read(film["out"]) for decoder, film in films.items()}
+            np.testing.assert_array_equal(found["automatic"], found["CPU"])
+            np.testing.assert_array_equal(found["GPU"], found["CPU"])
+        assert [bool(engine.read(film["on_gpu"])) for film in films.values()] == [True, True, False]
+
+
+def test_what_the_gpu_cannot_decode_is_decoded_by_the_cpu(cuda: Device, tmp_path: Path) -> None:
+    """ProRes, and H.264 with 4:4:4 colours, fall back to the CPU; only the choice "GPU" warns, with the codec."""
+    deep = encode(tmp_path / "prores.mov", pictures(3, 320, 192), "prores_ks", "yuv422p10le")
+    full = encode(tmp_path / "full.mp4", pictures(3, 320, 192), "libx264", "yuv444p")
+    for path, text in ((deep, "codec prores"), (full, "h264, yuv444p")):
+        patch = Patch()
+        film = patch.add("io.load_video", file=path)
+        with Engine(patch, cuda) as engine:
+            assert not engine.step().diagnostics and not engine.read(film["on_gpu"])
+            before = engine.read(film["out"])
+            patch.set(film, decoder="GPU")
+            (told,) = engine.step().diagnostics
+            assert text in told.message and told.message.endswith("; the CPU decodes it")
+            np.testing.assert_array_equal(engine.read(film["out"]), before)
