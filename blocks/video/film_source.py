@@ -124,7 +124,7 @@ class FilmSource:
         """
         return self._decoder.is_hwaccel
 
-    def _decode_on_gpu(self, gpu: int, packets: Iterator[av.Packet]) -> None:
+    def _decode_on_gpu(self, gpu: int, packets: Iterator[av.Packet[av.VideoStream]]) -> None:
         """Let the GPU decode the film from these first packets on, unless it fails with them."""
         from av.codec.hwaccel import HWAccel
 

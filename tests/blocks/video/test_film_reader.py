@@ -75,7 +75,7 @@ def test_the_right_frame_at_the_right_time(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["h264.mp4", "prores.mov", "alpha.webm"])
 def test_without_a_decoder_of_the_gpu_the_cpu_decodes(name: str, tmp_path: Path) -> None:
-    """A film that no GPU decodes, since none is there or since it can't, is decoded by the CPU, and the reason is kept."""
+    """A film that no GPU decodes is decoded by the CPU, and the reason is kept."""
     path = encode(tmp_path / name, pictures(12, channels=4 if name == "alpha.webm" else 3), **FILMS[name])
     source = FilmSource(str(path), gpu=99)
     assert not source.is_on_gpu and source.why_not_gpu
