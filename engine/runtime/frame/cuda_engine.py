@@ -108,6 +108,7 @@ class CudaEngine:
         self.results = Results(self.context, self.updates, self.launcher, self.previews, self.outbox)
         self._states = StateKeeper(self.context, self.updates, self.launcher, self.clock)
         self.film = Film(self.clock, self._states)
+        self._sought: int | None = None  # the frame to go to exactly once there is a graph
         self._resumes = False  # the engine plays on once the frame is reached that is gone to
         self._is_frozen = False  # a sentinel has paused the engine, and the clock still shows that frame
         self._reporter = Reporter(self.context, self.updates, self.profiler)
@@ -122,6 +123,7 @@ class CudaEngine:
             or self.inbox
             or self.launcher.flying
             or self.film.shows_next
+            or self._sought is not None
             or self.context.value_graph.inputs.messages
         ):
             return True
@@ -162,6 +164,8 @@ class CudaEngine:
                 self._heard_ns = start_ns
                 if self.context.parameters.is_written:
                     film.note_edit()
+            if self._sought is not None:
+                self._go_to_sought(self._sought, by_hand)
             if film.is_active:
                 self._begin_film_frame()
                 if film.replay_to is not None or (by_hand and film.timeline is not None):
@@ -275,7 +279,14 @@ class CudaEngine:
         film.shows_next = not self.running
 
     def _go_to(self, frame: int, *, exact: bool) -> None:
-        """Go to a frame, at once or by running the frames before it."""
+        """Go to a frame, at once or by running the frames before it.
+
+        Before the first graph is built, it isn't known which of these is exact, and the film goes there afterwards.
+        """
+        is_early = exact and frame > 0 and self.updates.compiled is None and self.updates.pending
+        self._sought = frame if is_early else None
+        if is_early:
+            return
         self.launcher.quiesce()
         film = self.film
         resumes = self._end_replay()
@@ -284,6 +295,13 @@ class CudaEngine:
         if frames:
             self.running, self.frames_left, self._resumes, self.pacing = True, frames, resumes, film.pacing
         self.launcher.is_current = self._is_frozen = False
+
+    def _go_to_sought(self, frame: int, by_hand: bool) -> None:
+        """Go to a frame for which the first graph was awaited, if there is one or none is to come."""
+        if by_hand:
+            self._build()
+        if self.updates.compiled is not None or not self.updates.pending:
+            self._go_to(frame, exact=True)
 
     def _build(self) -> None:
         """Follow all edits, without a frame."""
@@ -489,7 +507,7 @@ class CudaEngine:
                     self._set_osc(self.context.value_graph.osc.wanted)
                 case messages.Reset():
                     self.film.restart()
-                    self._is_frozen = False
+                    self._is_frozen, self._sought = False, None
                 case messages.SaveOutputs():
                     self.results.saver.asked.append(message)
                 case messages.SetInput(name, value):

@@ -94,6 +94,50 @@ def test_going_to_a_frame_exactly_runs_those_before_it(player: Player) -> None:
     assert report.running and player.turn().frame >= 9
 
 
+@pytest.mark.parametrize("plays", [False, True])
+def test_an_exact_frame_before_the_first_graph_is_awaited(counter: Patch, plays: bool) -> None:
+    """A frame that is sought before the graph is built is, once it is built, as in a run from 0."""
+    engine = Engine(counter, "host")
+    try:
+        engine.post(SetRunning(plays))
+        engine.post(Seek(7, exact=True))
+        report = engine.core.frame(free_running=True)
+        while not (report.frame == 7 and report.replay_to is None):
+            report = engine.core.frame(free_running=True)
+        assert report.exact and report.running is plays
+        assert round(float(engine.read(counter["total"]["out"])[0])) == 8
+    finally:
+        engine.close()
+
+
+def test_a_frame_sought_before_the_first_graph_may_be_given_up(counter: Patch) -> None:
+    """A reset, or another frame, takes the place of one that was sought before there was a graph."""
+    for message, frame in ((Reset(), 0), (Seek(3, exact=True), 3)):
+        engine = Engine(counter, "host")
+        try:
+            engine.post(SetRunning(False))
+            engine.post(Seek(7, exact=True))
+            engine.core.frame(free_running=True)
+            engine.post(message)
+            while engine.core.has_work:
+                report = engine.core.frame(free_running=True)
+            assert (report.frame, report.exact, report.replay_to) == (frame, True, None)
+        finally:
+            engine.close()
+
+
+def test_without_a_graph_the_film_goes_to_a_frame() -> None:
+    """A patch without blocks goes to a frame, too."""
+    patch = Patch()
+    patch.set_timeline(rate=24, length=12)
+    with Engine(patch, "host") as engine:
+        engine.post(SetRunning(False))
+        engine.post(Seek(7, exact=True))
+        for _ in range(3):
+            report = engine.core.frame(free_running=True)
+        assert (report.frame, report.exact) == (7, True)
+
+
 def test_going_to_a_frame_otherwise_keeps_the_state_and_says_so(player: Player) -> None:
     """The frame has its number and keys, with the state as it is; frame 0 always begins again, and is exact."""
     player.go(3)
