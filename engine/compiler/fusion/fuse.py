@@ -40,7 +40,7 @@ def fuse(
     equal those of the `previous` result are the same objects.
     """
     stages = _find_stages(description, schedule.operations, buffers)
-    if len(stages) < 2:
+    if not stages:
         return schedule, buffers
     unneeded, _, _ = sharable(schedule, buffers, pinned)
     child_graphs = {node.id: node.group for node in description.nodes}
@@ -76,8 +76,6 @@ def _find_stages(
     description: GraphDescription, operations: Sequence[Operation], buffers: BufferPlan
 ) -> dict[int, Stage]:
     nodes = {node.id for node in description.nodes if node.description.has_op_graphs}
-    if len(nodes) < 2:
-        return {}
     found: dict[int, Stage] = {}
     known: dict[tuple[int, int, int], Stage | None] = {}  # blocks with one description and layouts compute the same
     for index, operation in enumerate(operations):

@@ -7,7 +7,8 @@ that this one reads, or touch another buffer that it writes.
 
 All stages that read the same buffer join one group, if they have the same launch. Reductions of the same buffer form
 one group too, with any writer. Some stages stay in groups of their own, such as a reduction and a stage whose result
-is stored. They compute the buffer again where that pays (`repeating.py`).
+is stored. They compute the buffer again where that pays (`repeating.py`). A single stage is a group if the types of its
+buffers, known by now, make its code faster.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def find_groups(
         search.grow(root)
     search.repeat()
     return [
-        FusedGroup(tuple(sorted(it.members)), tuple(it.inner), it.place) for it in search.groups if len(it.members) > 1
+        FusedGroup(tuple(sorted(it.members)), tuple(it.inner), it.place)
+        for it in search.groups
+        if len(it.members) > 1 or stages[it.root].is_specialised
     ]
 
 

@@ -52,6 +52,7 @@ class Stage(msgspec.Struct, frozen=True, gc=False):
     source: OpGraphSource
     shape: Shape
     is_last: bool
+    is_specialised: bool
     threads: tuple[int, ...]
     thread_block: tuple[int, int, int]
     arguments: Mapping[str, Argument]
@@ -150,10 +151,10 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
     ):
         return None
     own = () if kernel.is_elementwise else tuple([name for name, layout in layouts.items() if layout.shape == shape])
-    source = specialised(source, tuple(told.items()), own)
-    if not (op_graphs.launched(source).is_elementwise or aggregates):
+    made = specialised(source, tuple(told.items()), own)
+    if not (op_graphs.launched(made).is_elementwise or aggregates):
         return None
-    return Stage(source, shape, bool(aggregates), threads, entry.thread_block, arguments, buffers)
+    return Stage(made, shape, bool(aggregates), made != source, threads, entry.thread_block, arguments, buffers)
 
 
 @lru_cache(maxsize=512)

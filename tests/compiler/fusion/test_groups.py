@@ -15,7 +15,15 @@ from engine.compiler.inspection import plan_dot, plan_svg, plan_text
 from engine.compiler.operations import FusedEntry
 from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan
-from engine.descriptions.entries import BufferArgument, DelayEntry, Display, ReshapeView, SliceView, View
+from engine.descriptions.entries import (
+    BufferArgument,
+    DelayEntry,
+    Display,
+    ElementArgument,
+    ReshapeView,
+    SliceView,
+    View,
+)
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import OpGraph, OpGraphBuilder
 from engine.patch.changes import PortRef
@@ -249,6 +257,15 @@ def test_a_reduction_takes_in_what_is_computed_for_it(shape: tuple[int, ...]) ->
     assert "  0 a + b + sum: kernel kernel, grid 3x1x1 of 256x1x1; reads in.out; writes sum.parts\n" in plan_text(plan)
 
 
+def test_a_reduction_alone_has_the_type_of_its_elements_in_its_code() -> None:
+    """A kernel that would be told the element type at launch is one without this argument."""
+    plan = make_plan(graph(array("in", 6), total("sum"), wires=["in.out sum.x"]))
+    assert kernels(plan) == ["sum"] and not dropped(plan)
+    entry = plan.operations[0].entry
+    assert isinstance(entry, FusedEntry) and not any(isinstance(given, ElementArgument) for given in entry.arguments)
+    assert not plan.fused_into
+
+
 def test_nothing_is_fused_behind_a_reduction() -> None:
     """The stages behind a reduction are fused with each other, not with the reduction."""
     blocks = (array("in", 6), total("sum", reads="f32"), stage("a", "x + 1"), stage("b", "-x"))
@@ -259,7 +276,7 @@ def test_nothing_is_fused_behind_a_reduction() -> None:
 def test_a_reduction_of_other_elements_than_are_computed_stays_alone() -> None:
     """A reduction is not fused with a stage that counts its elements along other axes."""
     stack = (array("in", 2, 4, 6), stage("a", "x * 2 + 1"), stage("b", "x * u"), total("sum"))
-    assert kernels(make_plan(graph(*stack, wires=["in.out a.x", "a.out b.x", "b.out sum.x"]))) == []
+    assert kernels(make_plan(graph(*stack, wires=["in.out a.x", "a.out b.x", "b.out sum.x"]))) == ["sum"]
 
 
 def test_reductions_of_one_buffer_are_one_kernel() -> None:
@@ -292,7 +309,7 @@ def test_what_costs_less_than_its_bytes_is_computed_again(text: str, *, is_repea
     """A stage that costs less than storing its result is computed again in each reader's kernel."""
     blocks = (array("in", 6), stage("a", text), stage("b", "-x"), total("sum"))
     plan = make_plan(graph(*blocks, wires=["in.out a.x", "a.out b.x", "a.out sum.x"]))
-    assert sorted(kernels(plan)) == (["a b", "a sum"] if is_repeated else [])
+    assert sorted(kernels(plan)) == (["a b", "a sum"] if is_repeated else ["sum"])
     assert dropped(plan) == ({"a.out"} if is_repeated else set())
     assert plan.fused_into.get("a", ()) == (tuple(o.node for o in plan.operations[:2]) if is_repeated else ())
 
