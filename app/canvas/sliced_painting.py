@@ -18,10 +18,11 @@ from app.theme import colours
 _LEAST_S, _LOWEST = 0.0015, 24
 #: A part may be lower than the time allows, by this factor, to end where it cuts fewer items.
 _LOWER = 0.6
-#: What a part costs before any item, and how long an item is assumed to take before one was painted at a zoom.
-_PART_S, _SLOW_ITEM_S = 0.0003, 1e-4
-#: The weight of a measurement against those before it.
-_WEIGHT = 0.5
+#: What a part costs before any item, how long an item is assumed to take before one was painted at a zoom, and the
+#: least that it takes.
+_PART_S, _SLOW_ITEM_S, _QUICK_ITEM_S = 0.0003, 1e-4, 1e-6
+#: The weight of the measurements so far against the next one.
+_KEPT = 0.5
 
 
 class SlicedPainting:
@@ -50,8 +51,8 @@ class SlicedPainting:
         self._end = 0
         #: How long the picture took to follow another zoom.
         self._follow_s = 0.0
-        #: How long an item took, by the zoom in steps of a fifth.
-        self._item_s: dict[int, float] = {}
+        #: How long items took and how many they were, the last ones above all, by the zoom in steps of a fifth.
+        self._pace: dict[int, tuple[float, float]] = {}
         #: What the screen shows, the pixmap for the next picture, and the view's transform now.
         self._picture, self._spare = QPixmap(), QPixmap()
         self._transform = QTransform()
@@ -100,12 +101,14 @@ class SlicedPainting:
                 start_s = time.perf_counter()
                 if rest != region and until_s - start_s < _LEAST_S:
                     return rest
-                item_s = self._item_s.get(zoom, _SLOW_ITEM_S)
-                part, count = self._part(turn, max(int((until_s - start_s - _PART_S) / max(item_s, 1e-6)), 1))
+                took_s, items = self._pace.get(zoom, (_SLOW_ITEM_S, 1.0))
+                part, count = self._part(turn, max(int((until_s - start_s - _PART_S) / took_s * items), 1))
                 self._paint_region(part)
                 turn, rest, self._end = turn - part, rest - part, part.boundingRect().bottom() + 1
-                found_s = max(time.perf_counter() - start_s - _PART_S, 0.0) / max(count, 1)
-                self._item_s[zoom] = found_s + (1 - _WEIGHT) * (self._item_s.get(zoom, found_s) - found_s)
+                part_s = max(time.perf_counter() - start_s - _PART_S, count * _QUICK_ITEM_S)
+                if count:
+                    self._pace[zoom] = _KEPT * took_s + part_s, _KEPT * items + count
+        self._end = 0
         return rest
 
     def _part(self, region: QRegion, most: int) -> tuple[QRegion, int]:
@@ -137,10 +140,12 @@ class SlicedPainting:
             self._spare = QPixmap(size)
         self._spare.setDevicePixelRatio(ratio)
         self._picture, self._spare = self._spare, self._picture
-        if (QRegion(area) - painted).isEmpty():
+        rest = QRegion(area) - painted
+        if rest.isEmpty():
             return
-        self._clear(QRegion(area))
+        self._clear(rest)
         painter = QPainter(self._picture)
+        painter.setClipRegion(rest)
         painter.setTransform(before.inverted()[0] * transform)
         painter.drawPixmap(QPoint(), self._spare)
         self._follow_s = time.perf_counter() - start_s

@@ -56,9 +56,10 @@ def paint_overview(painter: QPainter, nodes: Sequence[SeenNode], theme: Colours,
     if scale >= FAR_FROM:
         _outline(painter, selected, selection_pen(theme), RING / scale)
     else:
-        painter.setPen(on_screen(selection_pen(theme), painter))
+        edge = selection_pen(theme).widthF() / 2 / scale
+        painter.setPen(Qt.PenStyle.NoPen)  # a pen would take several times as long
         painter.setBrush(qcolor(theme.accent))
-        painter.drawRects([node.place for node in selected])
+        painter.drawRects([node.place.adjusted(-edge, -edge, edge, edge) for node in selected])
     if scale >= TITLES_FROM:
         _paint_titles(painter, nodes, theme, scale)
     elif scale >= FAR_FROM:
