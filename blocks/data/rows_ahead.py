@@ -1,5 +1,6 @@
 """Reads pieces of a file that is larger than memory, ahead of the frames that show them."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -7,6 +8,9 @@ from math import prod
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
+
+from engine.api import LiveBlock, Moment, Value, param, value_port
+from engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 
@@ -120,3 +124,70 @@ class RowsAhead:
                 held = rows.read(first, count)
             begin, self._held = first, (first, held)
         return held[first - begin : first - begin + count]
+
+
+class PieceBlock(LiveBlock, abstract=True):
+    """A block that shows the pieces of a file; it says which, and what is done with them."""
+
+    first: Value[int] = value_port(doc="Number of the first one that is shown, from 0.")
+    count: Value[int] = value_port(doc="Number of all in the file; 0 while the end of a text has not been read.")
+    is_new: Value[bool] = value_port(doc="True in frames that show others than before.")
+    loop: bool = param(True, doc="Go on with the first one after the last one; otherwise stop at the last ones.")
+
+    @abstractmethod
+    def opener(self) -> Callable[[], tuple[BinaryIO, Rows]]:
+        """Return what opens the file, on another thread."""
+
+    @abstractmethod
+    def problem(self, problem: Exception) -> PatchError:
+        """Return the error for one that reading the file raised."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of rows of a piece."""
+
+    @abstractmethod
+    def wanted(self, now: Moment) -> int:
+        """Return the first row of this frame."""
+
+    @abstractmethod
+    def show(self, rows: Array) -> None:
+        """Give a piece to the outputs."""
+
+    def start(self) -> None:
+        """Begin to read, on a thread of its own."""
+        self._reader = RowsAhead(self.opener(), self.size)
+        self.goes_on()
+
+    def goes_on(self) -> bool:
+        """Keep the file open, with the pieces that were read."""
+        self._wanted: int | None = None
+        self._step = 0
+        self._shown: tuple[int, bool] | None = None
+        self._piece: Piece | None = None
+        self.first = self.count = 0
+        return True
+
+    def update(self, now: Moment) -> None:
+        """Give the piece of this frame, if it is another one."""
+        first = self.wanted(now)
+        if self._wanted is not None and first != self._wanted:
+            self._step = first - self._wanted
+        self._wanted, self.is_new = first, False
+        if self._shown == (first, self.loop):
+            return
+        try:
+            piece = self._reader.piece(first, self._step, loop=self.loop, wait=self.waits)
+        except Exception as problem:
+            raise self.problem(problem) from problem
+        if piece is None:
+            return
+        self._shown, self.count = (piece.asked, self.loop), piece.count or 0
+        if self._piece is None or self._piece.first != piece.first:
+            self.show(piece.rows)
+            self._piece, self.first, self.is_new = piece, piece.first, True
+
+    def close(self) -> None:
+        """Close the file."""
+        self._reader.close()

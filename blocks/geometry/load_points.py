@@ -2,9 +2,9 @@ from pathlib import Path
 
 import numpy as np
 
-from blocks.geometry.shape_files import CLOUDS, FITS, load_shape
+from blocks.geometry.shape_files import CLOUDS, FITS, attribute_problem, load_shape, turned_up
 from engine.api import Block, BlockBuilder, Out, f32, float4, param, port
-from engine.diagnostics import Incomplete, PatchError
+from engine.diagnostics import Incomplete
 
 
 class LoadPoints(Block, id="geometry.load_points", tags=("cloud", "lidar", "scan", "3d", "las", "ply", "file", "open")):
@@ -13,8 +13,8 @@ class LoadPoints(Block, id="geometry.load_points", tags=("cloud", "lidar", "scan
     Reads PLY, LAS, LAZ, XYZ, and the points of meshes. The middle of the cloud becomes the origin unless `fit` says
     otherwise; that is done in double precision, so that coordinates of a map keep their digits. In scans, z often
     points up; `up` turns the cloud so that y does, as Render Cloud expects. With `first_point` or `most_points`, only
-    these points of LAS and LAZ are read; they keep their places in the whole cloud. A relative path starts at the patch
-    file's folder.
+    these points of LAS and LAZ are read; they keep their places in the whole cloud. To go through a scan while the
+    patch plays, use Play Points. A relative path starts at the patch file's folder.
     """
 
     points: Out[float4] = port(shape="data", rank=1, doc="Positions x, y, z, 1, shape [points].")
@@ -32,13 +32,10 @@ class LoadPoints(Block, id="geometry.load_points", tags=("cloud", "lidar", "scan
         if not str(self.file):
             raise Incomplete("file", "name a cloud of points")
         shape = load_shape(Path(self.file), self.fit, CLOUDS, self.first_point, self.most_points)
-        points, values = shape.points, np.zeros(len(shape.points), np.float32)
-        if self.up == "z":
-            points = points[:, (0, 2, 1, 3)] * np.array((1, 1, -1, 1), np.float32)
+        points, values = turned_up(shape.points, self.up), np.zeros(len(shape.points), np.float32)
         if self.attribute:
             if self.attribute not in shape.attributes:
-                known = ", ".join(sorted(shape.attributes)) or "none"
-                raise PatchError(f"attribute must be one of the file's ({known}), got {self.attribute}")
+                raise attribute_problem(self.attribute, shape.attributes)
             values = shape.attributes[self.attribute]
         build.provide(self.points, points)
         build.provide(self.colors, shape.colours)

@@ -1,6 +1,7 @@
 """Reads points and meshes from files, and makes the contents of files of points."""
 
 import io
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from blocks.geometry.scan_files import SCANS, Scan
 from blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
 from engine.api import open_file, read_bytes
 from engine.diagnostics import PatchError, cut
@@ -21,11 +23,7 @@ FITS = ("as stored", "centred", "unit size")
 #: The number of read shapes that are kept, so that editing a patch does not read their files again.
 CACHED_SHAPES = 4
 MESHES = (".ply", ".obj", ".stl", ".gltf", ".glb", ".off")
-SCANS = (".las", ".laz")
 CLOUDS = (".ply", ".las", ".laz", ".xyz", ".obj", ".stl", ".gltf", ".glb", ".off")
-_COLOURS = ("red", "green", "blue")
-#: Points that are looked at to tell colours of 8 bits from those of 16.
-_CHECKED = 10_000
 
 
 @dataclass(frozen=True)
@@ -64,13 +62,28 @@ def load_shape(path: Path, fit: str, suffixes: tuple[str, ...], first: int = 0, 
             with open_file(path) as file:
                 return _shape(*_las(file, fit, first, most or None))
         return _part(_decode(read_bytes(path), suffix, fit, path.parent), first, most or None)
-    except FileNotFoundError:
-        raise PatchError(f"file must exist, got {path}; choose another file, or put it there") from None
-    except PatchError:
-        raise
     except Exception as problem:  # a library that reads damaged files may raise anything
-        reason = cut(getattr(problem, "strerror", None) or str(problem) or type(problem).__name__, 300)
-        raise PatchError(f"file {path} must be readable as points or triangles, got: {reason}") from problem
+        raise shape_problem(path, problem) from problem
+
+
+def shape_problem(path: Path, problem: Exception) -> PatchError:
+    """Return the error that names a file, for one that reading it raised."""
+    if isinstance(problem, PatchError):
+        return problem
+    if isinstance(problem, FileNotFoundError):
+        return PatchError(f"file must exist, got {path}; choose another file, or put it there")
+    reason = cut(getattr(problem, "strerror", None) or str(problem) or type(problem).__name__, 300)
+    return PatchError(f"file {path} must be readable as points or triangles, got: {reason}")
+
+
+def attribute_problem(name: str, known: Collection[str]) -> PatchError:
+    """Return the error for an attribute that a file doesn't have."""
+    return PatchError(f"attribute must be one of the file's ({', '.join(sorted(known)) or 'none'}), got {name}")
+
+
+def turned_up(points: Array, up: str) -> Array:
+    """Return points, shape (n, 4), turned so that the axis `up`, y or z, becomes y."""
+    return points[:, (0, 2, 1, 3)] * np.array((1, 1, -1, 1), np.float32) if up == "z" else points
 
 
 # Cached by contents, so that a file is read again only if these have changed.
@@ -80,7 +93,7 @@ def _decode(held: bytes, suffix: str, fit: str, folder: Path) -> Shape:
         return _shape(*_las(io.BytesIO(held), fit))
     points, normals, colours, faces, attributes = _mesh(held, suffix, folder)
     if len(points):
-        points = _fitted(points, fit, points.min(axis=0), points.max(axis=0))
+        points = fitted(points, fit, points.min(axis=0), points.max(axis=0))
     return _shape(points, normals, colours, faces, attributes)
 
 
@@ -102,7 +115,7 @@ def _part(shape: Shape, first: int, most: int | None) -> Shape:
     return Shape(shape.points[here], shape.normals[here], shape.colours[here], shape.faces[:0], attributes)
 
 
-def _fitted(points: Array, fit: str, low: Array, high: Array) -> Array:
+def fitted(points: Array, fit: str, low: Array, high: Array) -> Array:
     """Return points whose bounding box from `low` to `high` is moved and scaled, if it is finite."""
     if fit != "as stored" and np.isfinite(low).all() and np.isfinite(high).all():
         points = points - (low + high) / 2
@@ -178,43 +191,13 @@ def _stored_colours(loaded: Any) -> Array | None:
     return np.asarray(stored) if np.shape(stored) == (len(loaded.vertices), 4) else None
 
 
-def _check_records(file: BinaryIO) -> None:
-    """Raise ValueError if a damaged header has more records than the file has room for: the library reads them all."""
-    head, size = file.read(247), file.seek(0, io.SEEK_END)
-    file.seek(0)
-    counts = [(head[100:104], 54), (head[243:247] if head[25:26] >= b"\4" else b"", 60)]
-    for count, smallest in counts:
-        if int.from_bytes(count, "little") * smallest > size:
-            raise ValueError(f"{int.from_bytes(count, 'little')} records in a file of {size} bytes")
-
-
 def _las(file: BinaryIO, fit: str, first: int = 0, most: int | None = None) -> _Parts:
-    import laspy
-
-    _check_records(file)
-    with laspy.open(file, closefd=False) as reader:
-        header = reader.header
-        # The standard asks for colours of 16 bits; many programs write 8. A part of a cloud may be dark.
-        head = reader.read_points(_CHECKED if first else 0)
-        if first >= header.point_count:
-            raise ValueError(f"no points from point {first} on" if first else "no points")
-        reader.seek(first)
-        cloud = reader.read_points(header.point_count - first if most is None else most)
-    names = set(cloud.point_format.dimension_names)
-    points = np.stack([np.asarray(axis, np.float64) for axis in (cloud.x, cloud.y, cloud.z)], axis=1)
-    is_part = len(points) < header.point_count
-    low, high = (header.mins, header.maxs) if is_part else (points.min(axis=0), points.max(axis=0))
-    colours = np.ones((len(points), 4), np.float32)
-    if set(_COLOURS) <= names:
-        stored = np.stack([np.asarray(cloud[name]) for name in _COLOURS], axis=1)
-        largest = max(stored.max(), *(np.max(head[name], initial=0) for name in _COLOURS))
-        colours[:, :3] = srgb_to_linear(stored / (255 if largest <= 255 else 65535))
-    attributes = {
-        name: np.ascontiguousarray(cloud[name], np.float32)
-        for name in names - {"X", "Y", "Z", *_COLOURS}
-        if np.shape(cloud[name]) == (len(points),)
-    }
-    return _fitted(points, fit, low, high), np.zeros_like(points), colours, np.empty((0, 3)), attributes
+    scan = Scan(file)
+    part = scan.read(first, scan.count if most is None else most)
+    is_part = len(part.points) < scan.count
+    low, high = (scan.low, scan.high) if is_part else (part.points.min(axis=0), part.points.max(axis=0))
+    points = fitted(part.points, fit, low, high)
+    return points, np.zeros_like(points), part.colours, np.empty((0, 3)), part.attributes
 
 
 def encode_points(cloud: Array, suffix: str) -> bytes:

@@ -112,6 +112,34 @@ def test_scans_keep_the_digits_of_a_map(tmp_path: Path, suffix: str, largest: in
     assert "attribute must be one of the file's (" in problems(patch)[0][2]
 
 
+def test_a_scan_that_names_too_much_is_refused(tmp_path: Path) -> None:
+    """A damaged number of points or chunks, for which no memory is enough, doesn't end the process."""
+    for version, form in (("1.2", 3), ("1.4", 7)):
+        header = laspy.LasHeader(point_format=form, version=version)
+        header.scales = [0.001] * 3
+        scan = laspy.LasData(header)
+        scan.x, scan.y, scan.z = np.random.default_rng(3).uniform(-50, 50, (3, 301))
+        for suffix in (".las", ".laz"):
+            path = tmp_path / f"a{suffix}"
+            scan.write(path)
+            held = path.read_bytes()
+            begin = int.from_bytes(held[96:100], "little")
+            harms = [(107 if version == "1.2" else 247, 4, r"4294967295 points in a file that has room for \d+")]
+            if suffix == ".laz":
+                table = int.from_bytes(held[begin : begin + 8], "little")
+                packing = held.index(b"laszip encoded") + 52  # the record's data come after its header
+                harms += [(table + 4, 4, "4294967295 chunks in a file"), (begin, 8, "no table of its chunks")]
+                harms += [(packing + 13, 3, "chunk that is too large"), (len(held), 0, "")]
+            for at, count, text in harms:
+                path.write_bytes(held[:at] + b"\xff" * count + held[at + count :])
+                if not text:
+                    assert len(load_shape(path, "centred", CLOUDS).points) == 301
+                    continue
+                for first in (0, 5):
+                    with pytest.raises(PatchError, match=text):
+                        load_shape(path, "centred", CLOUDS, first)
+
+
 def test_points_are_saved_and_loaded_again(tmp_path: Path) -> None:
     """A PLY file of ours is read by trimesh; colours are sRGB of 8 bits, white without a connection."""
     rng = np.random.default_rng(5)

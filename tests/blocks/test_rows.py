@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import laspy
 import numpy as np
 import pyarrow
 import pytest
@@ -87,6 +88,52 @@ def test_a_piece_that_is_late_is_shown_once_it_is_there() -> None:
     until(is_there)
     assert found[0] in (0, 50) and set(found) <= {0, 50}
     reader.close()
+
+
+@pytest.mark.parametrize("suffix", [".las", ".laz"])
+def test_points_of_a_scan_go_by_with_time_or_as_they_are_driven(tmp_path: Path, suffix: str) -> None:
+    """Each frame shows the points of its time, or those from the set point on, where Load Points puts them."""
+    rng, path = np.random.default_rng(2), tmp_path / f"a{suffix}"
+    header = laspy.LasHeader(point_format=3, version="1.2")
+    header.scales = [0.001] * 3
+    scan = laspy.LasData(header)
+    scan.x, scan.y, scan.z = rng.uniform(-50, 50, (3, 60_000))
+    scan.red, scan.green, scan.blue = rng.integers(0, 65536, (3, 60_000)).astype(np.uint16)
+    scan.intensity = rng.integers(0, 65536, 60_000).astype(np.uint16)
+    scan.write(path)
+    patch = Patch()
+    load = patch.add("geometry.load_points", file=path, up="z", attribute="intensity")
+    play = patch.add("geometry.play_points", file=path, up="z", attribute="intensity", most_points=500, rate=60_000.0)
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        whole = [engine.read(load[name]) for name in ("points", "colors", "value")]
+
+        def check(first: int, count: int) -> None:
+            for name, held in zip(("points", "colors", "value"), whole, strict=True):
+                expected = held[(first + np.arange(count)) % 60_000]
+                np.testing.assert_allclose(engine.read(play[name]), expected, atol=1e-6)
+            assert engine.read(play["first"]) == first and engine.read(play["count"]) == 60_000
+
+        check(0, 500)
+        engine.step()
+        check(1000, 500)
+        patch.set(play, by="point")
+        for point in (59_800, 7, 50_100):
+            patch.set(play, point=point)
+            assert not engine.step().diagnostics
+            check(point, 500)
+        patch.set(play, most_points=1_000_000, point=0)
+        assert not engine.step().diagnostics
+        check(0, 60_000)
+        patch.set(play, attribute="speed")
+        assert "attribute must be one of the file's (" in problems(patch)[0][2]
+    held = path.read_bytes()
+    path.write_bytes(held[: len(held) // 2])
+    patch.set(play, attribute="", most_points=10)
+    (problem,) = [text for node, _, text in problems(patch) if node == play.id]
+    assert problem.startswith(f"file {path} must be readable as points or triangles, got: ")
+    patch.set(play, file=tmp_path / "a.ply")
+    assert any("file must end in .las, .laz, got" in text for *_, text in problems(patch))
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy"])

@@ -19,6 +19,7 @@ EXACT = frozenset(
         *("buffer.assign", "buffer.constant", "buffer.convert", "buffer.copy", "buffer.fill", "buffer.frame_delay"),
         *("buffer.positions", "buffer.state", "control.every", "control.for", "control.if", "control.if_else"),
         *("data.load_array", "data.load_table", "data.play_rows", "geometry.load_mesh", "geometry.load_points"),
+        "geometry.play_points",
         "image.text",
         *(
             "control.select",

@@ -573,6 +573,7 @@ RECIPES: dict[str, Cook] = {
     "fractal.points": _sized(width=(16, 17, 33), height=(16, 31)),
     "geometry.load_mesh": _file("file", "meshes"),
     "geometry.load_points": _sized(_file("file", "clouds"), first_point=(0, 0, 2), most_points=(0, 0, 1)),
+    "geometry.play_points": _sized(_file("file", "scans"), most_points=(1, 5, 50)),
     "geometry.render_cloud": _sized(_cloud, width=(16, 17, 33), height=(16, 31)),
     "geometry.save_points": _cloud,
     "io.array": _array,
