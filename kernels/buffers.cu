@@ -46,3 +46,36 @@ extern "C" __global__ void select(
     const unsigned int size = type & ELEMENT_SIZE;
     copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, element_at(chosen, type, i), size);
 }
+
+// out[i] = a[i] where the mask isn't 0, else b[i]. One thread per element.
+extern "C" __global__ void where(
+    const void* mask,
+    unsigned int mask_type,
+    const void* a,
+    const void* b,
+    void* out,
+    unsigned int type,
+    int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const void* chosen = is_true(mask, mask_type, i) ? a : b;
+    const unsigned int size = type & ELEMENT_SIZE;
+    copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, element_at(chosen, type, i), size);
+}
+
+// Copies rows of `width` elements to the places of a larger buffer where they begin: `start` in each row of `pitch`
+// elements. One thread per element.
+extern "C" __global__ void copy_rows(
+    const void* x,
+    void* out,
+    unsigned int type,
+    int width,
+    int pitch,
+    int start,
+    int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const unsigned int size = type & ELEMENT_SIZE;
+    const size_t to = static_cast<size_t>(i / width) * pitch + start + i % width;
+    copy_element(static_cast<unsigned char*>(out) + to * size, element_at(x, type, i), size);
+}

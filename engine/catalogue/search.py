@@ -15,7 +15,6 @@ SYNONYMS = {
     "average": "sum",
     "blend": "mix",
     "cast": "convert",
-    "clamp": "tone",
     "composite": "mix",
     "crossfade": "mix",
     "curve": "ramp",

@@ -3,7 +3,14 @@
 Grammar (names are ports; a number is an input's index; see `extents.py` for dimensions)::
 
     rule = "same" | "same(" name {"," name} ")" | "broadcast(" name "," name {"," name} ")" | "scalar"
+         | along "(" dimension "," name {"," name} ")"
          | "[" dimension { "," dimension } "]" | "data" | "view" | "captured"
+    along = "without" | "joined" | "stacked" | "taken"
+
+The shapes of `along` follow from an axis, which counts from the end if negative. `without(axis, x)` leaves it out, and
+is [1] if there is no other. `joined(axis, a, b)` is as long there as both together, `stacked(axis, a, b)` has a new
+axis with a position for each, and `taken(axis, x, indices)` has the axes of `indices` in its place. Optional inputs of
+these that are not connected don't count.
 
 `same` means the first input, and `same(a, b)` the first of these that is connected; `N` is dimension 0 of the first
 input. With `data`, the block provides the contents and so the shape. With `view`, the output is a view of an input.
@@ -15,12 +22,13 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.descriptions.extents import UNPARSABLE, ShapeContext, ShapeRuleError, compile_dimension
+from engine.descriptions.extents import UNPARSABLE, Dimension, ShapeContext, ShapeRuleError, compile_dimension
 from engine.types import Shape
 
 #: Rules for outputs whose shape is decided elsewhere.
 GIVEN = frozenset({"data", "view", "captured"})
-_WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N"})
+_ALONG = ("without", "joined", "stacked", "taken")
+_WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N", *_ALONG})
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,8 @@ def parse_rule(text: str) -> ShapeRule:
         case ast.Call(func=ast.Name(id="broadcast"), args=arguments, keywords=[]) if len(arguments) > 1:
             names = _port_names(text, arguments)
             return ShapeRule(lambda context: _broadcast(names, context), names)
+        case ast.Call(func=ast.Name(id=word), args=[axis, *arguments], keywords=[]) if word in _ALONG and arguments:
+            return ShapeRule(_along(word, compile_dimension(axis), _port_names(text, arguments)), _names_in(tree))
         case ast.List(elts=items):
             return ShapeRule(_list(text, items), _names_in(tree))
     raise _malformed(text)
@@ -119,6 +129,31 @@ def _broadcast(names: tuple[str, ...], context: ShapeContext) -> Shape:
             raise ShapeRuleError(f"shapes must broadcast, got {' and '.join(found)}")
         result.append(wide.pop() if wide else 1)
     return tuple(result)
+
+
+def _along(word: str, axis: Dimension, ports: tuple[str, ...]) -> Callable[[ShapeContext], Shape]:
+    is_new = word == "stacked"
+
+    def shape(context: ShapeContext) -> Shape:
+        names = [context.resolve(port) for port in ports]
+        names = [name for name in names if name == names[0] or context.inputs.get(name, ()) is not None]
+        first, *others = [context.shape(name) for name in names]
+        given, rank = axis(context), len(first) + is_new
+        if not -rank <= given < rank:
+            raise ShapeRuleError(f"axis must be one of {rank} axes of {names[0]}, got {given}")
+        at = given % rank
+        before, after = first[:at], first[at + (not is_new) :]
+        if word == "without":
+            return before + after or (1,)
+        if word == "taken":
+            return (*before, *others[0], *after)
+        for name, other in zip(names[1:], others, strict=True):
+            if len(other) != len(first) or other[:at] + other[at + (not is_new) :] != before + after:
+                rule = "shapes must be equal" if is_new else f"shapes must be equal except along axis {given}"
+                raise ShapeRuleError(f"{rule}, got {names[0]} {list(first)} and {name} {list(other)}")
+        return (*before, len(names) if is_new else sum(other[at] for other in (first, *others)), *after)
+
+    return shape
 
 
 def _list(text: str, items: list[ast.expr]) -> Callable[[ShapeContext], Shape]:

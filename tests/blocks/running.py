@@ -31,6 +31,17 @@ def apply(
     return run(patch, node[port], device=device)[0]
 
 
+def apply_each(*cases: tuple[str, dict[str, Array], dict[str, Any]], port: str = "out") -> list[Array]:
+    """Return the same output of several blocks, each with its inputs and parameters, which one engine runs."""
+    patch = Patch()
+    nodes = []
+    for block, inputs, parameters in cases:
+        nodes.append(patch.add(block, **parameters))
+        for name, data in inputs.items():
+            patch.connect(patch.add("io.array", data=data)["out"], nodes[-1][name])
+    return run(patch, *(node[port] for node in nodes))
+
+
 def problems(patch: Patch, frames: int = 1) -> list[tuple[str | None, str | None, str]]:
     """Return node, port and text of the diagnostics after some frames."""
     with Engine(patch, device="host") as engine:

@@ -36,6 +36,14 @@ def found(text: str) -> list[str]:
         ("binarize", "Threshold"),
         ("abs", "Expression"),
         ("absolute", "Expression"),
+        ("clamp", "Clamp"),
+        ("limit", "Clamp"),
+        ("map range", "Map Range"),
+        ("where", "Where"),
+        ("take", "Gather"),
+        ("concat", "Concatenate"),
+        ("join", "Concatenate"),
+        ("stack", "Stack"),
     ],
 )
 def test_what_a_new_user_types_comes_first(text: str, title: str) -> None:

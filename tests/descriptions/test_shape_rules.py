@@ -13,7 +13,9 @@ from engine.descriptions.extents import Extent, ShapeContext, ShapeRuleError
 from engine.descriptions.shape_rules import check_rule, parse_rule
 from engine.types import Shape
 
-CONTEXT = ShapeContext({"a": (7, 3), "b": (1, 3), "c": ()}, {"grid": (4, 5, 6)}, {"width": 10, "height": 3})
+CONTEXT = ShapeContext(
+    {"a": (7, 3), "b": (1, 3), "c": ()}, {"grid": (4, 5, 6), "line": (9,)}, {"width": 10, "height": 3}
+)
 
 TABLE: list[tuple[str, Shape]] = [
     ("same", (7, 3)),
@@ -45,6 +47,20 @@ TABLE: list[tuple[str, Shape]] = [
     ("[grid.stride0, grid.stride1, grid.stride2]", (30, 6, 1)),
     ("[a.stride0]", (3,)),
     ("[a.last0, a.last1, a.last2]", (3, 7, 1)),
+    ("without(0, a)", (3,)),
+    ("without(-1, grid)", (4, 5)),
+    ("without(height - 2, grid)", (4, 6)),
+    ("without(0, line)", (1,)),
+    ("joined(0, a, b)", (8, 3)),
+    ("joined(-2, a, b, a)", (15, 3)),
+    ("joined(1, a, a)", (7, 6)),
+    ("stacked(0, a, a)", (2, 7, 3)),
+    ("stacked(1, 0, a, a)", (7, 3, 3)),
+    ("stacked(-1, a, a)", (7, 3, 2)),
+    ("stacked(0, c, c)", (2,)),
+    ("taken(0, a, grid)", (4, 5, 6, 3)),
+    ("taken(-1, grid, a)", (4, 5, 7, 3)),
+    ("taken(1, a, c)", (7,)),
     ("[a.laststride0, a.laststride1, a.laststride2 + 1]", (1, 3, 1)),
 ]
 
@@ -53,11 +69,11 @@ TABLE: list[tuple[str, Shape]] = [
 def test_rules_give_their_shapes(rule: str, shape: Shape) -> None:
     """Each form of the grammar evaluates to its shape, for inputs of rank 0 to 3."""
     assert parse_rule(rule).evaluate(CONTEXT) == shape
-    check_rule(rule, frozenset(("a", "b", "c", "grid")), frozenset(("width", "height")))
+    check_rule(rule, frozenset(("a", "b", "c", "grid", "line")), frozenset(("width", "height")))
 
 
 FAILING = [
-    ("same(z)", "port in a shape must be one of a, b, c, grid, got 'z'"),
+    ("same(z)", "port in a shape must be one of a, b, c, grid, line, got 'z'"),
     ("same(3)", "input 3 must be one of 3 inputs, counted from 0"),
     ("broadcast(a, grid)", "shapes must broadcast, got a [7, 3] and grid [4, 5, 6]"),
     ("[a.dim2]", "a.dim2 must exist, got shape [7, 3]"),
@@ -69,13 +85,19 @@ FAILING = [
     ("[a.rank]", "dimension must be integer arithmetic over ports and parameters, got a.rank"),
     ("[__import__('os')]", "dimension must be integer arithmetic over ports and parameters, got __import__('os')"),
     ("[N ** 2]", "dimension must be integer arithmetic over ports and parameters, got N ** 2"),
-    ("[a.dim0, z.dim0]", "port in a shape must be one of a, b, c, grid, got 'z'"),
+    ("[a.dim0, z.dim0]", "port in a shape must be one of a, b, c, grid, line, got 'z'"),
     ("[depth]", "size in a shape must be a structural whole-number parameter (width, height), got 'depth'"),
     ("[b.stride2]", "b.stride2 must exist, got shape [1, 3]"),
     ("[True]", "dimension must be integer arithmetic over ports and parameters, got True"),
     ("[min()]", "dimension must be integer arithmetic over ports and parameters, got min()"),
     ("broadcast(0, 1, grid)", "shapes must broadcast, got a [7, 3] and b [1, 3] and grid [4, 5, 6]"),
     ("broadcast(a)", "shape rule must be same, same(port), broadcast(a,b), scalar or [..], got 'broadcast(a)'"),
+    ("without(2, a)", "axis must be one of 2 axes of a, got 2"),
+    ("stacked(-4, a, a)", "axis must be one of 3 axes of a, got -4"),
+    ("joined(0, a, grid)", "shapes must be equal except along axis 0, got a [7, 3] and grid [4, 5, 6]"),
+    ("joined(1, a, b)", "shapes must be equal except along axis 1, got a [7, 3] and b [1, 3]"),
+    ("stacked(0, a, b)", "shapes must be equal, got a [7, 3] and b [1, 3]"),
+    ("joined(0)", "shape rule must be same, same(port), broadcast(a,b), scalar or [..], got 'joined(0)'"),
     ("same(a.b)", "shape rule must be same, same(port), broadcast(a,b), scalar or [..], got 'same(a.b)'"),
     ("[N", "shape rule must be same, same(port), broadcast(a,b), scalar or [..], got '[N'"),
     ("like(a)", "shape rule must be same, same(port), broadcast(a,b), scalar or [..], got 'like(a)'"),
@@ -97,6 +119,15 @@ def test_an_input_that_is_not_connected_has_no_shape_to_follow() -> None:
     for rule in ("same", "same(mask)", "[N]", "[mask.size]"):
         with pytest.raises(ShapeRuleError, match="input mask must be connected, since a shape follows from it"):
             parse_rule(rule).evaluate(context)
+
+
+def test_optional_inputs_that_are_not_connected_are_not_joined() -> None:
+    """A shape joins or stacks the connected inputs; the first one must be connected."""
+    context = ShapeContext({"a": (2, 3), "b": None, "c": (4, 3), "d": (2, 3)}, {}, {})
+    assert parse_rule("joined(0, a, b, c)").evaluate(context) == (6, 3)
+    assert parse_rule("stacked(0, a, b, d)").evaluate(context) == (2, 2, 3)
+    with pytest.raises(ShapeRuleError, match="input b must be connected, since a shape follows from it"):
+        parse_rule("joined(0, b, a)").evaluate(context)
 
 
 def test_same_of_several_is_the_first_that_is_connected() -> None:

@@ -424,7 +424,8 @@ def _against_oracles(made: RandomPatch, side: Side, outcome: Outcome) -> list[st
     if compiled is None:
         return []
     plan, found = compiled.plan, []
-    written = Counter(owner for operation in plan.operations for owner in operation.writes)
+    writers = {(owner, operation.nodes) for operation in plan.operations for owner in operation.writes}
+    written = Counter(owner for owner, _ in writers)
 
     def held(port: PortRef) -> np.ndarray[Any, Any] | None:
         place = plan.buffers.places.get(plan.inlined.output(port))

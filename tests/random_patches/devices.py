@@ -33,6 +33,7 @@ EXACT = frozenset(
         *("io.image_array", "io.load_audio", "io.load_image", "math.add", "math.compare", "math.multiply"),
         *("math.saxpy", "math.scale_offset", "random.integers", "reduce.count", "reduce.largest", "reduce.smallest"),
         *("signal.fft_shift", "tensor.batches", "tensor.digits", *_VIEWS),
+        *("buffer.concatenate", "buffer.gather", "buffer.scatter", "buffer.stack", "math.clamp", "math.where"),
     )
 )
 #: Block types whose result may jump when a number before it is rounded differently, with the reason.

@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import ndimage, signal
 
-from engine.types import from_bf16, to_bf16
+from engine.types import to_bf16
 from tests.blocks.blends import BLENDS
+from tests.random_patches.list_oracles import LISTS
+from tests.random_patches.list_oracles import numbers as _numbers
 from tests.random_patches.materials import Array
 
 #: A function of input arrays, parameter values and element types, all by name; it returns the output and its tolerance.
 Oracle = Callable[[Mapping[str, Array], Mapping[str, Any], Mapping[str, str]], dict[str, Any]]
-
-
-def _numbers(array: Array, dtype: str) -> Array:
-    return from_bf16(array) if dtype == "bf16" else array
 
 
 def _convert(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
@@ -428,6 +426,7 @@ class _Chosen(ast.NodeTransformer):
 
 
 ORACLES: Mapping[str, Oracle] = {
+    **LISTS,
     "buffer.convert": _convert,
     "buffer.copy": _same,
     "buffer.slice": _slice,
@@ -482,6 +481,7 @@ ANY_NUMBER = frozenset(
         "signal.fft_shift",
     }
     | {"reduce.largest", "reduce.smallest", "tensor.accuracy"}
+    | LISTS.keys() - {"math.map_range"}
 )
 
 

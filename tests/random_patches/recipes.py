@@ -188,6 +188,43 @@ def _for(c: Chooser) -> Recipe:
     return recipe
 
 
+def _where(c: Chooser) -> Recipe:
+    recipe = _alike(ANY, "a", "b")(c)
+    recipe.inputs["mask"] = Want(c.dtype(ANY), recipe.inputs["a"].shape)
+    return recipe
+
+
+def _indices(c: Chooser, shape: Shape, size: int) -> Want:
+    """Return positions along an axis of a size, and some beyond it."""
+    dtype = c.dtype(NUMBERS)
+    if dtype == "bf16":
+        return Want(dtype, shape)
+    data = np.random.default_rng(c.chance.getrandbits(32)).integers(-1, size + 1, shape)
+    kinds = {"f": "f", "u": "u", "s": "i"}
+    kind = "?" if dtype == "boolean" else f"{kinds[dtype[0]]}{int(dtype[1:]) // 8}"
+    return Want(dtype, shape, (np.abs(data) if dtype[0] == "u" else data).astype(kind))
+
+
+def _gather(c: Chooser) -> Recipe:
+    shape = c.shape()
+    axis = c.chance.randrange(len(shape))
+    indices = _indices(c, c.shape(2), shape[axis])
+    return Recipe({"axis": c.any_of((axis, axis - len(shape)))}, {"x": Want(c.dtype(ANY), shape), "indices": indices})
+
+
+def _scatter(c: Chooser) -> Recipe:
+    shape, dtype = c.shape(), c.dtype(ANY)
+    indices = _indices(c, c.shape(1), shape[0])
+    rows = Want(dtype, (*indices.shape, *shape[1:]))
+    return Recipe({}, {"target": Want(dtype, shape), "indices": indices, "x": rows})
+
+
+def _joined(c: Chooser) -> Recipe:
+    recipe = _alike(ANY, "a", "b", "c", "d", optional=("c", "d"))(c)
+    axes = len(recipe.inputs["a"].shape)
+    return Recipe({"axis": c.chance.randrange(-axes, axes)}, recipe.inputs)
+
+
 def _wave(c: Chooser) -> Recipe:
     want = Want("f32", c.image())
     return Recipe(inputs={"heights": want, "velocities": want})
@@ -542,15 +579,19 @@ _NOTHING: Cook = lambda c: Recipe()  # noqa: E731
 
 RECIPES: dict[str, Cook] = {
     "buffer.assign": _alike(ANY, "target", "value"),
+    "buffer.concatenate": _joined,
     "buffer.constant": _shaped,
     "buffer.convert": _alike(NUMBERS, "x"),
     "buffer.copy": _alike(ANY, "x"),
     "buffer.fill": _sized(count=SIZES),
     "buffer.frame_delay": _alike(ANY, "x"),
+    "buffer.gather": _gather,
     "buffer.positions": _sized(_shaped, axis=(0, 0, 0, 1)),
     "buffer.reinterpret": _reinterpret,
     "buffer.reshape": _reshape,
+    "buffer.scatter": _scatter,
     "buffer.slice": _slice,
+    "buffer.stack": _joined,
     "buffer.state": _shaped,
     "buffer.transpose": _transpose,
     "control.every": _sized(period=(1, 2, 3)),
@@ -641,10 +682,13 @@ RECIPES: dict[str, Cook] = {
     "linalg.solve": _solve,
     "linalg.svd": _any_matrix("a"),
     "math.add": _alike(("f32",), "x", "y"),
+    "math.clamp": _alike(("f32",), "x"),
     "math.compare": _compare,
+    "math.map_range": _alike(("f32",), "x"),
     "math.multiply": _alike(("f32",), "x", "y"),
     "math.saxpy": _alike(("f32",), "x", "y"),
     "math.scale_offset": _alike(("f32",), "x"),
+    "math.where": _where,
     "neural.batch_norm": _batch_norm,
     "neural.convolution": _convolution,
     "neural.layer_norm": _layer_norm,

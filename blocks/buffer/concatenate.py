@@ -1,0 +1,20 @@
+from typing import Any
+
+from blocks.buffer.parts import Parts, elements_from
+from engine.api import BufferHandle, Out, any_type, port
+
+
+class Concatenate(Parts, id="buffer.concatenate", tags=("join", "append", "merge", "combine", "hstack", "vstack")):
+    """Joins two to four buffers, one after another along an axis.
+
+    The shapes must be equal except along the axis. With the last axis, it puts pictures side by side; with the first,
+    one below the other. To give them an axis of their own, use Stack.
+    """
+
+    out: Out[any_type] = port(
+        shape="joined(axis, a, b, c, d)", dtype="same(a)", doc="As long along the axis as all parts together."
+    )
+
+    def width(self, part: BufferHandle) -> Any:
+        """Return the number of elements along the axis and those after it."""
+        return elements_from(part, self.axis)

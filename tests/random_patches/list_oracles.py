@@ -1,0 +1,91 @@
+"""Results by numpy of blocks that pick, place, join, sort and count elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from engine.types import from_bf16
+from tests.random_patches.materials import VECTORS, Array
+
+Inputs, Parameters, Types = Mapping[str, Array], Mapping[str, Any], Mapping[str, str]
+
+
+def numbers(array: Array, dtype: str) -> Array:
+    """Return an array of numbers; bf16 is kept as 16-bit words."""
+    return from_bf16(array) if dtype == "bf16" else array
+
+
+def _positions(array: Array, dtype: str) -> Array:
+    """Return whole numbers as s64: fractions cut off, NaN 0, and numbers that are too large the largest."""
+    x = numbers(array, dtype)
+    if x.dtype == np.uint64:
+        return np.minimum(x, 2**63 - 1).astype(np.int64)
+    if x.dtype.kind == "f":
+        return np.clip(np.nan_to_num(x.astype(np.float64), nan=0), -9e18, 9e18).astype(np.int64)
+    return x.astype(np.int64)
+
+
+def _axes(array: Array, dtype: str) -> int:
+    """Return the number of axes without that of a vector's components."""
+    return array.ndim - (dtype in VECTORS)
+
+
+def _where(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    mask = numbers(i["mask"], t["mask"])
+    if t["mask"] == "Particle" or t["a"] == "Particle":
+        return {}
+    holds = (mask != 0).any(-1) if t["mask"] in VECTORS else mask != 0
+    return {"out": np.where(holds[..., None] if t["a"] in VECTORS else holds, i["a"], i["b"])}
+
+
+def _gather(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    x, at, axes = i["x"], _positions(i["indices"], t["indices"]), _axes(i["x"], t["x"])
+    axis = p["axis"] % axes
+    out = np.take(x, at, axis, mode="wrap" if p["edge"] == "wrap" else "clip")
+    if p["edge"] == "zero":
+        beyond = (at < 0) | (at >= x.shape[axis])
+        out[(slice(None),) * axis + (beyond,)] = np.zeros((), x.dtype)
+    return {"out": out}
+
+
+def _scatter(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    out, at = i["target"].copy(), _positions(i["indices"], t["indices"]).reshape(-1)
+    for place, row in zip(at, i["x"].reshape(-1, *out.shape[1:]), strict=True):
+        if 0 <= place < len(out):
+            out[place] = row
+    return {"out": out}
+
+
+def _joined(function: Callable[..., Array], new: int) -> Any:
+    def oracle(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+        return {"out": function([i[name] for name in "abcd" if name in i], p["axis"] % (_axes(i["a"], t["a"]) + new))}
+
+    return oracle
+
+
+def _clamp(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    low, high = np.float32(p["low"]), np.float32(p["high"])
+    return {"out": np.minimum(np.maximum(i["x"], low), high)}
+
+
+def _map_range(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    x, (a, b, c, d) = i["x"].astype(np.float64), (float(np.float32(p[n])) for n in _ENDS)
+    part = (x - a) / float(np.float32(b - a)) if np.float32(b - a) else 0 * x
+    part = np.clip(part, 0, 1) if p["clamp"] else part
+    return {"out": c * (1 - part) + d * part, "within": 2e-6 * (abs(c) * (1 + np.abs(part)) + np.abs(d * part))}
+
+
+_ENDS = ("from_low", "from_high", "to_low", "to_high")
+#: Oracles by block type.
+LISTS: Mapping[str, Any] = {
+    "buffer.concatenate": _joined(np.concatenate, 0),
+    "buffer.gather": _gather,
+    "buffer.scatter": _scatter,
+    "buffer.stack": _joined(np.stack, 1),
+    "math.clamp": _clamp,
+    "math.map_range": _map_range,
+    "math.where": _where,
+}
