@@ -1,7 +1,8 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, images, param, port
+from blocks.filter.windows import MEAN, describe_windows
+from engine.api import Block, BlockBuilder, In, Out, any_type, param, port
 
 
-class MeanFilter(Block, id="filter.mean", tags=("box", "blur", "average", "smooth", "soft", "npp", "denoise")):
+class MeanFilter(Block, id="filter.mean", tags=("box", "blur", "average", "smooth", "soft", "denoise")):
     """Replaces each pixel by the mean of the pixels around it.
 
     Along each axis the window has 2 radius + 1 pixels; if one radius is 0, the image is blurred along the other axis
@@ -9,14 +10,15 @@ class MeanFilter(Block, id="filter.mean", tags=("box", "blur", "average", "smoot
     local averages.
     """
 
-    image: In[any_type] = port(rank=2, strided=True, doc="The image or field, float4 or f32, shape [height, width].")
+    image: In[any_type] = port(
+        dtype="pixel", rank=2, strided=True, doc="The image or field, float4 or f32, shape [height, width]."
+    )
     out: Out[any_type] = port(dtype="same(image)", shape="same(image)", doc="The blurred image, of the same size.")
     radius_x: int = param(
-        2, min=0, max=100, unit="px", structural=True, doc="Pixels of the window to the left and to the right."
+        2, min=0, max=1000, unit="px", structural=True, doc="Pixels of the window to the left and to the right."
     )
-    radius_y: int = param(2, min=0, max=100, unit="px", structural=True, doc="Pixels of the window above and below.")
+    radius_y: int = param(2, min=0, max=1000, unit="px", structural=True, doc="Pixels of the window above and below.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Capture one call of NPP."""
-        call = images.Box(2 * self.radius_y + 1, 2 * self.radius_x + 1)
-        build.capture(call.on(image=self.image, out=self.out))
+        """Launch one or two kernels, with a thread block for each tile."""
+        describe_windows(build, self.image, self.out, [(MEAN, self.radius_x, self.radius_y)])

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.types import DType, f32, float4
+from engine.types import DType, f32, float4, u8, uchar4
 from engine.types.bits import ByBits
 
 #: The kinds of elements that inputs of any type may require: a test of an element type, and the name in messages.
@@ -11,6 +11,7 @@ KINDS: dict[str, tuple[Callable[[DType], bool], str]] = {
     "number": (lambda dtype: dtype.kind in ("float", "integer", "boolean"), "single real numbers or booleans"),
     "complex": (lambda dtype: dtype.kind == "complex", "complex numbers"),
     "pixel": (lambda dtype: dtype in (f32, float4), "f32 or float4"),
+    "image": (lambda dtype: dtype in (f32, float4, u8, uchar4), "f32, float4, u8 or uchar4"),
 }
 
 

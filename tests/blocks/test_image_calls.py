@@ -50,8 +50,8 @@ def test_a_mean_has_a_radius_for_each_direction(apply_to_image: Any, photograph:
         np.testing.assert_allclose(found, ndimage.uniform_filter(photograph, size, mode="nearest"), atol=2e-6)
 
 
-def test_a_dragged_radius_is_captured_again() -> None:
-    """Another radius is a RECAPTURE, and the result equals scipy's."""
+def test_a_dragged_radius_is_warm() -> None:
+    """Another radius is a WARM update, and the result equals scipy's."""
     field = np.random.default_rng(1).random((33, 47)).astype(np.float32)
     patch = Patch()
     node = patch.add("filter.mean")
@@ -59,7 +59,7 @@ def test_a_dragged_radius_is_captured_again() -> None:
     with Engine(patch, device="host") as engine:
         engine.step()
         patch.set(node, radius_x=4, radius_y=1)
-        assert engine.step().update_level is UpdateLevel.RECAPTURE
+        assert engine.step().update_level is UpdateLevel.WARM
         expected = ndimage.uniform_filter(field.astype(float), (3, 9), mode="nearest")
         np.testing.assert_allclose(engine.read(node["out"]), expected, atol=2e-6)
 

@@ -1,0 +1,99 @@
+// Sums, smallest or largest values of the window around each pixel, 2 radius + 1 numbers along each axis. Beyond the
+// border, the nearest pixel is used. The time hardly depends on the radius.
+//
+// Windows of neighbours have a common part. As in van Herk's algorithm (1992), the numbers before it are combined from
+// there backwards, those after it forwards, and each window is the combination of two results. Nothing is subtracted:
+// a NaN or a large number leaves no trace outside its windows.
+#include "elements.cuh"
+
+#ifndef TAKE
+#define TAKE 0  // 0 for means, 1 for the smallest number, 2 for the largest
+#endif
+
+__device__ inline float both(float a, float b) { return TAKE == 0 ? a + b : (TAKE == 1 ? a < b : a > b) ? a : b; }
+
+// Combines windows along rows of the tile, in place: RUN neighbours for each thread, which are at most `beyond` + 1.
+// Threads next to each other have neighbouring channels and rows, whose numbers lie in different banks.
+template <int RUN>
+__device__ void along_rows(float* tile, int pitch, int tile_x, int tile_y, int channels, int beyond) {
+    const int threads_of_row = tile_x / RUN, rows = blockDim.x * blockDim.y / threads_of_row;
+    const int number = threadIdx.y * blockDim.x + threadIdx.x, thread = number / channels, row = thread % rows;
+    float* in = tile + row * pitch + thread / rows * RUN * channels + number % channels;
+    for (int first = 0; first < tile_y; first += rows, in += rows * pitch) {
+        const bool inside = first + row < tile_y;
+        float found[RUN];
+        if (inside) {
+            float held = in[beyond * channels];
+            for (int i = beyond - 1; i >= RUN - 1; --i) held = both(held, in[i * channels]);
+            found[RUN - 1] = held;
+#pragma unroll
+            for (int k = RUN - 2; k >= 0; --k) found[k] = held = both(held, in[k * channels]);
+#pragma unroll
+            for (int k = 1; k < RUN; ++k) {
+                const float next = in[(beyond + k) * channels];
+                held = k == 1 ? next : both(held, next);
+                found[k] = both(found[k], held);
+            }
+        }
+        __syncthreads();
+        if (inside) {
+#pragma unroll
+            for (int k = 0; k < RUN; ++k) in[k * channels] = found[k];
+        }
+    }
+    __syncthreads();
+}
+
+// A thread block has a tile of `tile_x` numbers, of all channels, by `tile_y` rows. First it combines windows along
+// columns, into shared memory.
+template <typename T>
+__device__ void windows(const T* __restrict__ image, T* __restrict__ out, int channels, int width, int height,
+                        long long row, long long column, int radius_x, int radius_y, int tile_x, int tile_y) {
+    extern __shared__ float tile[];
+    const int wide = tile_x + 2 * radius_x * channels, pitch = (wide + 31) / 32 * 32 + channels;
+    const int left = blockIdx.x * tile_x, top = blockIdx.y * tile_y;
+    if (left >= width * channels) return;
+    const int run = min(tile_y, 2 * radius_y + 1);
+    for (int begin = threadIdx.y * run; begin < tile_y; begin += blockDim.y * run)
+    for (int at = threadIdx.x; at < wide; at += blockDim.x) {
+        const int count = min(run, tile_y - begin), place = left + at;
+        const int x = min(max(place / channels - radius_x, 0), width - 1), pivot = top + begin + radius_y;
+        const T* source = image + x * column * channels + place % channels;
+        const long long step = row * channels;
+        const auto load = [=](int y) { return static_cast<float>(source[min(max(y, 0), height - 1) * step]); };
+        float* to = tile + begin * pitch + at;
+        float held = load(pivot);
+#pragma unroll 4
+        for (int y = pivot - 1; y >= pivot - 2 * radius_y + count - 1; --y) held = both(held, load(y));
+        to[(count - 1) * pitch] = held;
+#pragma unroll 4
+        for (int k = count - 2; k >= 0; --k) to[k * pitch] = held = both(held, load(pivot - 2 * radius_y + k));
+#pragma unroll 4
+        for (int k = 1; k < count; ++k) {
+            held = k == 1 ? load(pivot + 1) : both(held, load(pivot + k));
+            to[k * pitch] = both(to[k * pitch], held);
+        }
+    }
+    __syncthreads();
+    if (radius_x >= 8) along_rows<16>(tile, pitch, tile_x, tile_y, channels, 2 * radius_x);
+    else if (radius_x >= 2) along_rows<4>(tile, pitch, tile_x, tile_y, channels, 2 * radius_x);
+    else if (radius_x == 1) along_rows<2>(tile, pitch, tile_x, tile_y, channels, 2);
+    const float scale = TAKE == 0 ? 1.0f / ((2 * radius_x + 1) * (2 * radius_y + 1)) : 1.0f;
+    const int rows = min(tile_y, height - top), columns = min(tile_x, width * channels - left);
+    for (int y = threadIdx.y; y < rows; y += blockDim.y)
+        for (int x = threadIdx.x; x < columns; x += blockDim.x)
+            out[static_cast<long long>(top + y) * width * channels + left + x] =
+                static_cast<T>(tile[y * pitch + x] * scale);
+}
+
+extern "C" __global__ void __launch_bounds__(512, 2) combine_windows(
+    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, long long row,
+    long long column, int radius_x, int radius_y, int tile_x, int tile_y) {
+    const int size = type & ELEMENT_SIZE, part = type & ELEMENT_FLOAT ? size : type >> ELEMENT_PARTS_AT & 15u;
+    if (part == 4)
+        windows(static_cast<const float*>(image), static_cast<float*>(out), size / 4, width, height, row, column,
+                radius_x, radius_y, tile_x, tile_y);
+    else
+        windows(static_cast<const unsigned char*>(image), static_cast<unsigned char*>(out), size, width, height, row,
+                column, radius_x, radius_y, tile_x, tile_y);
+}
