@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine import Patch
-from tests.blocks.running import apply, problems, run
+from tests.blocks.running import Array, apply, apply_each, problems, run
 
 SIZES = [1, 2, 255, 256, 257, 1023, 1025, 70_000, 300_001]
 
@@ -83,3 +83,81 @@ def test_vectors_of_zeros_do_not_count() -> None:
     patch.connect(patch.add("io.array", data=data)["out"], vectors["x"])
     patch.connect(vectors["out"], count["x"])
     assert run(patch, count["out"])[0].tolist() == [1]
+
+
+ALONG = {
+    "sum": np.sum,
+    "mean": np.mean,
+    "smallest": np.min,
+    "largest": np.max,
+    "variance": np.var,
+    "deviation": np.std,
+}
+
+
+def along(x: Array, axis: int = 0) -> dict[str, Array]:
+    """Return all reductions along an axis."""
+    cases = [("reduce.along_axis", {"x": x}, {"axis": axis, "operation": operation}) for operation in ALONG]
+    return dict(zip(ALONG, apply_each(*cases), strict=True))
+
+
+def statistics(x: Array) -> dict[str, float]:
+    """Return the outputs of Statistics."""
+    patch = Patch()
+    node = patch.add("reduce.statistics")
+    patch.connect(patch.add("io.array", data=x)["out"], node["x"])
+    names = ("mean", "deviation", "smallest", "largest")
+    return dict(zip(names, (float(out[0]) for out in run(patch, *(node[name] for name in names))), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((1,), 0), ((33,), -1), ((1023, 3), 0), ((31, 70_001), 1), ((4, 500, 6), 1), ((5, 1, 32), -2), ((2, 3, 65), -1)],
+)
+def test_reductions_along_an_axis_are_numpys(shape: tuple[int, ...], axis: int) -> None:
+    """All reductions along an axis equal numpy's in f64 within 2e-7, and their shape lacks the axis."""
+    x = np.random.default_rng(len(shape)).normal(1000, 3, shape).astype(np.float32)
+    for operation, out in along(x, axis).items():
+        expected = np.atleast_1d(ALONG[operation](x.astype(np.float64), axis=axis))
+        assert out.shape == expected.shape and out.dtype == np.float32
+        np.testing.assert_allclose(out, expected, rtol=2e-7)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i2", "u4", "i8", "f2", "f8"])
+def test_any_number_reduces_along_an_axis(dtype: str) -> None:
+    """Reductions along an axis, and Statistics, equal numpy's for every type."""
+    x = np.array([[3, -7, 0, 6], [100, 5, 1, 2]]).astype(dtype)
+    numbers = x.astype(np.float64)
+    for operation, out in along(x, 1).items():
+        np.testing.assert_allclose(out, ALONG[operation](numbers, axis=1), rtol=2e-7)
+    found = statistics(x)
+    expected = {"mean": numbers.mean(), "deviation": numbers.std(), "smallest": numbers.min(), "largest": numbers.max()}
+    assert found == pytest.approx(expected, rel=2e-7)
+
+
+def test_a_nan_counts_in_its_line_only() -> None:
+    """A NaN makes the results of its line NaN; infinities are extremes; -0 is below 0."""
+    x = np.array([[1, np.nan, 2], [-np.inf, 5, 6], [0.0, -0.0, 0.0]], np.float32)
+    found = along(x, 1)
+    for operation, out in found.items():
+        assert np.isnan(out[0]) and (operation in ("variance", "deviation") or not np.isnan(out[1:]).any())
+    assert (found["smallest"][1], found["largest"][1], found["mean"][1]) == (-np.inf, 6, -np.inf)
+    assert np.isnan(found["variance"][1]) and np.signbit(found["smallest"][2]) and not np.signbit(found["largest"][2])
+    assert np.isnan(list(statistics(x[0]).values())).all()
+
+
+def test_a_spread_is_exact_beside_a_large_first_element() -> None:
+    """The variance of a line keeps its digits when the first element is far from all others, or all are far from 0."""
+    x = np.random.default_rng(0).normal(size=1000)
+    for far in (np.concatenate([[1e6], x]), np.concatenate([[-1e12], x]), x + 1e9):
+        assert along(far)["variance"][0] == pytest.approx(far.var(), rel=1e-6)
+        assert statistics(far)["deviation"] == pytest.approx(far.std(), rel=1e-6)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_statistics_are_numpys(size: int) -> None:
+    """Mean, deviation, smallest and largest equal numpy's in f64 within 2e-7 for any size."""
+    x = np.random.default_rng(size).normal(1000, 3, size).astype(np.float32)
+    wide = x.astype(np.float64)
+    expected = {"mean": wide.mean(), "deviation": wide.std(), "smallest": wide.min(), "largest": wide.max()}
+    assert statistics(x) == pytest.approx(expected, rel=2e-7)

@@ -44,6 +44,9 @@ def found(text: str) -> list[str]:
         ("concat", "Concatenate"),
         ("join", "Concatenate"),
         ("stack", "Stack"),
+        ("std", "Statistics"),
+        ("axis", "Reduce Along Axis"),
+        ("variance", "Statistics"),
     ],
 )
 def test_what_a_new_user_types_comes_first(text: str, title: str) -> None:

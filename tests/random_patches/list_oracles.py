@@ -1,4 +1,4 @@
-"""Results by numpy of blocks that pick, place, join, sort and count elements."""
+"""Results by numpy of blocks that pick, place, join, limit and reduce elements."""
 
 from __future__ import annotations
 
@@ -78,6 +78,33 @@ def _map_range(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
     return {"out": c * (1 - part) + d * part, "within": 2e-6 * (abs(c) * (1 + np.abs(part)) + np.abs(d * part))}
 
 
+_ALONG: Mapping[str, Any] = {
+    "sum": np.sum,
+    "mean": np.mean,
+    "smallest": np.min,
+    "largest": np.max,
+    "variance": np.var,
+    "deviation": np.std,
+}
+
+
+def _along(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    x, axis, operation = numbers(i["x"], t["x"]).astype(np.float64), p["axis"], p["operation"]
+    size = np.abs(x).max(axis=axis, keepdims=True)
+    if operation in ("variance", "deviation"):
+        if size.max() > 1e150:
+            return {}  # a square may overflow
+        x, size = x - x.take([0], axis), size / 1e6  # what rounding of f64 may leave
+    out = np.atleast_1d(_ALONG[operation](x, axis=axis))
+    within = 1e-6 * x.shape[axis] * np.atleast_1d(size.squeeze(axis))
+    return {"out": out.astype(np.float32), "within": within + 1e-6 * np.abs(out)}
+
+
+def _statistics(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    x = numbers(i["x"], t["x"]).astype(np.float64)
+    return {"out": x.mean().astype(np.float32).reshape(1), "within": 1e-6 * np.abs(x).max()}
+
+
 _ENDS = ("from_low", "from_high", "to_low", "to_high")
 #: Oracles by block type.
 LISTS: Mapping[str, Any] = {
@@ -88,4 +115,6 @@ LISTS: Mapping[str, Any] = {
     "math.clamp": _clamp,
     "math.map_range": _map_range,
     "math.where": _where,
+    "reduce.along_axis": _along,
+    "reduce.statistics": _statistics,
 }

@@ -225,6 +225,11 @@ def _joined(c: Chooser) -> Recipe:
     return Recipe({"axis": c.chance.randrange(-axes, axes)}, recipe.inputs)
 
 
+def _along(c: Chooser) -> Recipe:
+    shape = c.shape()
+    return Recipe({"axis": c.chance.randrange(-len(shape), len(shape))}, {"x": Want(c.dtype(NUMBERS), shape)})
+
+
 def _wave(c: Chooser) -> Recipe:
     want = Want("f32", c.image())
     return Recipe(inputs={"heights": want, "velocities": want})
@@ -702,9 +707,11 @@ RECIPES: dict[str, Cook] = {
     "random.integers": _shaped,
     "random.normal": _shaped,
     "random.uniform": _shaped,
+    "reduce.along_axis": _along,
     "reduce.count": _alike(ANY, "x"),
     "reduce.largest": _alike(NUMBERS, "x"),
     "reduce.smallest": _alike(NUMBERS, "x"),
+    "reduce.statistics": _alike(NUMBERS, "x"),
     "reduce.sum": _alike(NUMBERS, "x"),
     "value.from_buffer": _alike(NUMBERS, "x"),
     "signal.convolve": _convolve,

@@ -1,0 +1,36 @@
+from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, f64, param, port
+
+#: In the order of their numbers in the kernel.
+OPERATIONS = ("sum", "mean", "smallest", "largest", "variance", "deviation")
+
+
+class AlongAxis(
+    Block,
+    id="reduce.along_axis",
+    title="Reduce Along Axis",
+    tags=("sum", "mean", "minimum", "maximum", "rows", "columns", "project", "marginal"),
+):
+    """Reduces the elements along one axis to one number for each position of the others.
+
+    It finds their sum, mean, smallest or largest number, variance or standard deviation: of a table, that of each
+    column (axis 0) or row (axis 1). All are computed in f64 and always in the same order. Variance and deviation are
+    those of all elements of a line, as in numpy. A NaN makes the result of its line NaN.
+    """
+
+    x: In[any_type] = port(dtype="number", doc="Single real numbers or booleans, of any shape.")
+    out: Out[f32] = port(shape="without(axis, x)", doc="Shape of x without the axis; [1] if there is no other.")
+    operation: str = param("mean", choices=OPERATIONS, doc="What is found along the axis.")
+    axis: int = param(0, min=-8, max=7, structural=True, doc="The axis that is reduced; -1 is the last.")
+
+    first, last = Kernel("reduce_axis.cu", entry="reduce_parts"), Kernel("reduce_axis.cu", entry="combine_parts")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Launch a thread for each part of each line, then one for each line."""
+        x, axis, operation = self.x, self.axis, OPERATIONS.index(self.operation)
+        size, inner = (x.dim(axis), x.stride(axis)) if axis >= 0 else (x.last(-1 - axis), x.last_stride(-1 - axis))
+        most = f"min(ceil({size.text} / 64), 1024, ceil(131072 / out.size))"
+        parts = build.buffer("parts", f64, f"[{most}, out.size, 2]")
+        sizes = operation, size, inner, parts.dim(0)
+        count = parts.size // 2
+        build.launch(self.first, num_threads=count, args=(x, parts, build.element_type(x), *sizes, count))
+        build.launch(self.last, num_threads=self.out.size, args=(parts, self.out, *sizes, self.out.size))
