@@ -32,11 +32,14 @@ _TYPES: dict[Any, str] = {float: "float", int: "int", bool: "bool"}
 _NONE: dict[str, float] = {}
 
 
-class Sender(Protocol):
-    """What takes messages to a source, such as a MIDI device."""
+class Source(Protocol):
+    """What is at a source, such as a MIDI device or a port."""
 
     def send(self, message: Any) -> None:
         """Have a message sent, without waiting."""
+
+    def newest_array(self, name: str) -> tuple[int, bytes] | None:
+        """Return the newest array that came under a name, as an NPY file, and how many came; None for none."""
 
 
 class UpdatedBlock(Block, abstract=True):
@@ -56,7 +59,7 @@ class UpdatedBlock(Block, abstract=True):
     #: The attributes that `update` makes of the parameters; all others are state, which must be plain data to be saved.
     derived: ClassVar[tuple[str, ...]] = ()
     #: The thread at the block's source; None without one, or if the patch may not use it.
-    listener: Sender | None = None
+    listener: Source | None = None
     _before_s: float | None = None
 
     def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:
@@ -83,8 +86,8 @@ class UpdatedBlock(Block, abstract=True):
     def source(self) -> str:
         """Return the source that the engine must listen to, such as "osc:127.0.0.1:9000", or "" for none.
 
-        It may only depend on structural parameters. A live block names what it uses itself, such as "camera:0", so that
-        it doesn't run in a patch that may not: `engine.patch.trust` has the names.
+        It may only depend on structural parameters. A live block also names what it uses itself, such as "camera:0", so
+        that it doesn't run in a patch that may not: `engine.patch.trust` has the names.
         """
         return ""
 

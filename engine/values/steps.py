@@ -134,11 +134,10 @@ class ValueStep:
                 self.given |= given
                 changed = self._pass_on(values)
                 self._has_run = True
-                if self.refused is not None:
-                    problem = self.refused
-                elif self.listener is not None:
+                problem = self.refused
+                if problem is None and self.listener is not None:
                     problem = self.listener.problem_at(self.block.node)
-                elif self._live is not None:
+                if problem is None and self._live is not None:
                     problem = _notice(self._live)
         if problem is not None:
             changed |= self._restore()

@@ -376,7 +376,11 @@ class ValueGraph:
             return
         self._has_new_settings, self._is_untold = False, True
         sources = {"": self.osc.table.source} if self.osc.table.source else {}
-        sources |= {step.block.node: step.source for step in self._steps if step.source and not step.block.is_live}
+        sources |= {
+            step.block.node: step.source
+            for step in self._steps
+            if step.source and (not step.block.is_live or self._listeners.has_kind(step.source))
+        }
         refused = refused_sources(sources, trusted=self.trusted)
         self._osc_refused = refused.get("")
         self._listeners.need(source for node, source in sources.items() if node not in refused)

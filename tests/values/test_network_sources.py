@@ -1,6 +1,7 @@
 """DMX over networks, WebSocket and gamepads: real packets, clients and virtual pads, and what is not there."""
 
 import ctypes
+import io
 import json
 import os
 import random
@@ -13,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sacn.messages.data_packet import DataPacket
 from websockets.sync.client import connect
@@ -174,6 +176,95 @@ def test_web_pages_get_values() -> None:
         until(lambda: f"{899:0>400}" in pages[0].recv())
         assert len(json.loads(page().recv())) == 902
     until(lambda: not any(t.name.startswith("warploom-websocket") for t in threading.enumerate()))
+
+
+def test_arrays_come_and_go_as_files_of_numpy() -> None:
+    """A buffer goes to all clients at its name, any type and shape; what one of them sends fills another buffer."""
+    port = free_port()
+    patch = Patch()
+    rng = np.random.default_rng(0)
+    source = patch.add("io.array", data=rng.normal(size=(3, 5)).astype(np.float32))
+    out = patch.add("io.websocket_array_out", name="grid", port=port, rate=1000)
+    patch.connect(source["out"], out["x"])
+    back = patch.add("io.websocket_array_in", name="back", port=port, shape="4, 6", type="f32")
+    with ExitStack() as opened, Engine(patch, device="host") as engine:
+        engine.step()
+        until(lambda: engine.step() is not None and _listens(port))
+
+        def client(name: str) -> Any:
+            return opened.enter_context(connect(f"ws://{HOST}:{port}/{name}", close_timeout=0.2, max_size=1 << 28))
+
+        def received(at: Any) -> Any:
+            engine.step()
+            return np.load(io.BytesIO(at.recv(timeout=60)))
+
+        one, two, other = client("grid"), client("grid/?page=2"), client("else")
+        for each in (one, two):
+            np.testing.assert_array_equal(received(each), source_data := engine.read(source["out"]))
+            assert source_data.shape == (3, 5)
+        for data in (np.arange(24, dtype=np.uint8), rng.normal(size=(2, 3, 4)) + 1j, np.zeros((700, 800), np.float32)):
+            patch.set(source, data=data)
+            found = received(one)
+            while found.shape != data.shape:
+                found = received(one)
+            np.testing.assert_array_equal(found, data)
+            assert found.dtype == data.dtype
+        with pytest.raises(TimeoutError):
+            other.recv(timeout=0)
+
+        sender = client("back")
+        assert not engine.read(back["out"]).any()
+        sizes = np.ones((4, 6)), np.full((2, 3), 7.5, ">f4"), np.arange(5).reshape(1, 5), np.ones((0, 2))
+        for number, data in enumerate(sizes, 1):
+            sender.send(_npy(data))
+            report = step_until(engine, lambda r, n=number: r.values[f"{back.id}.received"] == n)
+            assert not report.diagnostics and report.values[f"{back.id}.rows"] == len(data)
+            expected = np.zeros((4, 6), np.float32)
+            expected[: data.shape[0], : data.shape[1]] = data
+            np.testing.assert_array_equal(engine.read(back["out"]), expected)
+    until(lambda: not any(t.name.startswith("warploom-websocket") for t in threading.enumerate()))
+
+
+def test_a_damaged_array_is_named_and_the_one_before_stays() -> None:
+    """A message that is no array, is cut off, or doesn't fit has a warning until a good one comes."""
+    port = free_port()
+    patch = Patch()
+    node = patch.add("io.websocket_array_in", port=port, shape="3", type="s32")
+    good = _npy(np.array([1, 2, 3]))
+    huge = good.replace(b"(3,)", b"(1" + b"0" * 17 + b",)")
+    harms = {
+        b"\x00\x01\x02": "must be an NPY file that fits, got: 3 other bytes",
+        b"PK\x03\x04" + good: "other bytes",
+        good[:-5]: "ends after 19 of 24 bytes",
+        good[:40]: "got: ",
+        huge: "ends after",
+        _npy(np.array([1.5])): "elements of type float64 for int32",
+        _npy(np.array(["a"])): "elements of type <U1 for int32",
+        _npy(np.arange(4)): r"shape [4] for at most [3]",
+        _npy(np.ones((1, 1), int)): r"shape [1, 1] for at most [3]",
+        _npy(np.array([{}]), pickled=True): "elements of type object, which are no numbers",
+    }
+    with Engine(patch, device="host") as engine:
+        until(lambda: engine.step() is not None and _listens(port))
+        with connect(f"ws://{HOST}:{port}/array") as client:
+            client.send(good)
+            step_until(engine, lambda r: r.values[f"{node.id}.received"] == 1)
+            for number, (message, text) in enumerate(harms.items(), 2):
+                client.send(message)
+                report = step_until(engine, lambda r, n=number: r.values[f"{node.id}.received"] == n)
+                (told,) = report.diagnostics
+                assert told.node == node.id and text in told.message and "array array" in told.message
+                np.testing.assert_array_equal(engine.read(node["out"]), [1, 2, 3])
+            client.send(_npy(np.array([9], np.int8)))
+            report = step_until(engine, lambda r: r.values[f"{node.id}.rows"] == 1)
+            assert not report.diagnostics
+            np.testing.assert_array_equal(engine.read(node["out"]), [9, 0, 0])
+
+
+def _npy(array: Any, *, pickled: bool = False) -> bytes:
+    held = io.BytesIO()
+    np.save(held, array, allow_pickle=pickled)
+    return held.getvalue()
 
 
 def test_a_port_in_use_is_named() -> None:

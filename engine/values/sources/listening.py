@@ -133,6 +133,13 @@ class Listener(ABC):
     def send(self, message: Any) -> None:  # noqa: B027 - most sources only listen
         """Have a message sent to the source, by the thread."""
 
+    def newest_array(self, name: str) -> tuple[int, bytes] | None:
+        """Return the newest array that came under a name, as an NPY file, and how many came; None for none.
+
+        Arrays are kept for names that were asked for.
+        """
+        return None
+
     def wake(self) -> None:  # noqa: B027 - not needed by listeners that wait on `stopping` itself
         """Make `listen` check `stopping`; called from another thread."""
 
@@ -173,12 +180,16 @@ class Listeners:
         self.open: dict[str, Listener] = {}
         self._leaving: list[Listener] = []
 
+    def has_kind(self, source: str) -> bool:
+        """Return whether there are listeners for this kind of source."""
+        return source.partition(":")[0] in self._kinds
+
     def need(self, sources: Iterable[str]) -> None:
         """Listen to exactly these sources; unknown kinds are ignored.
 
         This doesn't wait for drivers: a new listener starts when the old ones have ended.
         """
-        wanted = dict.fromkeys(s for s in sources if s.partition(":")[0] in self._kinds)
+        wanted = dict.fromkeys(filter(self.has_kind, sources))
         for source in [known for known in self.open if known not in wanted]:
             leaving = self.open.pop(source)
             leaving.stop()
