@@ -34,8 +34,6 @@ LEFT_OUT = {
     "value.gamepad": "needs a gamepad",
     "value.websocket_in": "needs a server",
     "io.websocket_out": "needs a server",
-    "io.websocket_array_in": "needs a server",
-    "io.websocket_array_out": "needs a server",
 }
 
 
