@@ -2,32 +2,63 @@
 #include "elements.cuh"
 
 // True when an axis has no gaps: two neighbouring positions are `dense` elements apart.
-__device__ inline bool is_dense(int size, long long stride, long long dense) { return size == 1 || stride == dense; }
+__device__ inline bool is_dense(unsigned int size, long long stride, long long dense) { return size == 1 || stride == dense; }
+
+// Copies contiguous memory by N words for each thread; neighbouring threads copy neighbouring words.
+template <typename Word, int N>
+__device__ inline void copy_dense(
+    const void* __restrict__ source, void* __restrict__ out, unsigned int thread, unsigned int threads, size_t bytes) {
+    const size_t words = bytes / sizeof(Word);
+    Word held[N];
+#pragma unroll
+    for (size_t k = 0, at = thread; k < N; ++k, at += threads)
+        if (at < words) held[k] = static_cast<const Word*>(source)[at];
+#pragma unroll
+    for (size_t k = 0, at = thread; k < N; ++k, at += threads)
+        if (at < words) static_cast<Word*>(out)[at] = held[k];
+    const size_t rest = words * sizeof(Word) + thread;
+    if (rest < bytes) static_cast<unsigned char*>(out)[rest] = static_cast<const unsigned char*>(source)[rest];
+}
 
 // Copies a strided buffer of up to four axes to a contiguous one; strides are in elements, and axis 0 is the
-// last one. One thread per element.
+// last one. One thread for four elements.
 extern "C" __global__ void copy_strided(
-    const void* source,
-    void* out,
+    const void* __restrict__ source,
+    void* __restrict__ out,
     unsigned int type,
-    int size2,
-    int size1,
-    int size0,
+    unsigned int size2,
+    unsigned int size1,
+    unsigned int size0,
     long long stride3,
     long long stride2,
     long long stride1,
     long long stride0,
-    int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    const int rows = size0 * size1, planes = rows * size2;
-    long long from = i;
-    // Divisions cost more than everything else, so contiguous buffers are copied without them.
-    if (!is_dense(size0, stride0, 1) || !is_dense(size1, stride1, size0) || !is_dense(size2, stride2, rows) ||
-        !is_dense(count / planes, stride3, planes))
-        from = i / planes * stride3 + i % planes / rows * stride2 + i % rows / size0 * stride1 + i % size0 * stride0;
-    const unsigned int size = type & ELEMENT_SIZE;
-    copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, element_at(source, type, from), size);
+    unsigned int count) {
+    const unsigned int thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+    const unsigned int rows = size0 * size1, planes = rows * size2, size = type & ELEMENT_SIZE;
+    const bool has_gaps = !is_dense(size0, stride0, 1) || !is_dense(size1, stride1, size0) ||
+                          !is_dense(size2, stride2, rows) || !is_dense(count / planes, stride3, planes);
+    const bool is_aligned = (reinterpret_cast<size_t>(source) | reinterpret_cast<size_t>(out)) % sizeof(uint4) == 0;
+    if (!has_gaps && is_aligned) {
+        const size_t bytes = static_cast<size_t>(count) * size;
+        switch (size) {
+            case 1: return copy_dense<unsigned int, 1>(source, out, thread, threads, bytes);
+            case 2: return copy_dense<uint2, 1>(source, out, thread, threads, bytes);
+            case 4: return copy_dense<uint4, 1>(source, out, thread, threads, bytes);
+            case 8: return copy_dense<uint4, 2>(source, out, thread, threads, bytes);
+            case 16: return copy_dense<uint4, 4>(source, out, thread, threads, bytes);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const unsigned int i = thread + k * threads;
+        if (i >= count) return;
+        // Divisions cost more than everything else, so contiguous buffers are copied without them.
+        long long from = i;
+        if (has_gaps)
+            from = i / planes * stride3 + i % planes / rows * stride2 + i % rows / size0 * stride1 + i % size0 * stride0;
+        copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, element_at(source, type, from), size);
+    }
 }
 
 // One thread per element.

@@ -12,5 +12,5 @@ class Copy(Block, id="buffer.copy", tags=("duplicate", "memcpy", "contiguous", "
     out: Out[any_type] = port(shape="same(x)", dtype="same(x)", doc="The copy.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch one thread per element."""
+        """Launch one thread for four elements."""
         describe_copy(build, self.x, self.out)

@@ -13,13 +13,13 @@ _KERNEL = Kernel("buffers.cu", entry="copy_strided")
 
 @checked()
 def describe_copy(build: BlockBuilder, x: BufferHandle, out: BufferHandle) -> None:
-    """Copy `x`, which may have gaps, to `out`, with one thread per element. Axes that `x` lacks count as size 1."""
+    """Copy `x`, which may have gaps, to `out`, with one thread for four elements. Missing axes have size 1."""
     sizes = [x.last(axis) for axis in (3, 2, 1, 0)]
     strides = [x.last_stride(axis) for axis in (3, 2, 1, 0)]
     in_four = sizes[0] * sizes[1] * sizes[2] * sizes[3]
     build.require(in_four - x.size, "a copied buffer must have at most four dimensions", port=x)
     arguments = (x, out, build.element_type(x), *sizes[1:], *strides, out.size)
-    build.launch(_KERNEL, num_threads=out.size, args=arguments)
+    build.launch(_KERNEL, num_threads=(out.size + 3) // 4, args=arguments)
 
 
 def _described() -> BlockDescription:

@@ -346,3 +346,18 @@ def test_numbers_are_rounded_once() -> None:
     above = np.array([1 + 2.0**-8 + 2.0**-40, -(1 + 2.0**-8 + 2.0**-40), 1 + 2.0**-8, np.inf])
     rounded = apply("buffer.convert", {"x": above}, dtype="bf16")
     assert rounded.tolist() == [0x3F81, 0xBF81, 0x3F80, 0x7F80]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("size", [1, 5, 1027, 4096])
+def test_a_copy_has_the_elements_of_every_size_of_buffer(dtype: Any, size: int) -> None:
+    """A copy equals its source for elements of 1 to 16 bytes, also if the source begins at an odd element."""
+    whole = np.random.default_rng(size).integers(0, 200, size + 3).astype(dtype)
+    patch = Patch()
+    part, copies = patch.add("buffer.slice", start=3, stop=size + 3), [patch.add("buffer.copy") for _ in range(2)]
+    source = patch.add("io.array", data=whole)
+    patch.connect(source["out"], part["x"])
+    for x, node in zip((source, part), copies, strict=True):
+        patch.connect(x["out"], node["x"])
+    found = run(patch, *(node["out"] for node in copies))
+    assert np.array_equal(found[0], whole) and np.array_equal(found[1], whole[3:])
