@@ -20,6 +20,8 @@ class Needs:
         self.engine = Need(
             lambda: session.engine is not None and not bridge.has_stopped, (session.engine_changed, bridge.stopped)
         )
+        #: An engine that compiles.
+        self.compiles = Need(lambda: bridge.is_preparing, (bridge.preparing,))
         #: A recorded frame is shown in place of the present.
         self.past = Need(lambda: bridge.moment is not None, (bridge.looked_back,))
         self.undoable = Need(lambda: self._undo_name() is not None, (session.changed,))

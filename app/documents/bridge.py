@@ -44,6 +44,8 @@ class Bridge(QObject):
     stopped = Signal(FrameReport)
     #: The engine's process has stopped answering, or answers again.
     silent = Signal(bool)
+    #: The engine compiles and builds another graph, or no longer does.
+    preparing = Signal(bool)
     #: What the engine waits for before it can run the patch, or "".
     waiting = Signal(str)
     preview = Signal(Preview)
@@ -83,9 +85,9 @@ class Bridge(QObject):
         self._asks_profiles = False  # True if the engine was last asked to report profiles
         self._active = True
         #: The engine's device has failed; below, its process is silent.
-        self.has_stopped = self.is_silent = False
+        self.has_stopped = self.is_silent = self.is_preparing = False
         self._waits_for = ""
-        self.report.connect(self._note_stop)
+        self.report.connect(self._note)
         self._rate = refresh_rate(QGuiApplication.primaryScreen())
         self._timer = QTimer(self, interval=max(4, round(1000 / self._rate)))
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -104,6 +106,7 @@ class Bridge(QObject):
         self._engine, self.has_stopped, self.is_silent, self._waits_for = engine, False, False, ""
         self.profile, self._asks_profiles, self._takes_samples = None, False, False
         self.tape.clear()
+        self._set_preparing(False)
         self._post_observed()
         self._post_samplings()
         self._ask_profiles()
@@ -226,10 +229,16 @@ class Bridge(QObject):
         self.tape.put(shown, time.monotonic())
         return self.moment is None
 
-    def _note_stop(self, report: FrameReport) -> None:
+    def _note(self, report: FrameReport) -> None:
+        self._set_preparing(report.preparing)
         if report.failed:
             self.has_stopped = True
             self.stopped.emit(report)
+
+    def _set_preparing(self, is_preparing: bool) -> None:
+        if is_preparing != self.is_preparing:
+            self.is_preparing = is_preparing
+            self.preparing.emit(is_preparing)
 
     def _post_observed(self) -> None:
         self._has_posted_viewers = True

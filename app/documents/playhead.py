@@ -1,12 +1,15 @@
 """`Playhead`: where the open patch's film is, and going to another frame."""
 
 import time
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
 
 from app.documents.bridge import Bridge
 from app.documents.session import Session
+from app.edits import keyframes
 from engine.patch.animation.timeline import Timeline
+from engine.patch.changes import PortRef
 from engine.protocol.messages import FrameReport, Seek
 
 #: How long the report of a frame is waited for that was gone to, and how many frames may be played meanwhile.
@@ -36,6 +39,7 @@ class Playhead(QObject):
         self.exact = True
         # The frame that was gone to last, until a report of it has come, and when that is no longer waited for.
         self._sought: int | None = None
+        self._chosen: int | None = None  # the frame that was gone to last
         self._was_running = False
         self._until_s = 0.0
         bridge.report.connect(self._follow)
@@ -43,7 +47,7 @@ class Playhead(QObject):
 
     def _begin(self) -> None:
         """Follow another patch, of which no frame was gone to."""
-        self._sought = None
+        self._sought = self._chosen = None
         self._show(0, 0.0)
 
     @property
@@ -55,11 +59,29 @@ class Playhead(QObject):
     @property
     def key_time_s(self) -> float:
         """The time at which keys are set: that of the present frame."""
-        return self.timeline.time_s(self.frame)
+        return self.timeline.time_s(self._key_frame)
+
+    @property
+    def _key_frame(self) -> int:
+        """The present frame. While a patch is no film and has played for long, it is that of a film that loops.
+
+        A frame that a person has gone to stays where it is, and the film becomes that long.
+        """
+        patch, frame = self._session.patch, self.frame
+        is_film = patch is None or patch.timeline is not None or frame == self._chosen
+        return frame if is_film else frame % USUAL.length
+
+    def toggle_keys(self, targets: Sequence[PortRef]) -> None:
+        """Remove the keys of parameters in the present frame, or add them; see `keyframes.toggle_keys`."""
+        patch, frame = self._session.patch, self._key_frame
+        assert patch is not None
+        keyframes.toggle_keys(patch, targets, self.key_time_s, self.timeline.rate)
+        if frame != self.frame and patch.timeline is not None:
+            self.seek(frame)
 
     def seek(self, frame: int) -> None:
         """Go to a frame."""
-        frame = max(frame, 0)
+        frame = self._chosen = max(frame, 0)
         self._session.post(Seek(frame, self.exact))
         self._sought, self._until_s = frame, time.monotonic() + _PATIENCE_S
         self._show(frame, self.timeline.time_s(frame))

@@ -95,7 +95,7 @@ class ParameterDrives(QObject):
     def _toggle_key(self, name: str) -> None:
         assert self._playhead is not None
         targets, playhead = self._targets(name), self._playhead
-        self._do(lambda: keyframes.toggle_keys(self._patch, targets, playhead.key_time_s, playhead.timeline.rate))
+        self._do(lambda: playhead.toggle_keys(targets))
 
     def _go_to_key(self, name: str, step: int) -> None:
         assert self._playhead is not None

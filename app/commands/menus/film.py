@@ -100,7 +100,7 @@ def _toggle_keys(window: CommandWindow) -> None:
     targets: list[PortRef] = [t for t in keyframes.animated(patch) if not inside or t.node in inside]
     targets = [target for target in targets if patch.source_of(target) is None]
     if targets:
-        keyframes.toggle_keys(patch, targets, playhead.key_time_s, playhead.timeline.rate)
+        playhead.toggle_keys(targets)
     else:
         window.note("No parameter is animated yet: press the diamond beside a parameter")
 

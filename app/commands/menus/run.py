@@ -107,7 +107,7 @@ def run_menu(window: CommandWindow, needs: Needs) -> Menu:
             "&Cancel compiling",
             session.cancel_compiles,
             help="End the compiles under way; the rest of the patch runs, and the blocks show what was cancelled",
-            needs=patch,
+            needs=needs.compiles,
         ),
         Command(
             "run_muted",

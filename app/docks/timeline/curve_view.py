@@ -246,8 +246,7 @@ class CurveView(QWidget):
         elif key is Qt.Key.Key_F:
             self.fit()
         elif key is Qt.Key.Key_K and self.shown:
-            rate, time_s = timeline.rate, self._playhead.key_time_s
-            self.do(lambda: keyframes.toggle_keys(self.patch, self.shown, time_s, rate))
+            self.do(lambda: self._playhead.toggle_keys(self.shown))
         elif key is Qt.Key.Key_A and control:
             self.choose(frozenset((target, key.time) for target, curve in self.curves.items() for key in curve))
         elif key is Qt.Key.Key_C and control:

@@ -12,7 +12,7 @@ from app.docks.help import Help
 from app.view_models.block_help import help_html
 from app.window.main_window import MainWindow
 from engine.api import Block, BlockBuilder, Out, f32, port
-from tests.app.app_support import EveryParameter
+from tests.app.app_support import EveryParameter, make_report
 
 
 @pytest.fixture
@@ -111,6 +111,20 @@ def test_a_selected_connection_can_be_deleted_from_the_menu(opened: MainWindow) 
     opened.actions_by_id["delete"].trigger()
     assert not list(patch.connections)
     assert not opened.actions_by_id["delete"].isEnabled()
+
+
+def test_compiling_can_be_cancelled_only_while_something_compiles(opened: MainWindow) -> None:
+    """The command is there from a report that the engine compiles to one that it doesn't, or to another engine."""
+    cancel = opened.actions_by_id["cancel_compiles"]
+    assert not cancel.isEnabled()
+    for _ in range(2):
+        opened.bridge.report.emit(make_report(preparing=True))
+        assert cancel.isEnabled()
+        opened.bridge.report.emit(make_report(preparing=False))
+        assert not cancel.isEnabled()
+    opened.bridge.report.emit(make_report(preparing=True))
+    opened.bridge.set_engine(None)
+    assert not cancel.isEnabled()
 
 
 def test_help_opens_a_runnable_example(opened: MainWindow, qtbot: QtBot) -> None:

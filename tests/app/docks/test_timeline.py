@@ -218,6 +218,26 @@ def test_the_diamond_sets_keys_and_a_set_value_changes_them(opened: Any, qtbot: 
     assert patch.curve(*_names(GAIN)) == ()
 
 
+@pytest.mark.parametrize(("chosen", "length", "at_s"), [(False, 600, 5.75), (True, 72_346, 1205.75)])
+def test_the_first_key_of_a_patch_that_has_played_for_long(
+    opened: Any, qtbot: QtBot, chosen: bool, length: int, at_s: float
+) -> None:
+    """The film has the usual length, and the key lies where a loop would be; a frame that was gone to is kept."""
+    patch, posted = opened.session.patch, opened.session.engine.posted
+    opened.canvas.select(["every"])
+    if chosen:
+        opened.playhead.seek(72_345)
+    opened.bridge.report.emit(make_report(frame=72_345, running=not chosen))
+    before = len(posted)
+    qtbot.mouseClick(opened.inspector.rows["gain"].key, LEFT)
+    assert patch.timeline.length == length
+    assert [key.time for key in patch.curve(*_names(GAIN))] == [at_s]
+    seeks = [message.frame for message in posted[before:] if isinstance(message, Seek)]
+    assert seeks == ([] if chosen else [345]) and opened.playhead.key_time_s == at_s
+    patch.undo()
+    assert patch.timeline is None
+
+
 def test_a_narrow_dock_keeps_what_matters_most(dock: TimelineDock, qtbot: QtBot) -> None:
     """The rows give up fields, and ask for no more room than the window has."""
     dock.bar.resize(1200, dock.bar.height())
