@@ -32,6 +32,8 @@ Array = np.ndarray[Any, Any]
 RATE, SOUND_RATE = 60, 48000
 #: A frame's number is its binary digits, squares of so many pixels, from the left.
 DIGIT, DIGITS = 16, 12
+#: Frames before those that count, while the patch is compiled and the film is opened.
+WARM_UP = 3 * RATE
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -147,7 +149,8 @@ def measure(
             for thread in threading.enumerate():  # any of them may hold the interpreter, for which others wait
                 priority = 3 if thread.name.startswith(("warploom-engine", "warploom-host")) else 2
                 os.sched_setscheduler(thread.native_id or 0, os.SCHED_RR, os.sched_param(priority))
-        time.sleep(2)  # the host's code is optimised meanwhile
+        while len(watch.shown) < WARM_UP:  # the host's code is optimised meanwhile
+            time.sleep(0.1)
         before, begun_s, first = thread_times_s(), time.perf_counter(), len(watch.shown)
         while time.perf_counter() - begun_s < seconds:
             time.sleep(1)
