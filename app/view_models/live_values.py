@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from engine.patch.changes import PortRef
 from engine.protocol.messages import FrameReport
@@ -13,8 +14,7 @@ WIDEST = "-0000.0"
 NOTHING = "–"
 
 
-@dataclass(frozen=True)
-class LiveValue:
+class LiveValue(msgspec.Struct, frozen=True, gc=False):
     """A number in the reports: `key` is a value output or a driven parameter, as "node.port".
 
     `type` is float, int or bool.

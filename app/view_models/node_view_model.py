@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from app.edits.nodes import parameter_label
 from app.theme.port_style import PortKind, kind_of_value
@@ -16,8 +17,7 @@ from engine.patch.groups.types import NEW
 from engine.patch.rules import is_drivable
 
 
-@dataclass(frozen=True)
-class PortViewModel:
+class PortViewModel(msgspec.Struct, frozen=True, gc=False):
     """A port as it is drawn. A dangling port is one that a connection names, but that the block type lacks.
 
     An input with `is_parameter` exists while a value drives the parameter. `live` is the number beside a value output,
@@ -38,8 +38,7 @@ class PortViewModel:
         return parameter_label(self.name) if self.is_parameter else self.name
 
 
-@dataclass(frozen=True)
-class SliderViewModel:
+class SliderViewModel(msgspec.Struct, frozen=True, gc=False):
     """A number that a person sets on the node itself: its parameter, its value and its bounds."""
 
     parameter: str
@@ -64,8 +63,7 @@ class SliderViewModel:
         return min(max(value, self.minimum), self.maximum)
 
 
-@dataclass(frozen=True)
-class NodeViewModel:
+class NodeViewModel(msgspec.Struct, frozen=True, gc=False):
     """A node as it is drawn; `missing` means that the block type is not in the catalogue.
 
     With `is_value`, it is a value block, which runs outside the graph and has no measured time.
@@ -165,8 +163,7 @@ def _dangling(known: list[PortViewModel], named: Iterable[str], *, is_input: boo
     return [PortViewModel(name, is_input, PortKind.ANY, dangling=True) for name in missing]
 
 
-@dataclass(frozen=True)
-class RegionViewModel:
+class RegionViewModel(msgspec.Struct, frozen=True, gc=False):
     """A box as it is drawn. `kind` is the region block's type, and `kind_title` its name in the catalogue.
 
     `branches` are those that the block type declares. A type that is not in the catalogue has none; its box shows the

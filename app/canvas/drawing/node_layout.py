@@ -59,10 +59,11 @@ class NodeLayout:
         return {}
 
 
+@lru_cache(maxsize=4096)
 def layout(model: NodeViewModel) -> NodeLayout:
     """Return the layout of a model: inputs on the left edge, outputs on the right, sharing rows.
 
-    A slider takes the first row, to the left of the first output's number.
+    A slider takes the first row, to the left of the first output's number. Nodes of equal models share one layout.
     """
     title = min(text_width(model.title, BODY, True), _MAXIMUM_TITLE)
     title = max(title, min(text_width(model.title, round(BODY * MOST_GROWTH), True), title + _TITLE_GROWTH))

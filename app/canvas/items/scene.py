@@ -64,7 +64,8 @@ class GraphScene(QGraphicsScene):
             view.values = self.values
             if len(self.nodes) == 1:
                 self.filled.emit(True)
-        elif model != view.model:
+            return
+        if model != view.model:
             view.set_model(model)
         self.move_nodes({node_id: QPointF(*position)})
 
@@ -75,7 +76,8 @@ class GraphScene(QGraphicsScene):
             view = self.nodes[node_id]
             if view.move_to(place):
                 for port in view.ports.values():
-                    lines.update(dict.fromkeys(port.connections))
+                    for line in port.connections:
+                        lines[line] = None
         for line in lines:
             line.follow()
 

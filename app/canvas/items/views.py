@@ -217,10 +217,11 @@ class ConnectionView(View):
         self._path: QPainterPath | None = None
         self._shape: QPainterPath | None = None
         #: The places of its two ports, and of the sentinel's mark.
-        self.ends, self.mark = (QPointF(), QPointF()), QPointF()
+        self.ends, self.mark = (source.scenePos(), target.scenePos()), QPointF()
         for port in (source, target):
             port.connections.append(self)
-        self.follow()
+        layer.loosen([self])
+        self._redraw()
 
     @property
     def kind(self) -> PortKind:
@@ -239,13 +240,23 @@ class ConnectionView(View):
             self.update()  # in the colour for its present data
             return
         self.ends, offset = ends, ends[0] - before[0]
-        if ends[1] - before[1] != offset:
+        if self.dots:
+            self._redraw()
+        elif ends[1] - before[1] != offset:
             self._way = None
-            if not self.dots:
-                self._lines.loosen([self])
-        elif self._way is not None:
+            self._lines.loosen([self])
+            self._redraw()
+        else:
+            self._shift(offset)
+
+    def _shift(self, offset: QPointF) -> None:
+        if self._way is not None:
             self._way = tuple((x + offset.x(), y + offset.y()) for x, y in self._way)
-        self._redraw()
+        if self._path is not None:
+            self._path = self._path.translated(offset)
+        self._shape = None
+        self.mark += offset
+        self.cover(self.area.translated(offset))
 
     def take_way(self, way: Way | None) -> None:
         """Draw the line along a way; None is a curve. A line with dots stays."""
