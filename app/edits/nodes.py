@@ -41,25 +41,7 @@ def delete(
             patch.remove_annotation(f"frame {frame}")
         for connection in connections:
             patch.disconnect(connection)
-        # Fed nodes first: so only connections to nodes that stay are healed, and not each one within a long chain.
-        for node in _fed_first(patch, node_ids):
-            if node in patch.nodes and not patch.is_end(node):  # the ends of a group are removed with it
-                patch.remove(node, heal=True)
-
-
-def _fed_first(patch: Patch, node_ids: Collection[str]) -> list[str]:
-    """Return nodes in an order in which each comes after those that it feeds, unless they feed each other in a loop."""
-    waiting, seen, ordered = [*node_ids], set[str](), dict[str, None]()
-    chosen = set(node_ids)
-    while waiting:
-        node = waiting[-1]
-        if node in seen:
-            ordered[waiting.pop()] = None
-        else:
-            seen.add(node)
-            fed = (line.target.node for line in patch.connections_of(node) if line.source.node == node)
-            waiting += [other for other in fed if other in chosen and other not in seen]
-    return [*ordered]
+        patch.remove([node for node in node_ids if not patch.is_end(node)], heal=True)  # ends go with their groups
 
 
 def set_mode(patch: Patch, node_ids: Collection[str], mode: Mode) -> None:

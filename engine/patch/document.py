@@ -14,6 +14,7 @@ from engine.blocktypes.adaptive import decides_interface
 from engine.blocktypes.block import Block
 from engine.descriptions.checks import SHOWN, shown
 from engine.diagnostics import PatchError, cut
+from engine.figures import plural
 from engine.patch import changes, rules
 from engine.patch.animation import edits as animation_edits
 from engine.patch.animation.keys import Curve
@@ -171,27 +172,31 @@ class Patch(EditablePatch):
         self._do(name, *difference(self, other))
         self.extra = other.extra
 
-    def remove(self, node: NodeRef | str, *, heal: bool = False) -> None:
-        """Remove a node and its connections; blocks inside a region block move to the region around it.
+    def remove(self, nodes: NodeRef | str | Collection[NodeRef | str], *, heal: bool = False) -> None:
+        """Remove nodes and their connections; blocks that stay move out of removed regions, to the region around.
 
-        A group is removed with all blocks inside; `ungroup` keeps them. With `heal`, what fed the node feeds what it
-        fed, as if it was bypassed.
+        A group is removed with all blocks inside; `ungroup` keeps them. With `heal`, what fed the nodes feeds what they
+        fed, as if they were bypassed.
         """
-        found = self._require(self._id_of(node))
+        found = self._each(nodes)
         if not isinstance(heal, bool):
             raise PatchError(f"heal must be True or False, got {shown(heal)}")
-        if self.is_end(found.id):
-            raise PatchError(f"node to remove must not be the inputs or outputs of a group, got {found.id}")
-        is_group = self.is_group(found.id)
-        gone = [*reversed(self.within(found.id)), found.id] if is_group else [found.id]
-        members = [] if is_group else [self.nodes[member] for member in self.members(found.id)]
-        made: list[Change] = [changes.NodeRegionChanged(m.id, found.region, m.region) for m in members]
-        made += map(changes.Disconnected, dict.fromkeys(c for n in gone for c in self.connections_of(n)))
+        if end := next((node.id for node in found if self.is_end(node.id)), None):
+            raise PatchError(f"node to remove must not be the inputs or outputs of a group, got {end}")
+        inside = (inner for node in found if self.is_group(node.id) for inner in self.within(node.id))
+        gone = {node: self.nodes[node] for node in (*(node.id for node in found), *inside)}
+        made: list[Change] = []
+        for node in gone:
+            for member in (self.nodes[member] for member in self.members(node) if member not in gone):
+                around = (scope for scope in reversed(self.scopes.chain(member.region)) if region_of(scope) not in gone)
+                made.append(changes.NodeRegionChanged(member.id, next(around, TOP), member.region))
+        made += map(changes.Disconnected, dict.fromkeys(c for node in gone for c in self.connections_of(node)))
         made += [changes.SentinelChanged(p, None, s) for p, s in self.sentinels.items() if p.node in gone]
-        made += [changes.NodeRemoved(self.nodes[n]) for n in gone]
-        outgoing = [c for c in self.connections_of(found.id) if c.source.node == found.id] if heal else []
-        closing = healed(self, found.id, self._by_target, outgoing)
-        with self.edit(f"Delete {self.title(found.id)}"):
+        # Undo adds the nodes in their former order, regions before the blocks in them.
+        outermost_last = sorted(gone.values(), key=lambda node: len(self.scopes.chain(node.region)))[::-1]
+        made += map(changes.NodeRemoved, outermost_last)
+        closing = healed(self, gone, self._by_target) if heal else []
+        with self.edit(f"Delete {self.title(found[0].id) if len(found) == 1 else plural(len(found), 'node')}"):
             self._do("", *made)
             for connection in closing:
                 with suppress(PatchError):

@@ -204,8 +204,7 @@ def random_edit(draw: random.Random, patch: Patch, kinds: Sequence[str] = EDITS)
 def healed_copy(patch: Patch, nodes: Collection[str]) -> Patch:
     """Return the patch with these nodes deleted and their chains healed."""
     copy = patch.excerpt(patch.nodes)
-    for node in nodes:
-        copy.remove(node, heal=True)
+    copy.remove(nodes, heal=True)
     return copy
 
 

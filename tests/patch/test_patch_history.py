@@ -113,7 +113,7 @@ def random_edit(patch: Patch, data: st.DataObject) -> None:
                 target = data.draw(st.sampled_from(patch.connections)).target
                 patch.annotate(Dots(node=target.node, port=target.port, points=((data.draw(st.integers(0, 9)), 0),)))
         case "heal":
-            patch.remove(node, heal=True)
+            patch.remove([node, other], heal=True)
         case "group":
             with patch.edit("group"):
                 patch.move(node, (0.0, 0.0))

@@ -7,7 +7,7 @@ it. (A *muted* node is something else: the engine leaves it out because the devi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.blocktypes.block import Block
@@ -72,24 +72,33 @@ def check_bypass(title: str, block_type: type[Block] | None) -> None:
             raise PatchError(f"bypass_ports of {block_type.id} must lead from outputs to inputs, got {output}: {name}")
 
 
-def healed(
-    patch: GroupedContents, node: str, by_target: Mapping[PortRef, Connection], outgoing: Iterable[Connection]
-) -> list[Connection]:
-    """Return the connections that close the gap that a node of a patch leaves; `outgoing` are those from its outputs.
+def healed(patch: GroupedContents, gone: Collection[str], by_target: Mapping[PortRef, Connection]) -> list[Connection]:
+    """Return the connections that close the gaps that nodes of a patch leave, from what fed them to what they fed.
 
     Connections that the patch would refuse are left out: those of other types, and those between branches of a region.
     """
-    block_type = patch.block_type(node)
-    passed = pass_through(block_type) if block_type is not None and not _is_region(block_type) else {}
     made = []
-    for connection in outgoing:
-        entry = passed.get(connection.source.port)
-        before = by_target.get(PortRef(node, entry)) if entry is not None else None
-        if before is not None and before.source.node != node != connection.target.node:
-            wanted = Connection(before.source, connection.target)
-            if _is_allowed(patch, wanted):
-                made.append(wanted)
+    for connection in (line for node in gone for line in patch.connections_of(node) if line.source.node == node):
+        wanted: Connection | None = connection if connection.target.node not in gone else None
+        seen = set[PortRef]()
+        while wanted is not None and wanted.source.node in gone and wanted.source not in seen:
+            seen.add(wanted.source)
+            wanted = _closed(patch, wanted, by_target)
+        if wanted is not None and wanted.source.node not in gone:
+            made.append(wanted)
     return made
+
+
+def _closed(
+    patch: GroupedContents, connection: Connection, by_target: Mapping[PortRef, Connection]
+) -> Connection | None:
+    """Return the connection to the same input from what feeds the source's node, if that is allowed."""
+    block_type = patch.block_type(connection.source.node)
+    passed = pass_through(block_type) if block_type is not None and not _is_region(block_type) else {}
+    entry = passed.get(connection.source.port)
+    before = by_target.get(PortRef(connection.source.node, entry)) if entry is not None else None
+    wanted = Connection(before.source, connection.target) if before is not None else None
+    return wanted if wanted is not None and _is_allowed(patch, wanted) else None
 
 
 def _is_allowed(patch: GroupedContents, connection: Connection) -> bool:
