@@ -90,7 +90,7 @@ class Canvas(QWidget):
         self._notice = CanvasNotice(self)
         self._hint = EmptyHint()
         self.scene.filled.connect(self._show_hint)
-        self.search = BlockSearch(self, self.organise.free_place)
+        self.search = BlockSearch(self, self.organise.free_place, self.organise.make_room)
         self.finding = FindBar(self)
         edits = self.connecting, self.edits, self.organise
         self.keyboard = CanvasKeyboard(self.view, self.scene, edits, self.search_for, self._refuse, self)
@@ -233,7 +233,7 @@ class Canvas(QWidget):
 
     def _move(self, drop: NodeDrop) -> None:
         try:
-            regions.drop(self.patch, drop)
+            regions.drop(self.patch, drop, self.organise.make_room)
         except PatchError as problem:
             self._refuse(str(problem))
 

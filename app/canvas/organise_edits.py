@@ -19,6 +19,7 @@ from app.edits.nodes import STEP, snapped
 from app.edits.organise import dots, frames, presets
 from app.edits.organise.align import align, distribute
 from app.edits.organise.arrange import arrange, spread_pile
+from app.edits.organise.room import make_room
 from app.edits.rects import Rect, free_shift
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, Mode, Position
@@ -76,6 +77,16 @@ class OrganiseEdits(QObject):
         others = [_rect(view.place) for name, view in self._scene.nodes.items() if name != node]
         dx, dy = free_shift([Rect(x, y, *size)], others)
         return x + dx, y + dy
+
+    def make_room(self, node: str, connection: Connection) -> None:
+        """Put a new node into a connection, and move what follows if that is too short."""
+
+        def rect(shown: str) -> Rect:
+            if shown == node or shown not in self._scene.nodes:
+                return Rect(*self.patch.nodes[shown].position, *node_size(self.patch, shown))
+            return _rect(self._scene.rect_of([shown]))
+
+        make_room(self.patch, node, connection, rect)
 
     def _rects(self) -> dict[str, Rect]:
         """Return the rectangles of the selected nodes outside selected regions; a region's is that of its box."""

@@ -26,8 +26,11 @@ class NodeDrop:
     onto: Connection | None = None
 
 
-def drop(patch: Patch, dropped: NodeDrop) -> None:
-    """Move dragged nodes to their places and into the region there. Raise PatchError when refused."""
+def drop(patch: Patch, dropped: NodeDrop, make_room: Callable[[str, Connection], None]) -> None:
+    """Move dragged nodes to their places and into the region there. Raise PatchError when refused.
+
+    `make_room` is called for a node that goes into a connection.
+    """
     name = f"Move {plural(len(dropped.positions), 'node')}"
     if dropped.onto is not None:
         name = f"Insert {patch.title(dropped.nodes[0])}"
@@ -40,6 +43,7 @@ def drop(patch: Patch, dropped: NodeDrop) -> None:
             patch.move_into(dropped.nodes, dropped.scope)
         if dropped.onto is not None:
             put_into(patch, dropped.nodes[0], dropped.onto)
+            make_room(dropped.nodes[0], dropped.onto)
 
 
 def move_refusal(patch: Patch, nodes: Sequence[str], scope: str) -> str | None:

@@ -34,9 +34,11 @@ class BlockSearch(QObject):
     placed = Signal(str)  # the new node's id
     refused = Signal(str)  # why the block could not be placed
 
-    def __init__(self, parent: QWidget, free_place: Callable[[str], Position]) -> None:
+    def __init__(
+        self, parent: QWidget, free_place: Callable[[str], Position], make_room: Callable[[str, Connection], None]
+    ) -> None:
         super().__init__(parent)
-        self._free_place = free_place
+        self._free_place, self._make_room = free_place, make_room
         self._only_fitting = True
         self._patch = Patch()
         self._goal: Goal = None
@@ -112,9 +114,8 @@ class BlockSearch(QObject):
         position = snapped(self._point.x(), self._point.y() - below)
         try:
             if isinstance(goal, Connection):
-                placed = node_edits.insert(
-                    self._patch, block_type, position, goal, self._scope, partial(self._settled, 0.5)
-                )
+                settled = partial(self._settled, 0.5, goal=goal)
+                placed = node_edits.insert(self._patch, block_type, position, goal, self._scope, settled)
             else:
                 settled = partial(self._settled, 1.0 if self._feeds(goal) else 0.0)
                 placed = node_edits.place(self._patch, block_type, position, goal, self._scope, settled)
@@ -130,11 +131,14 @@ class BlockSearch(QObject):
         spec = self._patch.find_end(goal) if goal is not None else None
         return spec is not None and is_target(spec)
 
-    def _settled(self, share: float, node: str) -> Position:
-        """Return a free place near a new node's, further to the left by a share of its width."""
+    def _settled(self, share: float, node: str, goal: Connection | None = None) -> Position:
+        """Return a free place near a new node's, further to the left by a share of its width, or in a connection."""
         x, y = self._patch.nodes[node].position
         self._patch.move(node, snapped(x - share * node_size(self._patch, node)[0], y))
-        return self._free_place(node)
+        if goal is None:
+            return self._free_place(node)
+        self._make_room(node, goal)
+        return self._patch.nodes[node].position
 
     def _is_meant(self, goal: PortRef, block_type: type[Block]) -> bool:
         """Return whether a person expects a new block to be connected to the selected one.

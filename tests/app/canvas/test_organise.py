@@ -1,5 +1,6 @@
 """A person organises a patch by mouse and keys: dots, bypass, healing, inserting, layout."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -81,6 +82,8 @@ def test_a_block_dropped_on_a_connection_goes_in_and_says_so_before(hand: Hand, 
     hand.release(at + QPointF(0, 8))
     assert {str(c) for c in chain.connections} == {"a.out -> loose.x", "loose.out -> b.x", "b.out -> c.x"}
     assert notice(hand) == ""
+    edges = [(view.place.left(), view.place.right()) for view in map(hand.scene.nodes.get, ("a", "loose", "b", "c"))]
+    assert all(left[1] < right[0] for left, right in pairwise(edges))  # those that follow have made room
     chain.undo()
     assert dump_patch(chain) == before
 

@@ -9,12 +9,14 @@ from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication
 
 from app.canvas.drawing.measures import measures
+from app.edits import nodes as node_edits
 from app.edits.organise.align import ALIGNMENTS, align, distribute
 from app.edits.organise.arrange import arrange, spread_pile
 from app.edits.organise.layered import Edge, layered
+from app.edits.organise.room import make_room
 from app.edits.rects import Rect
 from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
+from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, load_patch
 from engine.patch.organise.annotations import Dots, Frame
@@ -91,6 +93,70 @@ def test_a_layout_never_overlaps_and_changes_only_places(seed: int) -> None:
     patch.undo()
     while dump_patch(patch) != text:
         assert patch.undo()
+
+
+def insert(patch: Patch, connection: Connection, at: tuple[float, float]) -> str:
+    """Insert a block into a connection, with room for it, and return it."""
+    size = measures(patch).size
+
+    def rect(node: str) -> Rect:
+        """Return the rectangle of a node, and of a region with its blocks."""
+        found = Rect(*patch.nodes[node].position, *(size(node) if node in known else measures(patch).size(node)))
+        for each in patch.within(node):
+            found = found.united(rect(each))
+        return found
+
+    def settled(node: str) -> tuple[float, float]:
+        make_room(patch, node, connection, rect)
+        return patch.nodes[node].position
+
+    known = set(patch.nodes)
+    block_type = patch.catalogue.require("math.scale_offset")
+    return node_edits.insert(patch, block_type, at, connection, settled=settled)
+
+
+@pytest.mark.parametrize("seed", seeds(6))
+def test_a_block_goes_between_two_others_wherever_they_are(seed: int) -> None:
+    """In any laid-out patch, nothing is covered, others move only to the right, and one undo gives it all back."""
+    draw = random.Random(seed)
+    patch = random_patch(draw)
+    arrange(patch, list(patch.nodes), measures(patch))
+    assert not overlapping(patch)
+    for connection in [c for c in patch.connections if patch.find_end(c.target) is not None]:
+        text, before = dump_patch(patch), {node.id: node.position for node in patch.nodes.values()}
+        try:
+            insert(patch, connection, before[connection.source.node])
+        except PatchError:
+            assert dump_patch(patch) == text
+            continue
+        assert not overlapping(patch)
+        for node, (x, y) in before.items():
+            assert patch.nodes[node].position[0] >= x and patch.nodes[node].position[1] == y
+        patch.undo()
+        assert dump_patch(patch) == text
+
+
+def test_a_short_connection_moves_what_follows_and_nothing_else() -> None:
+    """What the target feeds moves by the same way, with dots and what would be covered; a long one moves nothing."""
+    patch = Patch()
+    for number, name in enumerate("abcd"):
+        patch.add("math.scale_offset", node_id=name, position=(240 * number, 0))
+    patch.add("math.scale_offset", node_id="beside", position=(240, 400))
+    patch.add("math.scale_offset", node_id="in_the_way", position=(1000, 0))
+    for source, target in ("ab", "bc", "cd"):
+        patch.connect(PortRef(source, "out"), PortRef(target, "x"))
+    patch.annotate(Dots(node="d", port="x", points=((700, -80),)))
+    node = insert(patch, patch.connections[0], (100, 0))
+    places = {name: patch.nodes[name].position[0] for name in patch.nodes}
+    way = places["b"] - 240
+    assert way > 0 and places["c"] == 480 + way and places["d"] == 720 + way and places["in_the_way"] == 1000 + way
+    assert places["a"] == 0 and places["beside"] == 240
+    assert patch.dots(PortRef("d", "x")) == ((700 + way, -80),)
+    assert not overlapping(patch) and places["a"] < places[node] < places["b"]
+    patch.move("d", (3000.0, 0.0))
+    before = {name: patch.nodes[name].position for name in patch.nodes}
+    insert(patch, next(line for line in patch.connections if line.target.node == "d"), (1500, 0))
+    assert {name: patch.nodes[name].position for name in before} == before
 
 
 def held(patch: Patch, frame: Frame) -> set[str]:

@@ -1,0 +1,72 @@
+"""Makes room for a block that goes into a connection."""
+
+from collections.abc import Callable
+
+from app.edits.nodes import carry_dots, snapped
+from app.edits.organise.layered import GAP_X
+from app.edits.rects import Rect, free_shift
+from engine.patch.changes import Connection
+from engine.patch.document import Patch
+from engine.patch.regions import TOP, region_of
+
+#: The least gap to the blocks at both ends.
+_LEAST = GAP_X / 2
+
+
+def make_room(patch: Patch, node: str, connection: Connection, rect: Callable[[str], Rect]) -> None:
+    """Put a node between the ends of a connection; if that is too short, what follows moves to the right.
+
+    What follows is the target, what it feeds, and what these would cover, as far as it is to the right of the source.
+    `rect` returns the rectangle of a node; that of a region is its box, and its blocks move along. If the target isn't
+    to the right of the source, the node only goes to the nearest free place.
+    """
+    around = (TOP, *patch.scopes.chain(patch.nodes[node].region))
+
+    def whole(member: str) -> str:
+        """Return a block, or the outermost region with it that the new one isn't in."""
+        while (scope := patch.nodes[member].region) not in around:
+            member = region_of(scope)
+        return member
+
+    level, inside = patch.group_of(node), {node, *map(region_of, around)}
+    shown = {whole(each) for each in patch.nodes if patch.group_of(each) == level} - inside
+    rects = {each: rect(each) for each in shown}
+    source, target = rects.get(whole(connection.source.node)), whole(connection.target.node)
+    x, y, width, height = rect(node)
+    if source is not None and target in rects and rects[target].x >= source.right:
+        if rects[target].x - source.right < width + 2 * _LEAST:
+            by = snapped(source.right + width + 2 * GAP_X - rects[target].x, 0)[0]
+            moved = _following(patch, target, {n: r for n, r in rects.items() if r.x >= source.right}, by, whole)
+            rects |= {each: rects[each].moved(by, 0) for each in moved}
+            _move(patch, moved, by)
+            x = (source.right + rects[target].x - width) / 2
+        else:
+            x = min(max(x, source.right + _LEAST), rects[target].x - _LEAST - width)
+    x, y = snapped(x, y)
+    dx, dy = free_shift([Rect(x, y, width, height)], [*rects.values()])
+    patch.move(node, (x + dx, y + dy))
+
+
+def _following(patch: Patch, target: str, rects: dict[str, Rect], by: float, whole: Callable[[str], str]) -> list[str]:
+    """Return the nodes that move with a target, of those with rectangles."""
+    feeds: dict[str, set[str]] = {}
+    for line in patch.connections:
+        feeds.setdefault(whole(line.source.node), set()).add(whole(line.target.node))
+    moved, waiting, still = [], [target], dict(rects)
+    while waiting:
+        each = waiting.pop()
+        if still.pop(each, None) is None:
+            continue
+        moved.append(each)
+        before, after = rects[each], rects[each].moved(by, 0)
+        waiting += feeds.get(each, ())
+        waiting += [other for other, there in still.items() if there.overlaps(after) and not there.overlaps(before)]
+    return moved
+
+
+def _move(patch: Patch, nodes: list[str], by: float) -> None:
+    inside = [each for node in nodes if not patch.is_group(node) for each in patch.within(node)]
+    places = {each: patch.nodes[each].position for each in (*nodes, *inside)}
+    positions = {each: (x + by, y) for each, (x, y) in places.items()}
+    carry_dots(patch, positions)
+    patch.move_nodes(positions)
