@@ -28,7 +28,7 @@ from engine.kernel_sources.sources import (
     PythonKernel,
     PythonOptions,
 )
-from engine.libraries import blas, dnn, fft, images, lapack, sparse
+from engine.libraries import algorithms, blas, dnn, fft, images, lapack, sparse
 from engine.ops import OpGraph, OpGraphBuilder, OpPort, graph_from_json
 from engine.patch.composite import Composite, CompositeBuilder
 from engine.readings import open_file, read_bytes
@@ -109,6 +109,7 @@ __all__ = [
     "UserArray",
     "Value",
     "ValueBlock",
+    "algorithms",
     "any_type",
     "blas",
     "declaration",

@@ -1,0 +1,310 @@
+"""Sorting, scans and histograms by NVIDIA's device algorithms (CUB), through `cuda.compute` of the wheel cuda-cccl.
+
+An algorithm is compiled for its element types, in some seconds; the result is kept on disk. Its calls only launch
+kernels, so that they can be captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ctypes import c_int, c_uint, c_ulonglong, c_void_p
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from cuda import cccl, compute
+from cuda.compute import OpKind, ProxyArray, SortOrder
+
+from engine.disk_cache import DiskCache, cache_key
+from engine.kernel_sources.nvrtc import CompileCache
+from engine.libraries.algorithms import Histogram, Order, Scan, Sort
+from engine.libraries.call import LibraryCall
+from engine.libraries.cuda.plan import Addresses, Handles, PlanMaker
+from engine.types import DType, boolean, f32, f64
+from engine.types.element_numbers import element_number
+from engine.types.layout import ALLOCATION_ALIGNMENT, Layout
+
+_FILE = "order.cu"
+#: The most bins that CUB counts in shared memory; other kernels count more.
+_SHARED_BINS = 256
+
+
+class _List:
+    """A list in device memory, as `cuda.compute` takes it."""
+
+    def __init__(self, address: int, dtype: str, size: int) -> None:
+        self.dtype, self.shape = np.dtype(dtype), (size,)
+        self.nbytes = size * self.dtype.itemsize
+        self.__cuda_array_interface__ = {
+            "data": (address, False),
+            "shape": self.shape,
+            "strides": None,
+            "typestr": self.dtype.str,
+            "version": 3,
+        }
+
+
+class _Stream:
+    """A stream, as `cuda.compute` takes it."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._handle
+
+
+@dataclass(frozen=True)
+class _Algorithm:
+    """Makes an algorithm for element types, as numpy names them; `Handles` keep it."""
+
+    capability: int
+    types: tuple[str, ...]
+
+    def compiled(self) -> Any:
+        """Return the algorithm, compiled for the capability."""
+        raise NotImplementedError
+
+    def __call__(self) -> Any:
+        """Return the algorithm from the disk, or compile it."""
+        kept = DiskCache(bytes, CompileCache().folder.with_name("algorithms"))
+        key = cache_key([cccl.__version__, repr(self)])
+        found = kept.get(key)
+        if found is None:
+            found = compute.serialize(self.compiled())
+            kept.put(key, found)
+        return compute.deserialize(found)
+
+
+@dataclass(frozen=True)
+class _RadixSort(_Algorithm):
+    """Sorts codes of the first type, and with them positions of the second, if there is one."""
+
+    def compiled(self) -> Any:
+        keys, *values = (ProxyArray(np.dtype(dtype)) for dtype in self.types)
+        moved = values[0] if values else None
+        return compute.make_radix_sort(
+            d_in_keys=keys,
+            d_out_keys=keys,
+            d_in_values=moved,
+            d_out_values=moved,
+            order=SortOrder.ASCENDING,
+            compute_capability=self.capability,
+        )
+
+
+@dataclass(frozen=True)
+class _PrefixScan(_Algorithm):
+    """Combines elements of the first type to results of the second, which are computed as the third."""
+
+    operation: str
+    exclusive: bool
+
+    def compiled(self) -> Any:
+        make = compute.make_exclusive_scan if self.exclusive else compute.make_inclusive_scan
+        first, last, computed = (np.dtype(dtype) for dtype in self.types)
+        return make(
+            d_in=ProxyArray(first),
+            d_out=ProxyArray(last),
+            op=OpKind[self.operation],
+            init_value=np.zeros((), computed),
+            compute_capability=self.capability,
+        )
+
+
+@dataclass(frozen=True)
+class _EvenHistogram(_Algorithm):
+    """Counts whole numbers in bins; up to some number, these are counted in shared memory."""
+
+    bins: int
+
+    def compiled(self) -> Any:
+        samples, counts = (ProxyArray(np.dtype(dtype)) for dtype in self.types)
+        return compute.make_histogram_even(
+            d_samples=samples,
+            d_histogram=counts,
+            num_samples=1,  # only selects the width of offsets
+            compute_capability=self.capability,
+            **_levels(self.bins),
+        )
+
+
+def _levels(bins: int) -> dict[str, Any]:
+    """Return the arguments for bins of one number each, from 0 on."""
+    ends = {"h_lower_level": np.array([0], np.uint32), "h_upper_level": np.array([bins], np.uint32)}
+    return {"h_num_output_levels": np.array([bins + 1], np.int32), **ends}
+
+
+class _Plan:
+    """The common part of the plans: the algorithm, and parts of the scratch memory."""
+
+    workspace_bytes = 0
+
+    def __init__(self, x: Layout, as_dtype: DType, handles: Handles) -> None:
+        """Elements of x are read as another type."""
+        self._handles, self._count = handles, prod(x.shape)
+        self._capability = int(handles.info.architecture.removeprefix("sm_").rstrip("af"))
+        self._type, self._as = element_number(x.dtype), element_number(as_dtype)
+        #: Bits of an element, and the type of its code.
+        self._bits, self._code = 8 * as_dtype.size_bytes, "u8" if as_dtype.size_bytes == 8 else "u4"
+
+    def reserve(self, size_bytes: int) -> int:
+        """Return the place of another part of the scratch memory."""
+        place = self.workspace_bytes
+        self.workspace_bytes += -(-max(size_bytes, 1) // ALLOCATION_ALIGNMENT) * ALLOCATION_ALIGNMENT
+        return place
+
+    def encode(self, stream: int, x: int, codes: int, positions: int, *, descending: bool) -> None:
+        """Write the codes of x."""
+        given = (x, c_void_p), (self._type, c_uint), (self._as, c_uint), (codes, c_void_p), (self._code == "u8", c_int)
+        rest = (descending, c_int), (positions, c_void_p), (self._count, c_ulonglong)
+        self._handles.launch(_FILE, "encode", self._count, stream, *given, *rest)
+
+    def decode(self, stream: int, codes: int, out: int, *, descending: bool) -> None:
+        """Write the elements that have the codes."""
+        given = (codes, c_void_p), (self._code == "u8", c_int), (out, c_void_p), (self._as, c_uint)
+        rest = (descending, c_int), (self._count, c_ulonglong)
+        self._handles.launch(_FILE, "decode", self._count, stream, *given, *rest)
+
+
+class SortPlan(_Plan):
+    """Codes of the elements, sorted by their bits; with positions, only these are kept."""
+
+    def __init__(self, call: Sort | Order, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        super().__init__(layouts["x"], layouts["x"].dtype, handles)
+        self._descending, self._has_positions = call.descending, isinstance(call, Order)
+        types = (self._code, "u4") if self._has_positions else (self._code,)
+        self._sort = handles.get(_RadixSort(self._capability, types), _forget)
+        code_bytes = self._count * np.dtype(self._code).itemsize
+        self._codes, self._sorted = self.reserve(code_bytes), self.reserve(code_bytes)
+        self._positions = self.reserve(4 * self._count if self._has_positions else 0)
+        self._temporary_bytes = self._call(None, 0, 0, 0)
+        self._temporary = self.reserve(self._temporary_bytes)
+        handles.load(_FILE)  # loaded before anything is captured
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Encode, sort, and decode."""
+        out, positions = at.operands["out"], at.workspace + self._positions if self._has_positions else 0
+        codes, result = at.workspace + self._codes, at.workspace + self._sorted
+        self.encode(stream, at.operands["x"], codes, positions, descending=self._descending)
+        temporary = _List(at.workspace + self._temporary, "u1", self._temporary_bytes)
+        self._call(temporary, at.workspace, out, stream)
+        if not self._has_positions:
+            self.decode(stream, result, out, descending=self._descending)
+
+    def _call(self, temporary: _List | None, workspace: int, out: int, stream: int) -> int:
+        """Sort, or return the bytes of temporary memory that this needs."""
+        codes, result = (_List(workspace + at, self._code, self._count) for at in (self._codes, self._sorted))
+        positions = _List(workspace + self._positions, "u4", self._count) if self._has_positions else None
+        size: int = self._sort(
+            temp_storage=temporary,
+            d_in_keys=codes,
+            d_out_keys=result,
+            d_in_values=positions,
+            d_out_values=_List(out, "u4", self._count) if self._has_positions else None,
+            num_items=self._count,
+            begin_bit=0,
+            end_bit=self._bits,
+            stream=_Stream(stream),
+        )
+        return size
+
+
+#: The types in which elements are read, written and combined for sums and products, by the bytes of whole numbers.
+_WHOLE = {1: ("u1", "u1", "u4"), 2: ("u2", "u2", "u4"), 4: ("u4", "u4", "u4"), 8: ("u8", "u8", "u8")}
+_ADDED: Mapping[DType, tuple[str, str, str]] = {
+    f32: ("f4", "f4", "f8"),
+    f64: ("f8", "f8", "f8"),
+    boolean: ("u1", "u4", "u4"),
+}
+
+
+class ScanPlan(_Plan):
+    """Running sums and products; running extremes are the largest codes so far."""
+
+    def __init__(self, call: Scan, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        x, dtype = layouts["x"], layouts["out"].dtype
+        super().__init__(x, dtype, handles)
+        self._is_sum = call.operation in ("sum", "product")
+        self._descending = call.operation == "smallest"
+        if self._is_sum:
+            self._types = _ADDED.get(x.dtype) or _WHOLE[x.dtype.size_bytes]
+            self._operation, first = ("PLUS", 0) if call.operation == "sum" else ("MULTIPLIES", 1)
+        else:
+            self._types, self._operation, first = (self._code,) * 3, "MAXIMUM", 0
+            if dtype.kind == "float":  # the code of minus infinity
+                infinity = np.array(np.inf, dtype.numpy).view(self._code)
+                first = int(~infinity) & ((1 << self._bits - 1) - 1)
+        self._first = np.array(first, self._types[2])
+        self._scan = handles.get(_PrefixScan(self._capability, self._types, self._operation, call.exclusive), _forget)
+        self._codes = self.reserve(0 if self._is_sum else self._count * np.dtype(self._code).itemsize)
+        self._temporary_bytes = self._call(None, 0, 0, 0)
+        self._temporary = self.reserve(self._temporary_bytes)
+        if not self._is_sum:
+            handles.load(_FILE)  # loaded before anything is captured
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Add up; or encode, combine in place, and decode."""
+        x, out = at.operands["x"], at.operands["out"]
+        temporary = _List(at.workspace + self._temporary, "u1", self._temporary_bytes)
+        if self._is_sum:
+            self._call(temporary, x, out, stream)
+            return
+        codes = at.workspace + self._codes
+        self.encode(stream, x, codes, 0, descending=self._descending)
+        self._call(temporary, codes, codes, stream)
+        self.decode(stream, codes, out, descending=self._descending)
+
+    def _call(self, temporary: _List | None, source: int, target: int, stream: int) -> int:
+        """Scan, or return the bytes of temporary memory that this needs."""
+        size: int = self._scan(
+            temp_storage=temporary,
+            d_in=_List(source, self._types[0], self._count),
+            d_out=_List(target, self._types[1], self._count),
+            op=OpKind[self._operation],
+            init_value=self._first,
+            num_items=self._count,
+            stream=_Stream(stream),
+        )
+        return size
+
+
+class HistogramPlan:
+    """Counts of whole numbers."""
+
+    def __init__(self, call: Histogram, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        self._count, self._bins = prod(layouts["x"].shape), call.bins
+        capability = int(handles.info.architecture.removeprefix("sm_").rstrip("af"))
+        bins = _SHARED_BINS if call.bins <= _SHARED_BINS else _SHARED_BINS + 1
+        self._histogram = handles.get(_EvenHistogram(capability, ("u4", "u4"), bins), _forget)
+        self.workspace_bytes = max(self._call(None, 0, 0, 0), 1)
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Count."""
+        temporary = _List(at.workspace, "u1", self.workspace_bytes)
+        self._call(temporary, at.operands["x"], at.operands["out"], stream)
+
+    def _call(self, temporary: _List | None, x: int, out: int, stream: int) -> int:
+        """Count, or return the bytes of temporary memory that this needs."""
+        size: int = self._histogram(
+            temp_storage=temporary,
+            d_samples=_List(x, "u4", self._count),
+            d_histogram=_List(out, "u4", self._bins),
+            num_samples=self._count,
+            stream=_Stream(stream),
+            **_levels(self._bins),
+        )
+        return size
+
+
+def _forget(algorithm: Any) -> None:
+    """Do nothing: an algorithm frees its kernels when nothing refers to it."""
+
+
+PLANS: Mapping[type[LibraryCall], PlanMaker] = {
+    Sort: SortPlan,
+    Order: SortPlan,
+    Scan: ScanPlan,
+    Histogram: HistogramPlan,
+}

@@ -1,0 +1,123 @@
+"""Lists in order, running totals and counts, against numpy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.device.device import Device
+from engine.libraries.algorithms import Histogram, Order, Scan, Sort
+from engine.libraries.call import OperandError
+from engine.types import bf16, c64, f16, f32
+from engine.types.layout import Layout, strided_layout
+from tests.libraries.calls import Array, Call
+
+TYPES = ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8")
+SIZES = (1, 2, 31, 32, 33, 1023, 70_001)
+
+
+@pytest.fixture
+def calls(caller: Call, device: Device) -> Call:
+    """Make calls of sorting and scanning on each device in turn; CUDA is skipped without NVIDIA's `cuda.compute`."""
+    if device.info.name != "host":
+        pytest.importorskip("cuda.compute", reason="cuda-cccl is not installed")
+    return caller
+
+
+def some(dtype: str, size: int) -> Array:
+    """Return numbers with many ties, the extremes of their type, NaN of both signs, infinities and both zeros."""
+    source, kind = np.random.default_rng(size), np.dtype(dtype)
+    if kind.kind == "b":
+        return source.integers(0, 2, size).astype(bool)
+    if kind.kind in "iu":
+        limits = np.iinfo(kind)
+        ends = np.array([limits.min, limits.max, 0, limits.max - 1], kind)
+        return np.where(source.random(size) < 0.2, source.choice(ends, size), source.integers(0, 50, size).astype(kind))
+    ends = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, np.finfo(kind).max, np.finfo(kind).tiny], kind)
+    near = np.round(source.normal(size=size) * 3).astype(kind)
+    return np.where(source.random(size) < 0.2, source.choice(ends, size), near)
+
+
+def ordered(x: Array, descending: bool) -> Array:
+    """Return the positions of a stable order with NaN last, by Python's sort."""
+    keys = [(value != value, 0 if value != value else -value if descending else value) for value in x.tolist()]
+    return np.array(sorted(range(x.size), key=keys.__getitem__))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_lists_are_sorted(calls: Call, dtype: str, descending: bool) -> None:
+    """Elements of every type are sorted, stable where positions are wanted, with NaN last in both directions."""
+    for size in SIZES[:-1] if dtype != "f4" else SIZES:
+        x = some(dtype, size)
+        expected = ordered(x, descending)
+        np.testing.assert_array_equal(calls(Order(descending), {"x": x})["out"], expected)
+        out = calls(Sort(descending), {"x": x})["out"]
+        assert out.dtype == x.dtype
+        np.testing.assert_array_equal(out, x[expected])
+        if x.dtype.kind == "f":
+            zeros = np.signbit(out[out == 0])
+            assert (np.sort(zeros)[:: 1 if descending else -1] == zeros).all()
+
+
+def test_bf16_is_sorted(calls: Call) -> None:
+    """Elements of bf16 are sorted like floats."""
+    x = some("f4", 1023)
+    x[np.abs(x) > 1e30] = 7
+    np.testing.assert_array_equal(calls(Order(), {"x": x}, dtype=bf16)["out"], ordered(x, False))
+    np.testing.assert_array_equal(calls(Sort(True), {"x": x}, dtype=bf16)["out"], x[ordered(x, True)])
+
+
+ACCUMULATED = {"sum": np.add, "product": np.multiply, "smallest": np.minimum, "largest": np.maximum}
+
+
+@pytest.mark.parametrize("operation", ACCUMULATED)
+@pytest.mark.parametrize("dtype", [dtype for dtype in TYPES if dtype != "f2"])
+def test_running_totals_are_numpys(calls: Call, dtype: str, operation: str) -> None:
+    """Running totals equal numpy's accumulations: whole numbers wrap, sums of floats are computed in f64."""
+    for size in SIZES:
+        x = some(dtype, size)
+        if x.dtype.kind == "f" and operation in ("sum", "product"):
+            x = np.random.default_rng(size).normal(1, 0.01, size).astype(dtype)
+        kind = np.dtype("u4") if dtype == "?" else x.dtype
+        wide = np.float64 if kind.kind == "f" and operation in ("sum", "product") else kind
+        totals = ACCUMULATED[operation].accumulate(x.astype(kind), dtype=wide)
+        before = np.concatenate([np.array([none(operation, kind)], wide), totals[:-1]])
+        for exclusive, expected in ((False, totals), (True, before)):
+            out = calls(Scan(operation, exclusive), {"x": x})["out"]
+            assert out.dtype == kind
+            if wide is np.float64:
+                np.testing.assert_allclose(out, expected, rtol=1e-11 if dtype == "f8" else 1.3e-7)
+            else:
+                np.testing.assert_array_equal(out, expected.astype(kind))
+
+
+def none(operation: str, dtype: np.dtype[Any]) -> Any:
+    """Return the combination of no elements."""
+    if operation in ("sum", "product"):
+        return ("sum", "product").index(operation)
+    low, high = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    return dtype.type(high if operation == "smallest" else low)
+
+
+@pytest.mark.parametrize("bins", [1, 7, 256, 257, 5000])
+def test_histograms_count_what_has_a_bin(calls: Call, bins: int) -> None:
+    """Each bin has the number of elements equal to it; larger elements are left out."""
+    for size in SIZES:
+        x = np.random.default_rng(size).integers(0, bins + 3, size).astype(np.uint32)
+        x[0] = 2**32 - 1
+        np.testing.assert_array_equal(
+            calls(Histogram(bins), {"x": x})["out"], np.bincount(x[x < bins], minlength=bins).astype(np.uint32)
+        )
+
+
+def test_what_has_no_order_is_refused() -> None:
+    """Complex numbers, sums of f16, and elements with gaps are refused, with the operand."""
+    for call, layout, text in (
+        (Sort(), Layout(c64, (3,)), "elements must be one of"),
+        (Scan(), Layout(f16, (3,)), "elements must be one of"),
+        (Order(), strided_layout(f32, (3,), (2,), 256), "put a Copy before it"),
+        (Sort(), Layout(f32, (1 << 32,)), "must be fewer than"),
+    ):
+        with pytest.raises(OperandError, match=text):
+            call.results({"x": layout})
