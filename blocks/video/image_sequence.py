@@ -42,11 +42,36 @@ def find_pictures(place: Path) -> list[Path]:
     return sorted(found, key=lambda path: [int(t) if t.isdecimal() else t for t in re.split(r"(\d+)", path.name)])
 
 
-class ImageSequence:
-    """Decodes pictures on threads of its own; `picture` may be called from one other thread."""
+def fitted(picture: Array, height: int, width: int) -> Array:
+    """Return a picture, linear f32[..., 4], scaled to fit into a size, in the middle of a transparent one."""
+    import OpenImageIO  # only patches with pictures need it
 
-    def __init__(self, paths: list[Path]) -> None:
-        self.paths = paths
+    before = picture.shape[:2]
+    if before == (height, width):
+        return picture
+    share = min(height / before[0], width / before[1])
+    size = [min(max(1, round(share * side)), most) for side, most in zip(before, (height, width), strict=True)]
+    weighed = np.concatenate([picture[..., :3] * picture[..., 3:], picture[..., 3:]], axis=-1)
+    region = OpenImageIO.ROI(0, size[1], 0, size[0], 0, 1, 0, 4)
+    scaled = OpenImageIO.ImageBufAlgo.resize(OpenImageIO.ImageBuf(weighed), "triangle", roi=region)
+    pixels = np.asarray(scaled.get_pixels(OpenImageIO.FLOAT))
+    alpha = pixels[..., 3:]
+    top, left = (height - size[0]) // 2, (width - size[1]) // 2
+    found = np.zeros((height, width, 4), np.float32)
+    shown = found[top : top + size[0], left : left + size[1]]
+    shown[..., 3:] = alpha
+    np.divide(pixels[..., :3], alpha, out=shown[..., :3], where=alpha > 0)
+    return found
+
+
+class ImageSequence:
+    """Decodes pictures on threads of its own; `picture` may be called from one other thread.
+
+    With a `size`, height and width, pictures are scaled to fit into it.
+    """
+
+    def __init__(self, paths: list[Path], size: tuple[int, ...] | None = None) -> None:
+        self.paths, self._size = paths, size
         self._threads = ThreadPoolExecutor(2, "warploom-pictures")
         self._futures: OrderedDict[int, Future[Array]] = OrderedDict()
         self._lock = threading.Lock()
@@ -73,8 +98,12 @@ class ImageSequence:
 
     def _request(self, number: int) -> None:
         if number not in self._futures:
-            self._futures[number] = self._threads.submit(load_linear, self.paths[number])
+            self._futures[number] = self._threads.submit(self._read, self.paths[number])
         self._futures.move_to_end(number)
+
+    def _read(self, path: Path) -> Array:
+        picture = load_linear(path)
+        return picture if self._size is None else fitted(picture, *self._size)
 
     def _forget(self, wanted: Future[Array]) -> None:
         """Forget the pictures that were asked for first, beyond the memory for them."""

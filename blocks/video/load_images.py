@@ -8,6 +8,8 @@ from engine.diagnostics import Incomplete, PatchError
 
 #: Choices of what selects the picture.
 SELECTIONS = ("time", "index")
+#: Choices of what becomes of pictures of other sizes.
+SIZES = ("fit", "same")
 
 
 class LoadImages(
@@ -18,9 +20,10 @@ class LoadImages(
     """Plays pictures of a folder, one after the other, as linear RGBA.
 
     `files` is a folder, or a pattern in which # stands for a digit and * for any text, such as shots/frame_####.exr.
-    Pictures are ordered by the numbers in their names, must have the size of the first one, and are read as Load Image
-    reads them. By "time", `rate` pictures are shown a second; by "index", the one whose number from 0 is set or driven,
-    as in a slide show. Pictures are decoded ahead on other threads.
+    Pictures are ordered by the numbers in their names, and are read as Load Image reads them. The first one has the
+    size of all: others are scaled to fit into it, in the middle of a transparent picture, unless `sizes` refuses them.
+    By "time", `rate` pictures are shown a second; by "index", the one whose number from 0 is set or driven, as in a
+    slide show. Pictures are decoded ahead on other threads.
     """
 
     out: Out[float4] = port(shape="[1, 1]", rank=2, doc="The picture, linear RGBA, shape [height, width].")
@@ -32,6 +35,9 @@ class LoadImages(
     rate: float = param(25.0, min=-1000, max=1000, unit="1/s", doc="By time: pictures a second; below 0 backwards.")
     index: float = param(0.0, min=0, max=1e9, doc="By index: number of the picture from 0, rounded down.")
     loop: bool = param(True, doc="Start again after the last picture.")
+    sizes: str = param(
+        "fit", choices=SIZES, structural=True, doc="Fit pictures of another size than the first one, or refuse them."
+    )
 
     def describe(self, build: BlockBuilder) -> None:
         """Let each update give a picture of the first one's size."""
@@ -43,7 +49,8 @@ class LoadImages(
 
     def start(self) -> None:
         """Begin to decode, on threads."""
-        self._sequence = ImageSequence(find_pictures(Path(self.files)))
+        size = self.fed["out"].shape if self.sizes == "fit" else None
+        self._sequence = ImageSequence(find_pictures(Path(self.files)), size)
         self.count, self._last = len(self._sequence.paths), -1
 
     def update(self, now: Moment) -> None:
@@ -62,7 +69,7 @@ class LoadImages(
             name, size = self._sequence.paths[wanted].name, f"{picture.shape[1]} x {picture.shape[0]}"
             raise PatchError(
                 f"{name} must have the first picture's size, {width} x {height}, got {size}; "
-                "leave it out by a pattern, or use Load Image, whose file may have any size"
+                'leave it out by a pattern, or let sizes be "fit"'
             )
         self.give("out", picture)
         self._last = self.shown = wanted

@@ -404,7 +404,7 @@ def test_a_picture_of_another_size_is_named(shots: Path) -> None:
     """The last picture that fits stays; the error says what can be done."""
     (shots / "frame_2.exr").write_bytes(encode_picture(np.full((4, 2, 4), 2, np.float32), ".exr"))
     patch = Patch()
-    block = patch.add("io.load_images", files=shots, by="index")
+    block = patch.add("io.load_images", files=shots, by="index", sizes="same")
     with Engine(patch, device="host") as engine:
         engine.step()
         patch.set(block, index=1.0)
@@ -413,6 +413,39 @@ def test_a_picture_of_another_size_is_named(shots: Path) -> None:
         assert engine.read(block["out"])[2, 4, 0] == 1
         patch.set(block, index=2.0)
         assert not engine.step().diagnostics
+
+
+def test_pictures_of_other_sizes_are_fitted(tmp_path: Path) -> None:
+    """They keep their shape and colours, in the middle of a transparent picture of the first one's size."""
+    ramp = np.linspace(0, 1, 40, dtype=np.float32)[:, None, None].repeat(20, 1).repeat(4, 2)
+    ramp[..., 3] = 1
+    clear = np.zeros((30, 60, 4), np.float32)
+    clear[:, :30] = (0.5, 2.0, 0.25, 1.0)
+    pictures = {"1": np.full((20, 30, 4), 1, np.float32), "2": ramp, "3": clear, "4": np.full((1, 1, 4), 0.5)}
+    for name, pixels in pictures.items():
+        (tmp_path / f"{name}.exr").write_bytes(encode_picture(pixels.astype(np.float32), ".exr"))
+    patch = Patch()
+    block = patch.add("io.load_images", files=tmp_path, by="index")
+    with Engine(patch, device="host") as engine:
+        shown = []
+        for index in range(4):
+            patch.set(block, index=float(index))
+            assert not engine.step().diagnostics
+            shown.append(engine.read(block["out"]))
+    assert (shown[0] == 1).all()
+    assert not shown[1][:, :10].any() and not shown[1][:, 20:].any()  # 20 x 40 becomes 10 x 20
+    np.testing.assert_allclose(
+        shown[1][1:-1, 10:20, 0], ramp[:, 0, 0].reshape(20, 2).mean(1)[1:-1, None].repeat(10, 1), atol=0.01
+    )
+    assert (shown[1][:, 10:20, 3] == 1).all()
+    assert not shown[2][:2].any() and not shown[2][17:].any() and not shown[2][:, 17:].any()  # 30 x 15
+    np.testing.assert_allclose(
+        shown[2][2:17, :13], np.float32((0.5, 2.0, 0.25, 1.0)) + np.zeros((15, 13, 4)), atol=1e-3
+    )
+    colour = shown[2][2:17, 13:17]
+    assert np.abs(colour[colour[..., 3] > 0][:, :3] - (0.5, 2.0, 0.25)).max() < 1e-3  # no dark edge
+    np.testing.assert_allclose(shown[3][:, 5:25], 0.5, atol=1e-3)  # 1 x 1 becomes 20 x 20
+    assert not shown[3][:, :5].any() and not shown[3][:, 25:].any()
 
 
 def test_patterns_and_their_problems(shots: Path) -> None:
