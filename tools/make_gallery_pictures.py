@@ -37,6 +37,7 @@ CHOICES: dict[str, tuple[int, int, str]] = {
     "synthesizer": (240, 3, ""),
     "nested": (400, 3, ""),
     "coral": (150, 12, ""),
+    "smoke": (150, 6, ""),
     "life": (20, 6, ""),
     "mandala": (60, 12, ""),
     "digits": (1, 12, "weights"),

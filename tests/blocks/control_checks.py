@@ -153,4 +153,34 @@ def check_coral(device: Device | str) -> None:
             engine.step()
 
 
-CHECKS = (check_life, check_coral, check_mandelbrot, check_jacobi, check_nested, check_append, check_feedback)
+def check_smoke(device: Device | str) -> None:
+    """Check that the smoke rises in a flow without sources, and that the air is still when nothing moves it."""
+    size = {"shape": "31, 47"}
+    loop = {"loop": {"limit": 400}, "wanting": {"value": 1e-3}}
+    patch = example("smoke", velocity=size, pressure=size, smoke=size, **loop)
+    heights = []
+    with Engine(patch, device) as engine:
+        for _ in range(24):
+            assert not engine.step().diagnostics
+            flow = np.pad(engine.read(patch["rest"]["out"]).astype(float), ((0, 1), (0, 1), (0, 0)))
+            assert np.abs(np.diff(flow[:-1, :, 0], axis=1) + np.diff(flow[:, :-1, 1], axis=0)).max() < 0.01
+            smoke = engine.read(patch["keep_smoke"]["out"]).sum(axis=(1, 2))
+            heights.append((smoke @ np.arange(31)) / smoke.sum())
+    assert np.abs(flow).max() > 1 and heights[-1] < heights[4] - 1
+    patch.set("forces", lift=0.0, stir=0.0)
+    with Engine(patch, device) as engine:
+        for _ in range(3):
+            engine.step()
+        assert not engine.read(patch["rest"]["out"]).any() and engine.read(patch["keep_smoke"]["out"]).any()
+
+
+CHECKS = (
+    check_smoke,
+    check_life,
+    check_coral,
+    check_mandelbrot,
+    check_jacobi,
+    check_nested,
+    check_append,
+    check_feedback,
+)

@@ -47,6 +47,8 @@ def found(text: str) -> list[str]:
         ("std", "Statistics"),
         ("axis", "Reduce Along Axis"),
         ("variance", "Statistics"),
+        ("smoke", "Advect"),
+        ("navier", "Advect Velocity"),
     ],
 )
 def test_what_a_new_user_types_comes_first(text: str, title: str) -> None:

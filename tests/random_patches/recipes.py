@@ -235,6 +235,16 @@ def _wave(c: Chooser) -> Recipe:
     return Recipe(inputs={"heights": want, "velocities": want})
 
 
+def _advected(c: Chooser) -> Recipe:
+    shape = c.image()
+    return Recipe(inputs={"field": Want(c.any_of(("f32", "float4")), shape), "velocity": Want("float2", shape)})
+
+
+def _slope(c: Chooser) -> Recipe:
+    shape = c.image()
+    return Recipe(inputs={"velocity": Want("float2", shape), "pressure": Want("f32", shape)})
+
+
 def _fractal(c: Chooser) -> Recipe:
     size = c.any_of((16, 17, 33)), c.any_of((16, 31))
     recipe = Recipe({"steps": c.any_of((1, 3, 8))} if c.maybe() else {})
@@ -610,9 +620,14 @@ RECIPES: dict[str, Cook] = {
     "data.play_rows": _sized(_file("file", "rows"), rows=(1, 3, 50)),
     "data.save_array": _alike(ANY, "x"),
     "data.save_table": _alike(NUMBERS, "x", axes=2),
+    "field.advect": _advected,
+    "field.advect_velocity": _alike(("float2",), "velocity", axes=2),
+    "field.divergence": _alike(("float2",), "velocity", axes=2),
     "field.drop": _alike(("f32",), "field", axes=2),
     "field.edges": _alike(("f32",), "field", axes=2),
     "field.jacobi_step": _alike(("f32",), "u", axes=2),
+    "field.pressure_step": _sized(_alike(("f32",), "pressure", "divergence", axes=2), sweeps=(1, 2, 3)),
+    "field.subtract_gradient": _slope,
     "field.wave_step": _wave,
     "fractal.color_escape": _fractal,
     "fractal.mandelbrot_step": _fractal,
