@@ -1,1 +1,1 @@
-"""Values on a grid of points: heat, waves, drops, fluids."""
+"""Values on a grid of points: heat, waves, drops, fluids, slime mould."""

@@ -40,6 +40,7 @@ CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
         "flow",
         "slideshow",
         "mandala",
+        "slime",
         *CHECKED,
     ],
 )
@@ -96,6 +97,19 @@ def test_motion_of_a_film_leaves_sparks() -> None:
     speed = 2 * np.linalg.norm(flows, axis=3).max(0)
     moved = ndimage.maximum_filter(speed, 17).repeat(2, 0).repeat(2, 1) > 2
     assert 0.01 < (light > 0.05).mean() < 0.3 and not light[~moved].any()
+
+
+def test_slime_grows_towards_the_pointer() -> None:
+    """The trail is where the mouse is, more than on the other side, and it is drawn."""
+    patch = load_patch(EXAMPLES / "slime.loom")
+    patch.set("mould", agents=20_000)
+    with Engine(patch, device="host") as engine:
+        engine.post(SetInput("mouse.x", 0.2))
+        for _ in range(60):
+            assert not engine.step().diagnostics
+        trail, image = engine.read(patch["mould"]["trail"]), engine.read(patch["light"]["image"])
+    near, far = (trail[150:210, x - 30 : x + 30].mean() for x in (128, 512))
+    assert near > 1.5 * far and image[..., :3].std() > 0.01
 
 
 def test_slides_grow_and_fade_into_each_other() -> None:

@@ -48,6 +48,7 @@ def found(text: str) -> list[str]:
         ("axis", "Reduce Along Axis"),
         ("variance", "Statistics"),
         ("smoke", "Advect"),
+        ("physarum", "Slime Mould"),
         ("navier", "Advect Velocity"),
     ],
 )

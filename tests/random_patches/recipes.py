@@ -240,6 +240,12 @@ def _advected(c: Chooser) -> Recipe:
     return Recipe(inputs={"field": Want(c.any_of(("f32", "float4")), shape), "velocity": Want("float2", shape)})
 
 
+def _slime(c: Chooser) -> Recipe:
+    height, width = c.any_of((1, 16, 31)), c.any_of((1, 17, 33))
+    food = {"food": Want("f32", (height, width))} if c.maybe() else {}
+    return Recipe({"width": width, "height": height, "agents": c.any_of((1, 33, 500))}, food)
+
+
 def _slope(c: Chooser) -> Recipe:
     shape = c.image()
     return Recipe(inputs={"velocity": Want("float2", shape), "pressure": Want("f32", shape)})
@@ -627,6 +633,7 @@ RECIPES: dict[str, Cook] = {
     "field.edges": _alike(("f32",), "field", axes=2),
     "field.jacobi_step": _alike(("f32",), "u", axes=2),
     "field.pressure_step": _sized(_alike(("f32",), "pressure", "divergence", axes=2), sweeps=(1, 2, 3)),
+    "field.slime_mould": _slime,
     "field.subtract_gradient": _slope,
     "field.wave_step": _wave,
     "fractal.color_escape": _fractal,
