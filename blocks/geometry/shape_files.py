@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from blocks.geometry.mesh_bytes import readable
 from blocks.geometry.scan_files import SCANS, Scan
 from blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
 from engine.api import open_file, read_bytes
@@ -91,10 +92,9 @@ def turned_up(points: Array, up: str) -> Array:
 def _decode(held: bytes, suffix: str, fit: str, folder: Path) -> Shape:
     if suffix in SCANS:
         return _shape(*_las(io.BytesIO(held), fit))
-    points, normals, colours, faces, attributes = _mesh(held, suffix, folder)
-    if len(points):
-        points = fitted(points, fit, points.min(axis=0), points.max(axis=0))
-    return _shape(points, normals, colours, faces, attributes)
+    with np.errstate(all="ignore"):  # positions may be infinite or NaN
+        points, normals, colours, faces, attributes = _mesh(held, suffix, folder)
+    return _shape(fitted(points, fit, *_bounds(points)), normals, colours, faces, attributes)
 
 
 def _shape(points: Array, normals: Array, colours: Array, faces: Array, attributes: dict[str, Array]) -> Shape:
@@ -113,6 +113,13 @@ def _part(shape: Shape, first: int, most: int | None) -> Shape:
     here = slice(first, None if most is None else first + most)
     attributes = {name: numbers[here] for name, numbers in shape.attributes.items()}
     return Shape(shape.points[here], shape.normals[here], shape.colours[here], shape.faces[:0], attributes)
+
+
+def _bounds(points: Array) -> tuple[Array, Array]:
+    """Return the corners of the bounding box of points; NaN if none is finite."""
+    finite = points[np.isfinite(points).all(axis=1)]
+    nothing = np.full(3, np.nan)
+    return (finite.min(axis=0), finite.max(axis=0)) if len(finite) else (nothing, nothing)
 
 
 def fitted(points: Array, fit: str, low: Array, high: Array) -> Array:
@@ -141,7 +148,10 @@ class _Beside:
         path = (self._folder / name).resolve()
         if not path.is_relative_to(self._folder):
             raise ValueError(f"a part outside its folder: {cut(name, 100)}")
-        return read_bytes(path)
+        try:
+            return read_bytes(path)
+        except FileNotFoundError:
+            raise ValueError(f"no file {cut(name, 100)} beside it") from None
 
     get = __getitem__
 
@@ -151,7 +161,11 @@ def _mesh(held: bytes, suffix: str, folder: Path) -> _Parts:
 
     # The library's types leave most of it out.
     read: Any = trimesh.load
-    loaded = read(io.BytesIO(held), file_type=suffix[1:], resolver=_Beside(folder), process=False, maintain_order=True)
+    file, beside = io.BytesIO(readable(held, suffix)), _Beside(folder)
+    try:
+        loaded = read(file, file_type=suffix[1:], resolver=beside, process=False, maintain_order=True)
+    except (IndexError, KeyError, AttributeError, TypeError, ImportError) as problem:
+        raise ValueError(f"contents that can't be read ({type(problem).__name__}: {problem})") from problem
     raw = loaded.metadata.get("_ply_raw", {}).get("vertex", {}).get("data")
     if isinstance(loaded, trimesh.Scene):
         if not loaded.geometry:
@@ -161,7 +175,10 @@ def _mesh(held: bytes, suffix: str, folder: Path) -> _Parts:
     faces = np.asarray(getattr(loaded, "faces", np.empty((0, 3))), np.int64).reshape(-1, 3)
     if len(faces) and not (faces.min() >= 0 and faces.max() < len(points)):
         raise ValueError(f"a triangle with point {faces.max()} of {len(points)}")
-    fields = {} if raw is None else {name: np.asarray(raw[name]) for name in raw.dtype.names or ()}
+    # The columns of a binary file are in one array, and those of a text are arrays with one column each.
+    names = () if raw is None else raw if isinstance(raw, dict) else raw.dtype.names
+    fields = {name: np.asarray(raw[name]) for name in names}
+    fields = {name: field.reshape(-1) if field.shape == (len(points), 1) else field for name, field in fields.items()}
     normals = np.zeros_like(points)
     if len(faces):
         normals = np.asarray(loaded.vertex_normals, np.float64)
@@ -195,7 +212,7 @@ def _las(file: BinaryIO, fit: str, first: int = 0, most: int | None = None) -> _
     scan = Scan(file)
     part = scan.read(first, scan.count if most is None else most)
     is_part = len(part.points) < scan.count
-    low, high = (scan.low, scan.high) if is_part else (part.points.min(axis=0), part.points.max(axis=0))
+    low, high = (scan.low, scan.high) if is_part else _bounds(part.points)
     points = fitted(part.points, fit, low, high)
     return points, np.zeros_like(points), part.colours, np.empty((0, 3)), part.attributes
 

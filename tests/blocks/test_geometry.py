@@ -140,6 +140,89 @@ def test_a_scan_that_names_too_much_is_refused(tmp_path: Path) -> None:
                         load_shape(path, "centred", CLOUDS, first)
 
 
+_TRIANGLE = {
+    "a.obj": "# caf\u00e9\nv 0 0 0\nv 1 0 0\nv 0 2 0\nf 1 2 3\n",
+    "a.off": "OFF\n# caf\u00e9\n3 1 0\n0 0 0\n1 0 0\n0 2 0\n3 0 1 2\n",
+    "a.stl": "solid caf\u00e9\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 2 0\n"
+    "endloop\nendfacet\nendsolid\n",
+    "a.ply": "ply\nformat ascii 1.0\ncomment caf\u00e9\nelement vertex 3\nproperty float x\nproperty float y\n"
+    "property float z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 2 0\n"
+    "3 0 1 2\n",
+}
+
+
+@pytest.mark.parametrize("coding", ["utf-8", "utf-8-sig", "latin-1"])
+@pytest.mark.parametrize("name", _TRIANGLE)
+def test_meshes_in_texts_of_any_program_are_read(tmp_path: Path, name: str, coding: str) -> None:
+    """Comments may be in UTF-8, with or without its mark, or in Latin-1."""
+    if coding == "utf-8-sig" and name in ("a.stl", "a.ply"):  # their first bytes tell what they are
+        return
+    (tmp_path / name).write_bytes(_TRIANGLE[name].encode(coding))
+    shape = load_shape(tmp_path / name, "as stored", MESHES)
+    np.testing.assert_array_equal(shape.points[shape.faces][0, :, :3], [[0, 0, 0], [1, 0, 0], [0, 2, 0]])
+
+
+def test_a_cloud_in_a_ply_text_has_its_colours_normals_and_numbers(tmp_path: Path) -> None:
+    """Also one that names faces but has none, as some programs write it."""
+    kinds = [("float", name) for name in ("x", "y", "z", "nx", "ny", "nz")]
+    kinds += [("uchar", name) for name in ("red", "green", "blue")] + [("int", "label")]
+    head = "".join(f"property {kind} {name}\n" for kind, name in kinds)
+    text = f"ply\nformat ascii 1.0\nelement vertex 2\n{head}element face 0\nproperty list uchar int vertex_indices\n"
+    (tmp_path / "a.ply").write_text(f"{text}end_header\n0 0 0 0 0 1 255 0 0 3\n1 2 4 0 1 0 0 0 255 -4\n")
+    shape = load_shape(tmp_path / "a.ply", "as stored", CLOUDS)
+    np.testing.assert_array_equal(shape.points[:, :3], [[0, 0, 0], [1, 2, 4]])
+    np.testing.assert_array_equal(shape.normals[:, :3], [[0, 0, 1], [0, 1, 0]])
+    np.testing.assert_allclose(shape.colours[:, :3], [[1, 0, 0], [0, 0, 1]], atol=1e-6)
+    np.testing.assert_array_equal(shape.attributes["label"], [3, -4])
+    assert not len(shape.faces)
+
+
+@pytest.mark.parametrize(
+    "text", ["1 2 3\n3 4 7\n", "# made by hand\n1,2,3\n3,4,7", "X;Y;Z\n1;2;3\n3;4;7\n", "1\t2\t3\n3 4 7"]
+)
+def test_rows_of_points_may_have_any_separator_and_a_header(tmp_path: Path, text: str) -> None:
+    """XYZ is what programs make of it."""
+    (tmp_path / "a.xyz").write_text(text)
+    np.testing.assert_array_equal(
+        load_shape(tmp_path / "a.xyz", "as stored", CLOUDS).points[:, :3], [[1, 2, 3], [3, 4, 7]]
+    )
+
+
+def test_points_without_a_place_do_not_move_the_others(tmp_path: Path) -> None:
+    """NaN and infinity, which depth cameras write where they see nothing, are left out of the bounding box."""
+    (tmp_path / "a.xyz").write_text("nan nan nan\n0 0 0\ninf 0 9\n4 2 0\n")
+    found = load_shape(tmp_path / "a.xyz", "unit size", CLOUDS).points
+    np.testing.assert_allclose(found[[1, 3], :3], [[-1, -0.5, 0], [1, 0.5, 0]], atol=1e-6)
+    assert np.isnan(found[0, 0]) and np.isinf(found[2, 0])
+
+
+def test_what_a_mesh_lacks_is_named(tmp_path: Path) -> None:
+    """A missing part, a compression that is not read, and sizes that no file has; nothing is allocated for these."""
+    plain = {"asset": {"version": "2.0"}, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}]}
+    plain["meshes"] = [{"primitives": [{"attributes": {"POSITION": 0}}]}]
+    accessor = {"componentType": 5126, "count": 3, "type": "VEC3"}
+    view = {"bufferViews": [{"buffer": 0, "byteLength": 36}], "buffers": [{"uri": "part.bin", "byteLength": 36}]}
+    models = {
+        "no file part.bin beside it": plain | view | {"accessors": [accessor | {"bufferView": 0}]},
+        "4000000000 elements without data": plain | {"accessors": [accessor | {"count": 4_000_000_000}]},
+        "compressed by KHR_draco_mesh_compression; export it": plain
+        | {"extensionsRequired": ["KHR_draco_mesh_compression"], "accessors": [accessor]},
+    }
+    for text, model in models.items():
+        held = json.dumps(model).encode()
+        (tmp_path / "a.gltf").write_bytes(held)
+        head = b"glTF" + (2).to_bytes(4, "little") + (20 + len(held)).to_bytes(4, "little")
+        (tmp_path / "a.glb").write_bytes(head + len(held).to_bytes(4, "little") + b"JSON" + held)
+        for name in ("a.gltf", "a.glb"):
+            with pytest.raises(
+                PatchError, match=f"^file .*{name} must be readable as points or triangles, got: .*{text}"
+            ):
+                load_shape(tmp_path / name, "as stored", MESHES)
+    (tmp_path / "a.stl").write_bytes(bytes(80) + (4_000_000_000).to_bytes(4, "little") + bytes(50))
+    with pytest.raises(PatchError, match="4000000000 triangles in a file of 134 bytes"):
+        load_shape(tmp_path / "a.stl", "as stored", MESHES)
+
+
 def test_points_are_saved_and_loaded_again(tmp_path: Path) -> None:
     """A PLY file of ours is read by trimesh; colours are sRGB of 8 bits, white without a connection."""
     rng = np.random.default_rng(5)

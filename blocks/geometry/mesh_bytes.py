@@ -1,0 +1,72 @@
+"""Prepares the bytes of mesh files for the library that reads them, and refuses what it would misread."""
+
+import json
+import re
+from typing import Any
+
+#: Compressions that the library leaves out without an error.
+_COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
+#: The most elements of a glTF accessor that has no data, and stands for zeros.
+_MOST_ZEROS = 1 << 24
+#: How much of a text is looked at to see how its numbers are separated.
+_LOOKED_AT = 4096
+
+
+def readable(held: bytes, suffix: str) -> bytes:
+    """Return the contents of a mesh file with its texts in UTF-8. Raise ValueError for what can't be read."""
+    match suffix:
+        case ".obj" | ".off":
+            return _utf8(held)
+        case ".xyz":
+            return _numbers(_utf8(held))
+        case ".ply":
+            head, mark, rest = held.partition(b"end_header")
+            return _utf8(head) + mark + rest
+        case ".stl":
+            return _stl(held)
+        case ".glb":
+            _check_gltf(held[20 : 20 + int.from_bytes(held[12:16], "little")])
+        case ".gltf":
+            _check_gltf(held)
+    return held
+
+
+def _utf8(held: bytes) -> bytes:
+    """Return a text in UTF-8 without a byte-order mark; one that is neither UTF-8 nor UTF-16 is in Latin-1."""
+    if held[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return held.decode("utf-16", "replace").encode()
+    held = held.removeprefix(b"\xef\xbb\xbf")
+    try:
+        held.decode()
+    except UnicodeDecodeError:
+        return held.decode("latin-1").encode()
+    return held
+
+
+def _numbers(held: bytes) -> bytes:
+    """Return rows of numbers with spaces between them, without comments and names of columns."""
+    if not re.search(rb"[,;#/]|(?<![\d.])[a-zA-Z]", held[:_LOOKED_AT]):
+        return held
+    rows = re.sub(rb"[,;\t]", b" ", held).splitlines()
+    return b"\n".join(row for row in rows if re.match(rb"\s*([-+.\d]|nan|inf)", row, re.IGNORECASE))
+
+
+def _stl(held: bytes) -> bytes:
+    count = int.from_bytes(held[80:84], "little")
+    if len(held) >= 84 and len(held) == 84 + 50 * count:
+        return held
+    if held[:5].lower() == b"solid":
+        return _utf8(held)
+    raise ValueError(f"{count} triangles in a file of {len(held)} bytes")
+
+
+def _check_gltf(text: bytes) -> None:
+    model: Any = json.loads(text)
+    if not isinstance(model, dict):
+        raise ValueError("JSON that is no glTF")
+    for name in _COMPRESSIONS:
+        if name in model.get("extensionsRequired", ()):
+            raise ValueError(f"a model compressed by {name}; export it without compression")
+    for accessor in model.get("accessors", ()):
+        if "bufferView" not in accessor and accessor.get("count", 0) > _MOST_ZEROS:
+            raise ValueError(f"{accessor['count']} elements without data")
