@@ -1,19 +1,9 @@
 // Reductions along one axis of a buffer of shape [outer, size, inner], in two steps whose results are always equal.
 #include "elements.cuh"
+#include "extremes.cuh"
 
 // The operations, in the order of blocks/reduce/along_axis.py.
 enum Operation { SUM, MEAN, SMALLEST, LARGEST, VARIANCE, DEVIATION };
-
-// A NaN stays; -0 is below 0.
-__device__ inline double smaller(double a, double b) {
-    if (a != a || b != b) return a + b;
-    return a < b || (a == b && signbit(a)) ? a : b;
-}
-
-__device__ inline double larger(double a, double b) {
-    if (a != a || b != b) return a + b;
-    return a > b || (a == b && signbit(b)) ? a : b;
-}
 
 // Reduces every `parts`-th element of each line along the axis to two numbers, shape [outer, parts, inner, 2]: a sum or
 // an extreme, and for variances the sum of squares. These are of distances to the line's first element: next to the

@@ -22,7 +22,6 @@ SYNONYMS = {
     "drag": "forces",
     "feedback": "delay",
     "gravity": "forces",
-    "histogram": "count",
     "invert": "invert",
     "lag": "smooth",
     "lerp": "mix",

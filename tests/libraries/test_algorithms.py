@@ -1,5 +1,6 @@
 """Lists in order, running totals and counts, against numpy."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,20 @@ from engine.libraries.algorithms import Histogram, Order, Scan, Sort
 from engine.libraries.call import OperandError
 from engine.types import bf16, c64, f16, f32
 from engine.types.layout import Layout, strided_layout
-from tests.libraries.calls import Array, Call
+from tests.libraries.calls import Array, Call, Caller
 
 TYPES = ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8")
 SIZES = (1, 2, 31, 32, 33, 1023, 70_001)
 
 
-@pytest.fixture
-def calls(caller: Call, device: Device) -> Call:
-    """Make calls of sorting and scanning on each device in turn; CUDA is skipped without NVIDIA's `cuda.compute`."""
+@pytest.fixture(scope="module")
+def calls(device: Device) -> Iterator[Call]:
+    """Makes calls of algorithms on each device in turn. CUDA is skipped where NVIDIA's `cuda.compute` is missing."""
     if device.info.name != "host":
         pytest.importorskip("cuda.compute", reason="cuda-cccl is not installed")
-    return caller
+    made = Caller(device)
+    yield made
+    made.libraries.close()
 
 
 def some(dtype: str, size: int) -> Array:

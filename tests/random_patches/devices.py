@@ -34,6 +34,7 @@ EXACT = frozenset(
         *("math.saxpy", "math.scale_offset", "random.integers", "reduce.count", "reduce.largest", "reduce.smallest"),
         *("signal.fft_shift", "tensor.batches", "tensor.digits", *_VIEWS),
         *("buffer.concatenate", "buffer.gather", "buffer.scatter", "buffer.stack", "math.clamp", "math.where"),
+        *("data.compact", "data.histogram", "data.sort", "data.sort_by_key", "data.top_k", "data.unique"),
     )
 )
 #: Block types whose result may jump when a number before it is rounded differently, with the reason.

@@ -1,4 +1,4 @@
-"""Results by numpy of blocks that pick, place, join, limit and reduce elements."""
+"""Results by numpy of blocks that pick, place, join, limit, sort, count and reduce elements."""
 
 from __future__ import annotations
 
@@ -105,13 +105,99 @@ def _statistics(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
     return {"out": x.mean().astype(np.float32).reshape(1), "within": 1e-6 * np.abs(x).max()}
 
 
+def _order(x: Array, descending: bool = False) -> Array:
+    """Return the positions in a stable order, with NaN last."""
+    x = x.reshape(-1)
+    order = x.size - 1 - np.argsort(x[::-1], kind="stable")[::-1] if descending else np.argsort(x, kind="stable")
+    return np.concatenate([order[x[order] == x[order]], np.flatnonzero(x != x)])
+
+
+def _sort(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    return {"out": i["x"].reshape(-1)[_order(numbers(i["x"], t["x"]), p["descending"])]}
+
+
+def _sort_by_key(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    return {"out": i["x"][_order(numbers(i["keys"], t["keys"]), p["descending"])]}
+
+
+def _top_k(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    return {"out": i["x"].reshape(-1)[_order(numbers(i["x"], t["x"]), not p["smallest"])[: p["k"]]]}
+
+
+_SCANS: Mapping[str, Any] = {
+    "sum": np.add,
+    "product": np.multiply,
+    "smallest": np.minimum,
+    "largest": np.maximum,
+}
+
+
+def _scan(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    x = i["x"].reshape(-1).astype(np.uint32 if t["x"] == "boolean" else i["x"].dtype)
+    is_added = p["operation"] in ("sum", "product")
+    wide = np.float64 if x.dtype.kind == "f" and is_added else x.dtype
+    out = _SCANS[p["operation"]].accumulate(x, dtype=wide)
+    within = 1e-6 * np.maximum.accumulate(np.abs(out)) if wide is np.float64 else 0
+    if p["exclusive"]:
+        out, within = (np.concatenate([part[:1], part[:-1]]) for part in (out, within + 0 * out))
+    known = {"within": within + 1e-5 * np.abs(x).sum()} if wide is np.float64 else {}
+    return {"out": out.astype(x.dtype), "but": (np.arange(x.size) == 0) & p["exclusive"], **known}
+
+
+def _front(kept: Array, size: int, **more: Any) -> dict[str, Any]:
+    """Return the result of an append buffer, with zeros behind the front."""
+    out = np.zeros((size, *kept.shape[1:]), kept.dtype)
+    out[: len(kept)] = kept
+    return {"out": out, **more}
+
+
+def _compact(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    mask = numbers(i["mask"], t["mask"])
+    if "Particle" in t.values() or t["x"] in VECTORS:
+        return {}
+    holds = (mask != 0).any(-1) if t["mask"] in VECTORS else mask != 0
+    return _front(i["x"][holds], holds.size)
+
+
+def _unique(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    return {} if t["x"] == "bf16" else _front(np.unique(i["x"]), i["x"].size)
+
+
+def _reduce_by_key(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    keys, x = (numbers(i[name], t[name]).reshape(-1) for name in ("keys", "x"))
+    x = x.astype(np.float64)
+    found, which = np.unique(keys, return_inverse=True)
+    made = np.array([_ALONG[p["operation"]](x[which == k]) for k in range(len(found))])
+    return _front(made.astype(np.float32), keys.size, within=1e-6 * np.abs(x).sum())
+
+
+def _histogram(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    x, bins = numbers(i["x"], t["x"]).astype(np.float64), p["bins"]
+    low, high = (float(np.float32(p[name])) for name in ("low", "high"))
+    x = x[(x >= low) & (x <= high)]
+    if not low < high:
+        return {}
+    places = np.minimum(np.floor((x - low) / (high - low) * bins), bins - 1)
+    return {"out": np.bincount(places.astype(np.int64), minlength=bins).astype(np.uint32)}
+
+
 _ENDS = ("from_low", "from_high", "to_low", "to_high")
+#: Those whose sums may be of infinities, or overflow.
+FINITE = {"data.reduce_by_key", "data.scan", "math.map_range", "reduce.along_axis", "reduce.statistics"}
 #: Oracles by block type.
 LISTS: Mapping[str, Any] = {
     "buffer.concatenate": _joined(np.concatenate, 0),
     "buffer.gather": _gather,
     "buffer.scatter": _scatter,
     "buffer.stack": _joined(np.stack, 1),
+    "data.compact": _compact,
+    "data.histogram": _histogram,
+    "data.reduce_by_key": _reduce_by_key,
+    "data.scan": _scan,
+    "data.sort": _sort,
+    "data.sort_by_key": _sort_by_key,
+    "data.top_k": _top_k,
+    "data.unique": _unique,
     "math.clamp": _clamp,
     "math.map_range": _map_range,
     "math.where": _where,

@@ -230,6 +230,27 @@ def _along(c: Chooser) -> Recipe:
     return Recipe({"axis": c.chance.randrange(-len(shape), len(shape))}, {"x": Want(c.dtype(NUMBERS), shape)})
 
 
+def _sort_by_key(c: Chooser) -> Recipe:
+    keys = Want(c.dtype(NUMBERS), c.shape())
+    rows = (int(np.prod(keys.shape)), *c.any_of(((), (), (3,), (2, 2))))
+    return Recipe(inputs={"keys": keys, "x": Want(c.dtype(ANY), rows)})
+
+
+def _top_k(c: Chooser) -> Recipe:
+    shape = c.shape()
+    return Recipe({"k": c.chance.randint(1, int(np.prod(shape)))}, {"x": Want(c.dtype(NUMBERS), shape)})
+
+
+def _compact(c: Chooser) -> Recipe:
+    shape = c.shape()
+    return Recipe(inputs={name: Want(c.dtype(ANY), shape) for name in ("x", "mask")})
+
+
+def _reduce_by_key(c: Chooser) -> Recipe:
+    shape = c.shape()
+    return Recipe(inputs={name: Want(c.dtype(NUMBERS), shape) for name in ("keys", "x")})
+
+
 def _wave(c: Chooser) -> Recipe:
     want = Want("f32", c.image())
     return Recipe(inputs={"heights": want, "velocities": want})
@@ -621,11 +642,19 @@ RECIPES: dict[str, Cook] = {
     "control.if_else": lambda c: Recipe({"element": 0}, _condition(c)),
     "control.select": _sized(_select, element=(0,)),
     "control.while": _sized(lambda c: Recipe({}, _condition(c)), element=(0,), limit=(0, 1, 2, 4)),
+    "data.compact": _compact,
+    "data.histogram": _sized(_alike(NUMBERS, "x"), bins=(1, 7, 300)),
     "data.load_array": _sized(_file("file", "arrays"), first_row=(0, 0, 1), most_rows=(0, 0, 2)),
     "data.load_table": _sized(_file("file", "tables"), first_row=(0, 0, 2), most_rows=(0, 0, 3)),
     "data.play_rows": _sized(_file("file", "rows"), rows=(1, 3, 50)),
+    "data.reduce_by_key": _reduce_by_key,
     "data.save_array": _alike(ANY, "x"),
     "data.save_table": _alike(NUMBERS, "x", axes=2),
+    "data.scan": _alike([dtype for dtype in NUMBERS if dtype not in ("f16", "bf16")], "x"),
+    "data.sort": _alike(NUMBERS, "x"),
+    "data.sort_by_key": _sort_by_key,
+    "data.top_k": _top_k,
+    "data.unique": _alike(NUMBERS, "x"),
     "field.advect": _advected,
     "field.advect_velocity": _alike(("float2",), "velocity", axes=2),
     "field.divergence": _alike(("float2",), "velocity", axes=2),

@@ -9,6 +9,7 @@ from engine.compiler.description import GraphDescription
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan
+from engine.descriptions.description import BlockDescription
 from engine.descriptions.entries import ParameterArgument, StatusKind
 from engine.diagnostics import Diagnostic, Sighting, Source, warning
 from engine.patch.changes import PortRef
@@ -169,6 +170,12 @@ class DiagnosticsStore:
         return all(sentinel is not None and sentinel.freezes for sentinel in known)
 
 
+def _has_own_size(description: BlockDescription, port: str) -> bool:
+    """True unless an output's size follows from inputs alone: then it can be full, and there is nothing to raise."""
+    rule = description.rules.output_of[port]
+    return not rule.shape_from or any(name in description.rules.parameters for name in rule.shape_from)
+
+
 def status_diagnostics(
     plan: Plan, words: Mapping[PortRef, int], values: Mapping[str, Mapping[str, object]]
 ) -> list[Diagnostic]:
@@ -200,7 +207,7 @@ def status_diagnostics(
         elif word > capacity:
             text = f"append buffer must hold all appended elements, got {word:,} for {capacity:,} places"
             remedy = f"{word - capacity:,} were left out; raise its capacity"
-        elif word > NEARLY_FULL * capacity:
+        elif word > NEARLY_FULL * capacity and _has_own_size(plan.checked.nodes[node].description, status.port):
             text = f"append buffer is at {100 * word / capacity:.0f} % of its capacity ({word:,} of {capacity:,})"
             remedy = "raise its capacity before it overflows"
         else:

@@ -1,0 +1,1 @@
+"""Lists: sorted, picked, counted and added up by keys."""
