@@ -53,12 +53,16 @@ __device__ void windows(const T* __restrict__ image, T* __restrict__ out, int ch
     const int wide = tile_x + 2 * radius_x * channels, pitch = (wide + 31) / 32 * 32 + channels;
     const int left = blockIdx.x * tile_x, top = blockIdx.y * tile_y;
     if (left >= width * channels) return;
-    const int run = min(tile_y, 2 * radius_y + 1);
+    const int run = min(tile_y, 2 * radius_y + 1), side = radius_x * channels;
+    const bool inside = left >= side && left - side + wide <= width * channels && column == 1;
     for (int begin = threadIdx.y * run; begin < tile_y; begin += blockDim.y * run)
     for (int at = threadIdx.x; at < wide; at += blockDim.x) {
-        const int count = min(run, tile_y - begin), place = left + at;
-        const int x = min(max(place / channels - radius_x, 0), width - 1), pivot = top + begin + radius_y;
-        const T* source = image + x * column * channels + place % channels;
+        const int count = min(run, tile_y - begin), place = left + at, pivot = top + begin + radius_y;
+        const T* source = image + (place - side);
+        if (!inside) {
+            const int x = min(max(place / channels - radius_x, 0), width - 1);
+            source = image + x * column * channels + place % channels;
+        }
         const long long step = row * channels;
         const auto load = [=](int y) { return static_cast<float>(source[min(max(y, 0), height - 1) * step]); };
         float* to = tile + begin * pitch + at;
