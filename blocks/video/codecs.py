@@ -111,6 +111,8 @@ _ENCODERS: dict[str, tuple[_Encoder, ...]] = {
 #: The presets with which encoders keep pace with 60 frames a second: files are half as large again. 1080p takes H.264
 #: 13 ms of a core instead of 50.
 _AT_ONCE = {"libx264": "ultrafast", "libx264rgb": "ultrafast", "libx265": "ultrafast", "libsvtav1": "12"}
+#: A smaller picture can make x265 write outside its memory, which ends the process.
+_LEAST_X265 = 64
 
 
 def codec_of(path: Path) -> str | None:
@@ -217,6 +219,9 @@ def choose_encoding(
     for encoder in _ENCODERS[codec]:
         options, pixel_format = encoder.options[place], encoder.formats[place]
         if options is None:
+            continue
+        if encoder.name == "libx265" and max(width, height) < _LEAST_X265:
+            problem = f"libx265: a size below {_LEAST_X265} x {_LEAST_X265}"
             continue
         if at_once and encoder.name in _AT_ONCE:
             options = options | {"preset": _AT_ONCE[encoder.name]}

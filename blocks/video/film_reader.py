@@ -115,9 +115,10 @@ class FilmReader:
 
     @property
     def _asked(self) -> int:
-        """The tick that was asked for last. Times in a file are rounded to its ticks."""
+        """The tick in the film that was asked for last. Times in a file are rounded to its ticks."""
         tolerance_s = min(self._tick_s / 2, 0.0005) + 1e-6
-        return int((self._asked_s + tolerance_s) // self._tick_s) if self._asked_s > 0 else 0
+        tick = int((self._asked_s + tolerance_s) // self._tick_s) if self._asked_s > 0 else 0
+        return min(tick, self._end - 1)
 
     def _is_better(self, shot: _Shot, tick: int) -> bool:
         """True if a frame is nearer to the asked time than the one shown: it is that frame, or a later one."""
@@ -159,7 +160,7 @@ class FilmReader:
 
     def _missing(self) -> int | None:
         """Return a time whose frame must be decoded: that of the asked one, or of one that follows; None if all are."""
-        tick, ahead = min(self._asked, self._end - 1), self._ahead
+        tick, ahead = self._asked, self._ahead
         for _ in range(ahead):
             shot = self._shot_at(tick)
             if shot is None:
@@ -210,6 +211,7 @@ class FilmReader:
             if start <= 0:  # some formats can't go back to their start
                 source.open()
                 first = source.read()
+                first = first and (0, first[1])  # it may say another time, or none
                 break
             back = max(2 * back, round(1 / source.tick_s))
             start = max(0, wanted - back)
@@ -227,6 +229,8 @@ class FilmReader:
             return
         start, frame = pending
         end = _NEVER if decoded is None else decoded[0]
+        if decoded is None and self._shot_at(wanted) is None:
+            start = min(start, wanted)  # times in disorder may leave gaps, which the last frame fills
         if start >= self._end or (decoded is None and self._end == _NEVER):
             length = round(1 / (source.info.rate or 25) / source.tick_s)
             self._end = max(start + 1, start + length)
@@ -245,7 +249,7 @@ class FilmReader:
     def _drop(self) -> None:
         """Forget the frames that are needed last."""
 
-        asked = min(self._asked, self._end - 1)
+        asked = self._asked
 
         def distance(shot: _Shot) -> int:
             if shot.start <= asked < shot.end:

@@ -26,7 +26,7 @@ class FilmSound:
 
     def __init__(self, file: Path | BinaryIO) -> None:
         self._av = load_av()
-        self._container = self._av.open(f"file:{file}" if isinstance(file, Path) else file)
+        self._container = self._av.open(f"file:{file}" if isinstance(file, Path) else file, metadata_errors="replace")
         if not (self._container.streams.audio and self._container.streams.video):
             self._container.close()
             raise ValueError("no film with sound")

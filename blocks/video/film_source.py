@@ -94,10 +94,14 @@ class FilmSource:
         self.close()
         is_path = self._form is None and not is_address(self.name)
         name = f"file:{self.name}" if is_path else self.name  # a path may have a colon
-        self._container = self._av.open(name, "r", self._form, self._options, timeout=_PATIENCE_S)
+        self._container = self._av.open(
+            name, "r", self._form, self._options, timeout=_PATIENCE_S, metadata_errors="replace"
+        )
         if not self._container.streams.video:
             raise ValueError("no picture in it")
         self._stream: av.VideoStream = self._container.streams.video[0]
+        if self._stream.codec_context is None:
+            raise ValueError("pictures of an unknown codec")
         self._decoder = self._make_decoder()
         self._packets, again = tee(self._container.demux(self._stream))
         self._frames: Iterator[av.VideoFrame] = self._decode()
@@ -105,7 +109,6 @@ class FilmSource:
         self._first: av.VideoFrame | None = first
         base: Fraction = first.time_base or self._stream.time_base or Fraction(1, 1000)
         self._zero = first.pts or 0
-        self._untimed = 0
         rate = float(self._stream.average_rate or self._stream.guessed_rate or 0)
         #: The length of a tick in seconds.
         self.tick_s = float(base)
@@ -113,6 +116,7 @@ class FilmSource:
             layout_of(first, -int(first.rotation)), self._length_s(), rate, bool(self._container.streams.audio)
         )
         self._ticks_a_frame = max(1, round(1 / (rate or 25) / self.tick_s))
+        self._untimed = -self._ticks_a_frame
         if self._gpu is not None:
             self._decode_on_gpu(self._gpu, again)
 

@@ -5,6 +5,7 @@ import random
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -170,6 +171,53 @@ def test_what_is_no_film_is_named(tmp_path: Path) -> None:
             FilmSource(str(name))
     with pytest.raises(PatchError, match="no picture in it"):
         FilmSource(str(Path(__file__).parents[3] / "resources/media/dawn.wav"))
+
+
+def test_titles_in_other_codes_and_unknown_codecs(tmp_path: Path) -> None:
+    """A text that is no UTF-8 doesn't keep a film from playing; pictures that nobody can decode are named."""
+    path = encode(tmp_path / "a.mp4", pictures(3))
+    held = path.read_bytes()
+    assert b"Lavf" in held and b"avc1" in held
+    path.write_bytes(held.replace(b"Lavf", b"\xff\xfe\xe9\x80"))
+    source = FilmSource(str(path))
+    assert sum(iter(lambda: source.read() is not None, False)) == 3
+    source.close()
+    path.write_bytes(held.replace(b"avc1", b"zzz1"))
+    with pytest.raises(PatchError, match=r"a\.mp4 must be a readable film, got: pictures of an unknown codec"):
+        FilmSource(str(path))
+
+
+def test_times_in_disorder_leave_no_moment_without_a_frame(tmp_path: Path) -> None:
+    """A film whose frames come out of order, and that claims to be shorter, shows some frame at any time."""
+    path, times = tmp_path / "a.mkv", [*range(0, 900, 33), 1013, 933, 967]
+    with load_av().open(str(path), "w") as container:
+        stream: Any = container.add_stream("ffv1", rate=30)
+        stream.width, stream.height, stream.pix_fmt = 48, 32, "bgr0"
+        frames = [load_av().VideoFrame.from_ndarray(frame, format="rgb24") for frame in pictures(len(times))]
+        packets = [packet for frame in (*frames, None) for packet in stream.encode(frame)]
+        for number, (packet, time_ms) in enumerate(zip(packets, times, strict=True)):
+            packet.pts, packet.dts, packet.time_base = time_ms, number, Fraction(1, 1000)
+            container.mux(packet)
+    path.write_bytes(path.read_bytes().replace(b"00:00:01.046", b"00:00:01.000"))
+    with ThreadPoolExecutor(1) as waiting, reading(path) as reader:
+        for time_s in (0.0, 0.99, 0.95, 0.1, 5.0, 0.92, 0.5):
+            for speed in (1.0, -1.0):
+                shown = waiting.submit(reader.frame_at, time_s, True, speed=speed).result(60)
+                assert shown is not None and shown[1] <= time_s + 0.001
+
+
+def test_a_film_whose_first_frame_has_no_time(tmp_path: Path) -> None:
+    """It begins at 0, and the first frame is shown there, also after others."""
+    path = encode(tmp_path / "a.ts", pictures(6))
+    held = bytearray(path.read_bytes())
+    at = held.index(b"\0\0\1\xe0")  # the header of the first frame: its flags say whether it has a time
+    assert held[at + 7] & 0xC0
+    held[at + 7] &= 0x3F
+    path.write_bytes(held)
+    with ThreadPoolExecutor(1) as waiting, reading(path) as reader:
+        for time_s in (0.0, 0.1, 0.0):
+            shown = waiting.submit(reader.frame_at, time_s, True).result(60)
+            assert shown is not None and shown[1] <= time_s + 0.001
 
 
 def test_the_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,6 +140,8 @@ def test_problems_are_named(tmp_path: Path) -> None:
     ):
         with pytest.raises(PatchError, match=text):
             check_encoding(Path(name), codec, quality)
+    with pytest.raises(PatchError, match=r"HEVC must be possible for a film of 48 x 32 pixels, got: .*below 64 x 64"):
+        FilmWriter(tmp_path / "film.mp4", 48, 32, 30, codec="HEVC")
     (tmp_path / "file").touch()
     with pytest.raises(PatchError, match="must be writable, got: File exists"):
         FilmWriter(tmp_path / "file" / "film.mp4", 34, 18, 30)
