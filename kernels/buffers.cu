@@ -107,6 +107,7 @@ extern "C" __global__ void copy_rows(
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     const unsigned int size = type & ELEMENT_SIZE;
-    const size_t to = static_cast<size_t>(i / width) * pitch + start + i % width;
+    size_t to = static_cast<size_t>(start) + i;
+    if (count > width) to = static_cast<size_t>(i / width) * pitch + start + i % width;  // divisions cost most
     copy_element(static_cast<unsigned char*>(out) + to * size, element_at(x, type, i), size);
 }

@@ -17,6 +17,7 @@ __device__ inline const unsigned char* element_at(const void* data, unsigned int
 __device__ inline bool is_true(const void* data, unsigned int type, size_t index) {
     const unsigned char* bytes = element_at(data, type, index);
     const unsigned int size = type & ELEMENT_SIZE;
+    if (size == 1) return *bytes != 0;  // most masks
     const unsigned int part = type & ELEMENT_FLOAT ? size : type >> ELEMENT_PARTS_AT & 15u;  // a power of two, or 0
     unsigned int found = 0;
     for (unsigned int i = 0; i < size; ++i)

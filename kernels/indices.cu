@@ -26,10 +26,11 @@ extern "C" __global__ void gather(
     int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const int row = i / width;
+    const int row = width > 1 ? i / width : i, inner = width > 1 ? i % width : 0;  // divisions cost most
+    const int outer = taken * width < count ? row / taken : 0;
     const unsigned int bytes = type & ELEMENT_SIZE;
     unsigned char* place = static_cast<unsigned char*>(out) + static_cast<size_t>(i) * bytes;
-    long long at = index_at(indices, index_type, row % taken);
+    long long at = index_at(indices, index_type, row - outer * taken);
     const bool is_inside = at >= 0 && at < size;
     if (edge == 1) {
         at %= size;
@@ -40,7 +41,7 @@ extern "C" __global__ void gather(
         for (unsigned int byte = 0; byte < bytes; ++byte) place[byte] = 0;
         return;
     }
-    const size_t from = (static_cast<size_t>(row / taken) * size + at) * width + i % width;
+    const size_t from = (static_cast<size_t>(outer) * size + at) * width + inner;
     copy_element(place, element_at(x, type, from), bytes);
 }
 
@@ -69,8 +70,9 @@ extern "C" __global__ void scatter(
     int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const unsigned int claimed = last[i / width], size = type & ELEMENT_SIZE;
-    const void* source = claimed ? element_at(values, type, static_cast<size_t>(claimed - 1u) * width + i % width)
+    const int row = width > 1 ? i / width : i;  // a division costs most
+    const unsigned int claimed = last[row], size = type & ELEMENT_SIZE;
+    const void* source = claimed ? element_at(values, type, static_cast<size_t>(claimed - 1u) * width + i - row * width)
                                  : element_at(target, type, i);
     copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, source, size);
 }

@@ -132,6 +132,35 @@ ROWS = (
     Row("Invert", "image.invert", IMAGE, {}, lambda x, **_: 1 - x),
     Row("Levels", "image.levels", IMAGE, {"low": 0.2, "gamma": 1.5}),
     Row("Mix", "image.mix", {"a": "image", "b": "image"}, {}, lambda a, b, **_: (a + b) * 0.5),
+    Row("Sort", "data.sort", LIST, {}, lambda x, *, np, **_: np.sort(x)),
+    Row(
+        "Sort by Key", "data.sort_by_key", {"keys": "list", "x": "list"}, {},
+        lambda k, x, *, np, **_: x[np.argsort(k)],
+    ),
+    Row("Top K", "data.top_k", LIST, {"k": 100}, lambda x, *, np, **_: np.sort(np.partition(x, -100)[-100:])[::-1]),
+    Row("Scan", "data.scan", LIST, {}, lambda x, *, np, **_: np.cumsum(x), at=1e-3),
+    Row("Compact", "data.compact", {"x": "list", "mask": "half"}),
+    Row("Unique", "data.unique", {"x": "bytes"}),
+    Row("Reduce by Key", "data.reduce_by_key", {"keys": "half", "x": "list"}),
+    Row(
+        "Histogram", "data.histogram", LIST, {"bins": 256},
+        lambda x, *, np, **_: np.histogram(x, 256, (0.0, 1.0))[0],
+    ),
+    Row("Gather", "buffer.gather", {"x": "list", "indices": "places"}, {}, lambda x, i, *, np, **_: np.take(x, i)),
+    Row("Scatter", "buffer.scatter", {"target": "list", "indices": "places", "x": "list"}),
+    Row("Concatenate", "buffer.concatenate", {"a": "list", "b": "list"}, {}, lambda a, b, *, np, **_: np.append(a, b)),
+    Row(
+        "Where", "math.where", {"mask": "half", "a": "list", "b": "list"}, {},
+        lambda m, a, b, *, np, **_: np.where(m, a, b),
+    ),
+    Row(
+        "Mean of columns", "reduce.along_axis", {"x": "field"}, {"axis": 0},
+        lambda x, *, np, **_: np.mean(x, axis=0),
+    ),
+    Row(
+        "Mean of rows", "reduce.along_axis", {"x": "field"}, {"axis": 1},
+        lambda x, *, np, **_: np.mean(x, axis=1),
+    ),
     Row("Mirror", "image.mirror", IMAGE),
     Row("Transform", "image.transform", IMAGE, {"angle": 10.0}),
 )  # fmt: skip
@@ -158,6 +187,7 @@ def arrays(width: int, height: int) -> dict[str, Array]:
         "image": picture, "field": picture.reshape(-1)[:pixels].reshape(height, width), "list": numbers,
         "spectrum": numbers.view(np.complex64).reshape(2 * height, 2 * width), "bytes": whole,
         "mask": whole[: 4 * pixels].reshape(2 * height, 2 * width), "weights": random.random((5, 5), np.float32) / 12.5,
+        "half": numbers < 0.5, "places": random.permutation(8 * pixels).astype(np.int32),
     }  # fmt: skip
 
 
