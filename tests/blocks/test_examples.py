@@ -41,6 +41,7 @@ CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
         "slideshow",
         "mandala",
         "slime",
+        "terrain",
         *CHECKED,
     ],
 )
@@ -110,6 +111,25 @@ def test_slime_grows_towards_the_pointer() -> None:
         trail, image = engine.read(patch["mould"]["trail"]), engine.read(patch["light"]["image"])
     near, far = (trail[150:210, x - 30 : x + 30].mean() for x in (128, 512))
     assert near > 1.5 * far and image[..., :3].std() > 0.01
+
+
+def test_a_landscape_has_water_and_shadows() -> None:
+    """The lowest ground is water, the heights are those of the noise, and some of what the lamp lights is in shadow."""
+    patch = load_patch(EXAMPLES / "terrain.loom")
+    patch.set("draw", width=160, height=90, spin=0.0)
+    pictures = []
+    with Engine(patch, device="host") as engine:
+        for lamp in (0.0, 2.6):
+            patch.set("draw", lamp=lamp)
+            assert not engine.step().diagnostics
+            pictures.append(engine.read(patch["draw"]["image"]))
+        heights, points = engine.read(patch["hills"]["out"]), engine.read(patch["surface"]["points"])
+    np.testing.assert_allclose(points[:, 1].reshape(192, 192), 0.55 * heights, rtol=1e-6)
+    assert 0.1 < (heights == heights.min()).mean() < 0.6
+    dark, bright = pictures
+    covered = dark[..., 3] > 0
+    assert 0.3 < covered.mean() < 1
+    assert 0.02 < (np.abs(bright - dark)[covered][:, :3].max(1) < 1e-6).mean() < 0.5
 
 
 def test_slides_grow_and_fade_into_each_other() -> None:

@@ -577,6 +577,16 @@ def _cloud(c: Chooser) -> Recipe:
     return Recipe(inputs={name: want for name in ("points", "colors") if name == "points" or c.maybe()})
 
 
+def _mesh(c: Chooser) -> Recipe:
+    recipe = _cloud(c)
+    count = recipe.inputs["points"].shape[0]
+    corners = [[c.chance.randint(-1, count) for _ in range(3)] for _ in range(c.any_of((1, 12, 33)))]
+    recipe.inputs["faces"] = Want("s32", (len(corners), 3), np.array(corners, np.int32))
+    if c.maybe():
+        recipe.inputs["normals"] = recipe.inputs["points"]
+    return recipe
+
+
 def _fft(types: Sequence[str]) -> Cook:
     def cook(c: Chooser) -> Recipe:
         shape = c.shape()
@@ -672,7 +682,9 @@ RECIPES: dict[str, Cook] = {
     "geometry.load_points": _sized(_file("file", "clouds"), first_point=(0, 0, 2), most_points=(0, 0, 1)),
     "geometry.play_points": _sized(_file("file", "scans"), most_points=(1, 5, 50)),
     "geometry.render_cloud": _sized(_cloud, width=(16, 17, 33), height=(16, 31)),
+    "geometry.render_mesh": _sized(_mesh, width=(16, 17, 33), height=(16, 31), shadow_size=(16, 33)),
     "geometry.save_points": _cloud,
+    "geometry.surface": _alike(("f32",), "heights", axes=2),
     "io.array": _array,
     "io.external": _external,
     "io.image_array": _image_array,
