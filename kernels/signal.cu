@@ -49,16 +49,16 @@ extern "C" __global__ void magnitude(
     const void* __restrict__ x, unsigned int type, float* __restrict__ out, int scale, float lowest, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    float size, level;
+    float size, level = lowest;
     if ((type & ELEMENT_SIZE) == 16) {
         const double2 number = static_cast<const double2*>(x)[i];
         const double exact = hypot(number.x, number.y);  // may be outside the range of f32, unlike its decibels
         size = static_cast<float>(exact);
-        level = static_cast<float>(20.0 * log10(exact));
+        if (scale == 2) level = static_cast<float>(20.0 * log10(exact));
     } else {
         const float2 number = static_cast<const float2*>(x)[i];
         size = hypotf(number.x, number.y);
-        level = 20.0f * log10f(size);
+        if (scale == 2) level = 20.0f * log10f(size);
     }
     if (scale == 1) size *= size;
     if (scale == 2) size = level < lowest ? lowest : level;  // NaN stays NaN
@@ -70,20 +70,21 @@ extern "C" __global__ void turn_axes(
     const void* __restrict__ x,
     void* __restrict__ out,
     unsigned int type,
-    int size2,
-    int size1,
-    int size0,
-    int turn2,
-    int turn1,
-    int turn0,
-    int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned int size2,
+    unsigned int size1,
+    unsigned int size0,
+    unsigned int turn2,
+    unsigned int turn1,
+    unsigned int turn0,
+    unsigned int count) {
+    const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const int rows = size0 * size1, planes = rows * size2;
-    const int x0 = (i % size0 + turn0) % size0;
-    const int x1 = (i / size0 % size1 + turn1) % size1;
-    const int x2 = (i / rows % size2 + turn2) % size2;
-    const size_t to = static_cast<size_t>(i / planes) * planes + static_cast<size_t>(x2) * rows + x1 * size0 + x0;
+    // Divisions cost more than everything else.
+    const unsigned int row = i / size0, plane = row / size1, block = plane / size2;
+    const unsigned int x0 = i - row * size0 + turn0, x1 = row - plane * size1 + turn1, x2 = plane - block * size2 + turn2;
+    const size_t to_plane = static_cast<size_t>(block) * size2 + (x2 < size2 ? x2 : x2 - size2);
+    const size_t to_row = to_plane * size1 + (x1 < size1 ? x1 : x1 - size1);
+    const size_t to = to_row * size0 + (x0 < size0 ? x0 : x0 - size0);
     const unsigned int size = type & ELEMENT_SIZE;
     copy_element(static_cast<unsigned char*>(out) + to * size, element_at(x, type, i), size);
 }

@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 from engine.arguments import shown
 from engine.diagnostics import Severity, error
 from engine.ops.analysis import check_op_graph
-from engine.ops.graph import OpError, OpGraph, OpGraphBuilder, OpPort
+from engine.ops.graph import TOP, OpError, OpGraph, OpGraphBuilder, OpPort
 from engine.ops.table import OPS
 
 _LONGEST = 10_000
@@ -135,6 +135,8 @@ class _Parser:
         self._shared: dict[str, str] = {}
         self._places: dict[str, ast.expr] = {}
         self._depth = 0
+        #: The branch in which ops are placed.
+        self._region = TOP
         self._count = 0
 
     def parse(self, text: str, output: str, output_type: str) -> OpGraph:
@@ -209,7 +211,7 @@ class _Parser:
                 values[port] = value
             else:
                 values[port] = self._port(value, node)
-        self._graph.add(f"op.{name}", node_id, **values)
+        self._graph.add(f"op.{name}", node_id, region=self._region, **values)
         self._places[node_id] = node
         return node_id
 
@@ -227,7 +229,9 @@ class _Parser:
     def _once(self, op: str, node: ast.expr) -> str:
         """Return the id of an op that is placed once and shared by all uses."""
         if op not in self._shared:
+            around, self._region = self._region, TOP
             self._shared[op] = self._op(op.removeprefix("op."), node)
+            self._region = around
         return self._shared[op]
 
     def _parse_constant(self, node: ast.Constant) -> Found:
@@ -306,8 +310,21 @@ class _Parser:
         return result
 
     def _parse_ifexp(self, node: ast.IfExp) -> Found:
-        condition, a, b = (self._expression(item) for item in (node.test, node.body, node.orelse))
-        return self._call_op("select", node, condition, a, b)
+        """Parse a choice. If all threads choose alike, only the chosen value is computed where that saves a call."""
+        condition = self._expression(node.test)
+        if not (self._is_common(node.test) and any(map(_is_long, (node.body, node.orelse)))):
+            return self._call_op("select", node, condition, self._expression(node.body), self._expression(node.orelse))
+        choice, around = self._op("if", node, {"condition": condition}), self._region
+        for name, region, item in (("then_a", choice, node.body), ("else_a", f"{choice}.else", node.orelse)):
+            self._region = region
+            self._graph.connect(self._port(self._expression(item), item), choice, name)
+        self._region = around
+        return OpPort(choice, "a")
+
+    def _is_common(self, node: ast.expr) -> bool:
+        """True for an expression of parameters and numbers."""
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        return all(name in self._settings or self._names.get(name) == OpPort(name, "out") for name in names)
 
     def _parse_attribute(self, node: ast.Attribute) -> Found:
         value = self._port(self._expression(node.value), node)
@@ -386,6 +403,12 @@ class _Parser:
         if not least <= got <= most:
             rule = str(least) if least == most else f"{least} to {most}"
             raise self._fail(f"{name} must have {rule} argument{'s' if most > 1 else ''}, got {got}", node)
+
+
+def _is_long(node: ast.expr) -> bool:
+    """True for an expression with a function that takes as long as many other ops, such as a power."""
+    calls = (each.func.id for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name))
+    return any((op := OPS.get(f"op.{_ALIASES.get(call, call)}")) and op.category == "Functions" for call in calls)
 
 
 def _is_number(value: Found) -> TypeGuard[int | float]:

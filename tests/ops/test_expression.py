@@ -41,6 +41,8 @@ _F = np.float32
         ("a = x + 1\nb = a * a\na + b", (_X + _F(1)) + (_X + _F(1)) * (_X + _F(1))),
         ("  frame * 2 + pi", np.full(1023, _F(14) + _F(np.pi))),
         ("sqrt(freq*freq)", np.full(1023, 3, np.float32)),
+        ("x if freq == 3 else exp(time + x)", _X),
+        ("exp(x) if freq < 3 else (sqrt(x * x) + time if not freq == 4 else log(amp))", np.sqrt(_X * _X) + _F(1.5)),
         ('sample(x, (i - 5) / count + 0.5 / count, 0.5, boundary="wrap", filter="nearest")', np.roll(_X, 5)),
     ],
 )
@@ -49,6 +51,16 @@ def test_expressions_compute_what_they_say(device: Device, text: str, expected: 
     graph = parse_expression(text, inputs={"x": "f32", "k": "s32"}, parameters={"freq": {"default": 3.0}})
     found = run(device, graph, {"x": _X, "k": _K}, 1023)["out"]
     assert_same(found, expected, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "has_branch"), [("x if a == 1 else exp(x)", True), ("x if x == 1 else exp(x)", False)]
+)
+def test_a_function_that_no_thread_needs_is_not_computed(text: str, *, has_branch: bool) -> None:
+    """If the parameters decide, a branch leaves out a function; if each element decides, both values are computed."""
+    nodes = parse_expression(text, inputs={"x": "f32"}).nodes
+    assert ("op.if" in {node.type for node in nodes}) is has_branch
+    assert all(bool(node.region) is has_branch for node in nodes if node.type == "op.exp")
 
 
 def test_unknown_names_become_parameters_and_pixels_are_known() -> None:
