@@ -63,7 +63,7 @@ class SliderViewModel(msgspec.Struct, frozen=True, gc=False):
         return min(max(value, self.minimum), self.maximum)
 
 
-class NodeViewModel(msgspec.Struct, frozen=True, gc=False):
+class NodeViewModel(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """A node as it is drawn; `missing` means that the block type is not in the catalogue.
 
     With `is_value`, it is a value block, which runs outside the graph and has no measured time.

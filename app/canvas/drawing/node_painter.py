@@ -1,13 +1,16 @@
 """Paints a node in detail."""
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from math import ceil
 
+import msgspec
 from msgspec.structs import replace
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 
+from app.canvas.drawing.calls import Call, Calls, repeat
 from app.canvas.drawing.node_layout import (
     APART,
     MOST_GROWTH,
@@ -16,6 +19,7 @@ from app.canvas.drawing.node_layout import (
     ROW,
     VALUE_GAP,
     NodeLayout,
+    layout,
     text_width,
     title_size,
     value_area,
@@ -33,13 +37,15 @@ from engine.protocol.messages import NodeState
 _TRACK, _HANDLE = 4.0, 5.0
 #: Below this zoom, nodes are painted without details, by `overview_painter.py`.
 NEAR = 0.4
-#: When zoomed out, text grows until small text has this many pixels.
-_LEGIBLE = 8.5
+#: When zoomed out, text grows until small text has this many pixels, by parts of its size at 100 %.
+_LEGIBLE, _STEPS = 8.5, 16
 #: Height of the strip above a node: its time, and a selection's ring.
 TIME, _RING = 18.0, 8.0
 ABOVE = TIME + _RING
 #: Height of the strip below a node that holds its slack.
 BELOW = 26.0
+#: What is repainted left and right of a node: ports, and the ring that marks a selection when zoomed out.
+SIDE = 14.0
 RADIUS = 4.0
 #: How much larger a port is under the pointer.
 _HOVERED = 1.35
@@ -55,8 +61,7 @@ VALUE_RADIUS = 10.0
 _VALUE_TINT = 0.4
 
 
-@dataclass(slots=True)
-class NodeAppearance:
+class NodeAppearance(msgspec.Struct, frozen=True):
     """A node's momentary appearance, which changes more often than its model."""
 
     state: NodeState = NodeState.OK
@@ -69,55 +74,99 @@ class NodeAppearance:
     #: (name, is_input) of the port under the pointer.
     hovered: tuple[str, bool] | None = None
     #: While a connection is dragged, the ports where it may end; None at other times.
-    fitting: Set[tuple[str, bool]] | None = None
+    fitting: frozenset[tuple[str, bool]] | None = None
     #: True while the slider on the node is dragged.
     held: bool = False
 
 
+class NodeLook(msgspec.Struct, frozen=True):
+    """All that decides what a node looks like, without what is painted over it and around it."""
+
+    model: NodeViewModel
+    appearance: NodeAppearance
+    #: (name, is_input) of the connected ports.
+    connected: frozenset[tuple[str, bool]]
+
+
+def paint_node(
+    painter: QPainter,
+    look: NodeLook,
+    values: Mapping[tuple[str, bool], str],
+    theme: Colours,
+    scale: float,
+    *,
+    selected: bool,
+) -> None:
+    """Paint a node at the origin; `scale` is the zoom, 1 at 100 %.
+
+    `values` are the numbers beside value outputs and driven parameters, by the port's name and side.
+    """
+    model, shown, placed, growth = look.model, look.appearance, layout(look.model), text_growth(scale)
+    if selected:
+        pen, distance = selection_pen(theme), RING / min(scale, 1.0)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(on_screen(pen, painter) if scale < 1.0 else pen)
+        radius = (VALUE_RADIUS if model.is_value else RADIUS) + distance
+        painter.drawRoundedRect(placed.body.adjusted(-distance, -distance, distance, distance), radius, radius)
+    plain = replace(shown, badge="", slack="") if shown.badge or shown.slack else shown
+    kept = replace(look, appearance=plain) if plain is not shown else look
+    repeat(painter, _painted(kept, theme, growth, scale < 1.0, painter.device().devicePixelRatio()))
+    size, badge = round(SMALL * growth), str(model.mode) or shown.badge
+    if badge:  # above the node, where it takes no room from the title at any zoom
+        area = QRectF(0, -ABOVE, placed.width, TIME)
+        paint_text(painter, area, badge, theme.text_dim, size, align=Qt.AlignmentFlag.AlignRight)
+    if shown.slack:
+        paint_text(painter, QRectF(2, placed.height, placed.width + 12, BELOW), shown.slack, theme.text_dim, size)
+    if values:
+        _paint_values(painter, look, values, theme, growth)
+    paint_state_mark(painter, QPointF(placed.width - 1, 1), shown.state, theme, scale)
+
+
+@lru_cache(maxsize=4096)
+def _painted(look: NodeLook, theme: Colours, growth: float, is_far: bool, ratio: float) -> list[Call]:
+    """Return the calls that paint a node on a device with so many pixels in one of the UI."""
+    calls = Calls(ratio)
+    NodePainter(calls.painter, look, layout(look.model), theme, growth, is_far).paint()
+    return calls.made
+
+
 @dataclass(slots=True)
 class NodePainter:
-    """Paints a node at the origin; `scale` is the zoom, 1 at 100 %."""
+    """Paints a node at the origin, without what changes with each zoom or report."""
 
     painter: QPainter
-    model: NodeViewModel
+    look: NodeLook
     layout: NodeLayout
-    appearance: NodeAppearance
     theme: Colours
-    scale: float
-    selected: bool
-    #: (name, is_input) of the connected ports.
-    connected: Set[tuple[str, bool]]
-    #: The numbers beside value outputs and driven parameters, by the port's name and side.
-    values: Mapping[tuple[str, bool], str]
+    #: How much larger texts are than at 100 %.
+    growth: float
+    is_far: bool
 
     def paint(self) -> None:
         """Paint the node."""
-        model, layout, appearance, growth = self.model, self.layout, self.appearance, text_growth(self.scale)
-        fade = fade_of(appearance, self.model)
-        ink = mix(self.theme.text, self.theme.canvas, fade)
-        self._paint_body(fade)
-        self._paint_border()
-        self._paint_header(ink, growth)
-        if appearance.slack:
-            area, size = QRectF(2, layout.body.bottom(), layout.width + 12, BELOW), round(SMALL * growth)
-            paint_text(self.painter, area, appearance.slack, self.theme.text_dim, size)
+        model, layout, appearance = self.look.model, self.layout, self.look.appearance
+        self._paint_body(fade_of(appearance, model))
+        self.painter.setBrush(Qt.BrushStyle.NoBrush)
+        self._outline(border_pen(model, appearance.state, self.theme))
+        if appearance.on_path:
+            pen = path_pen(self.theme)
+            self._outline(on_screen(pen, self.painter) if self.is_far else pen)
+        self._paint_title()
         if model.mode is Mode.BYPASSED and layout.inputs and layout.outputs:
             self._paint_bypass(layout.inputs[0], layout.outputs[0])
-        self._paint_ports(round(SMALL * growth))
-        self._paint_values(ink if appearance.degree is None else heat_ink(appearance.degree), growth)
+        self._paint_ports(round(SMALL * self.growth))
         if model.slider is not None and layout.track is not None:
             self._paint_slider(model.slider, layout.track)
-        paint_state_mark(self.painter, QPointF(layout.width - 1, 1), appearance.state, self.theme, self.scale)
 
     @property
     def _radius(self) -> float:
-        return VALUE_RADIUS if self.model.is_value else RADIUS
+        return VALUE_RADIUS if self.look.model.is_value else RADIUS
 
     def _paint_body(self, fade: float) -> None:
         painter, layout, theme, radius = self.painter, self.layout, self.theme, self._radius
-        degree = self.appearance.degree
-        tint, body = category_tint(self.model.category, theme), body_colour(self.model, theme)
-        if self.model.missing or degree is not None:  # a category's colour beside the colour of heat would mislead
+        degree = self.look.appearance.degree
+        tint, body = category_tint(self.look.model.category, theme), body_colour(self.look.model, theme)
+        if self.look.model.missing or degree is not None:  # a category's colour beside the colour of heat would mislead
             tint = theme.control
         if degree is not None:
             body = heat_colour(degree / DEGREES)
@@ -128,55 +177,44 @@ class NodePainter:
         painter.drawRoundedRect(QRectF(0, 0, layout.width, layout.header), radius, radius)
         painter.drawRect(QRectF(0, layout.header - radius, layout.width, radius))
 
-    def _paint_border(self) -> None:
-        self.painter.setBrush(Qt.BrushStyle.NoBrush)
-        self._outline(border_pen(self.model, self.appearance.state, self.theme))
-        if self.appearance.on_path:
-            self._outline(path_pen(self.theme), least_scale=1.0)
-        if self.selected:
-            self._outline(selection_pen(self.theme), RING / min(self.scale, 1.0), least_scale=1.0)
-
     def _paint_bypass(self, source: QPointF, target: QPointF) -> None:
         """Paint a line through the node, as its data passes."""
         self.painter.setPen(QPen(qcolor(self.theme.text_dim), 2.0, Qt.PenStyle.DotLine))
         self.painter.drawLine(source, target)
 
-    def _outline(self, pen: QPen, distance: float = 0.0, least_scale: float = 0.0) -> None:
-        """Paint an outline around the node; below a zoom, its width does not shrink."""
-        self.painter.setPen(on_screen(pen, self.painter) if self.scale < least_scale else pen)
-        radius, around = self._radius + distance, self.layout.body.adjusted(-distance, -distance, distance, distance)
-        self.painter.drawRoundedRect(around, radius, radius)
+    def _outline(self, pen: QPen) -> None:
+        self.painter.setPen(pen)
+        self.painter.drawRoundedRect(self.layout.body, self._radius, self._radius)
 
-    def _paint_header(self, ink: str, growth: float) -> None:
-        layout, badge = self.layout, str(self.model.mode) or self.appearance.badge
-        area = QRectF(PADDING, 0, layout.width - 2 * PADDING, layout.header)
-        size = title_size(self.model.title, area.width(), growth)
-        paint_text(self.painter, area, self.model.title, ink, size, strong=True)
-        if badge:  # above the node, where it takes no room from the title at any zoom
-            area = QRectF(0, -ABOVE, layout.width, TIME)
-            right = Qt.AlignmentFlag.AlignRight
-            paint_text(self.painter, area, badge, self.theme.text_dim, round(SMALL * growth), align=right)
+    def _paint_title(self) -> None:
+        model, area = self.look.model, QRectF(PADDING, 0, self.layout.width - 2 * PADDING, self.layout.header)
+        size = title_size(model.title, area.width(), self.growth)
+        ink = mix(self.theme.text, self.theme.canvas, fade_of(self.look.appearance, model))
+        paint_text(self.painter, area, model.title, ink, size, strong=True)
 
     def _ports(self) -> Iterator[tuple[PortViewModel, QPointF]]:
-        """Yield each port with its centre."""
-        yield from zip(self.model.inputs, self.layout.inputs, strict=True)
-        yield from zip(self.model.outputs, self.layout.outputs, strict=True)
+        return _ports_of(self.look.model, self.layout)
 
     def _paint_ports(self, size: int) -> None:
         """Paint the ports, with names of a size."""
-        model, appearance, theme, painter = self.model, self.appearance, self.theme, self.painter
-        fitting, degree = appearance.fitting, appearance.degree
+        model, theme, painter = self.look.model, self.theme, self.painter
+        degree = self.look.appearance.degree
         names = self.layout.port_names.get(size)
         if names is None:
             names = self.layout.port_names[size] = [self._place_name(*each, size) for each in self._ports()]
-        for (port, centre), (area, fitted, is_left) in zip(self._ports(), names, strict=True):
-            if fitting is not None:
-                painter.setOpacity(1.0 if (port.name, port.is_input) in fitting else 0.25)
+        for (port, _), (area, fitted, is_left) in zip(self._ports(), names, strict=True):
             if not (model.slider is not None and port is model.outputs[0]):
+                painter.setOpacity(self._opacity(port))
                 align = Qt.AlignmentFlag.AlignLeft if is_left else Qt.AlignmentFlag.AlignRight
                 paint_text(painter, area, port.label, port_ink(port, degree, theme), fitted, align=align)
+        for port, centre in self._ports():
+            painter.setOpacity(self._opacity(port))
             self._paint_port(port, centre)
         painter.setOpacity(1.0)
+
+    def _opacity(self, port: PortViewModel) -> float:
+        fitting = self.look.appearance.fitting
+        return 1.0 if fitting is None or (port.name, port.is_input) in fitting else 0.25
 
     def _place_name(self, port: PortViewModel, centre: QPointF, size: int) -> tuple[QRectF, int, bool]:
         """Return where a port's name is, its size, and if it begins on the left.
@@ -198,11 +236,11 @@ class NodePainter:
         return area, size, port.is_input
 
     def _paint_port(self, port: PortViewModel, centre: QPointF) -> None:
-        painter, theme, appearance = self.painter, self.theme, self.appearance
+        painter, theme, appearance = self.painter, self.theme, self.look.appearance
         key = (port.name, port.is_input)
         style = PORT_STYLES[port.kind]
         colour = theme.warning if port.dangling else style.colour(theme)
-        is_filled = key in self.connected or key == appearance.hovered
+        is_filled = key in self.look.connected or key == appearance.hovered
         painter.setPen(_port_pen(colour))
         painter.setBrush(_port_brush(colour if is_filled else theme.canvas))
         growth = _HOVERED if key == appearance.hovered else 1.0
@@ -219,26 +257,9 @@ class NodePainter:
         painter.scale(1 / growth, 1 / growth)
         painter.translate(-centre)
 
-    def _paint_values(self, ink: str, growth: float) -> None:
-        """Paint the numbers of ports; they are right-aligned, so the decimal point stays."""
-        if not self.values:
-            return
-        painter, layout, size = self.painter, self.layout, round(SMALL * growth)
-        painter.setFont(ui_font(size))
-        painter.setPen(qcolor(ink))
-        flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
-        for port, centre in self._ports():
-            text = self.values.get((port.name, port.is_input))
-            if text is not None:
-                area = value_area(port, centre, layout)
-                if port.is_input:  # an enlarged name may reach the number
-                    name = PORT_TEXT + layout.names * growth + VALUE_GAP
-                    area.setRight(max(area.right(), centre.x() + name + text_width(text, size, False)))
-                painter.drawText(area, flags, text)
-
     def _paint_slider(self, slider: SliderViewModel, track: QRectF) -> None:
         """Paint a node's slider: the filled part and the handle."""
-        painter, theme, held = self.painter, self.theme, self.appearance.held
+        painter, theme, held = self.painter, self.theme, self.look.appearance.held
         colour = PORT_STYLES[PortKind.NUMBER].colour(theme)
         middle = track.center().y()
         line = QRectF(track.left(), middle - _TRACK / 2, track.width(), _TRACK)
@@ -255,6 +276,31 @@ class NodePainter:
         painter.setBrush(qcolor(mix(colour, theme.text, 0.35 if held else 0.0)))
         radius = _HANDLE + (1.0 if held else 0.0)
         painter.drawEllipse(QPointF(at, middle), radius, radius)
+
+
+def _ports_of(model: NodeViewModel, layout: NodeLayout) -> Iterator[tuple[PortViewModel, QPointF]]:
+    """Yield each port with its centre."""
+    yield from zip(model.inputs, layout.inputs, strict=True)
+    yield from zip(model.outputs, layout.outputs, strict=True)
+
+
+def _paint_values(
+    painter: QPainter, look: NodeLook, values: Mapping[tuple[str, bool], str], theme: Colours, growth: float
+) -> None:
+    """Paint the numbers of ports; they are right-aligned, so the decimal point stays."""
+    placed, size, degree = layout(look.model), round(SMALL * growth), look.appearance.degree
+    ink = mix(theme.text, theme.canvas, fade_of(look.appearance, look.model)) if degree is None else heat_ink(degree)
+    painter.setFont(ui_font(size))
+    painter.setPen(qcolor(ink))
+    flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
+    for port, centre in _ports_of(look.model, placed):
+        text = values.get((port.name, port.is_input))
+        if text is not None:
+            area = value_area(port, centre, placed)
+            if port.is_input:  # an enlarged name may reach the number
+                name = PORT_TEXT + placed.names * growth + VALUE_GAP
+                area.setRight(max(area.right(), centre.x() + name + text_width(text, size, False)))
+            painter.drawText(area, flags, text)
 
 
 @cache
@@ -321,8 +367,11 @@ def body_colour(model: NodeViewModel, theme: Colours) -> str:
 
 
 def text_growth(scale: float) -> float:
-    """Return the factor by which text on nodes is larger than at 100 %, so that it is readable at this zoom."""
-    return min(max(_LEGIBLE / (SMALL * scale), 1.0), MOST_GROWTH)
+    """Return the factor by which text on nodes is larger than at 100 %, so that it is readable at this zoom.
+
+    It grows in steps, between which nodes are painted alike.
+    """
+    return min(max(ceil(_LEGIBLE / (SMALL * scale) * _STEPS) / _STEPS, 1.0), MOST_GROWTH)
 
 
 def heat_ink(degree: int) -> str:

@@ -47,7 +47,7 @@ class ConnectionDrag(Gesture):
         for ref in self._fitting:
             keys[ref.node].add((ref.port, not start.model.is_input))
         for node_id, node in scene.nodes.items():
-            node.show_appearance(fitting=keys[node_id] | ({start.key} if node is start.owner else set()))
+            node.show_appearance(fitting=frozenset(keys[node_id] | ({start.key} if node is start.owner else set())))
         self._line.draw_path(cursor_pos=point)
 
     @property

@@ -11,12 +11,12 @@ import numpy as np
 from PySide6.QtCore import QObject, QRectF, QSizeF, QTimer
 
 from app.canvas.drawing.node_layout import text_width
-from app.canvas.drawing.node_painter import ABOVE, BELOW
+from app.canvas.drawing.node_painter import ABOVE, BELOW, SIDE
 from app.canvas.drawing.region_layout import GAP, RegionLayout
 from app.canvas.drawing.routes import LANE, Edges, Way, crossings, crossings_down, reach_of, way_around
 from app.canvas.items.places import Places
 from app.canvas.items.region_boxes import RegionBoxes
-from app.canvas.items.views import SIDE, ConnectionView, NodeView
+from app.canvas.items.views import ConnectionView, NodeView
 from app.qt.turn import left_s
 from app.theme.fonts import BODY
 

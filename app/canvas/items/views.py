@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker
 
 from app.canvas.drawing.connection_painter import REACH, ConnectionAppearance, paint_connections
 from app.canvas.drawing.node_layout import layout
-from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, NodePainter
+from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, SIDE, NodeAppearance, NodeLook, paint_node
 from app.canvas.drawing.overview_painter import paint_overview
 from app.canvas.drawing.routes import Way, way_path
 from app.canvas.drawing.sentinel_mark import AWAY, mark_area
@@ -23,8 +24,6 @@ from app.view_models.node_view_model import NodeViewModel, PortViewModel
 from engine.patch.changes import Connection, PortRef
 from engine.protocol.messages import BufferReport, NodeReport
 
-#: What is repainted left and right of a node: ports, and the ring that marks a selection when zoomed out.
-SIDE = 14.0
 #: Shares of a line with dots at which its size may stand.
 _NEAR_MIDDLE = (0.5, 0.35, 0.65, 0.2, 0.8)
 #: The distance from a port's centre at which the pointer still hits it.
@@ -173,7 +172,9 @@ class NodeView(View):
 
     def show_appearance(self, **changes: Any) -> None:
         """Change fields of the appearance, and repaint if anything changed."""
-        if _take(self.appearance, changes):
+        appearance = replace(self.appearance, **changes)
+        if appearance != self.appearance:
+            self.appearance = appearance
             self.update()
 
     def show_measured(self, badge: str, degree: int | None, *, seen: bool) -> None:
@@ -182,17 +183,16 @@ class NodeView(View):
         When zoomed out too far, the time is not `seen`; it is painted at the next zoom.
         """
         is_other = degree != self.appearance.degree
-        self.appearance.badge, self.appearance.degree = badge, degree
+        self.appearance = replace(self.appearance, badge=badge, degree=degree)
         if seen or is_other:
             self.update()
 
     def paint(self, painter: QPainter, scale: float) -> None:
         """Paint the node and its ports in detail."""
-        connected = {key for key, port in self.ports.items() if port.connections}
-        shown, theme, values = self.appearance, colours.current(), self._value_texts()
+        connected = frozenset(key for key, port in self.ports.items() if port.connections)
+        look = NodeLook(self.model, self.appearance, connected)
         painter.translate(self._position)
-        selected = self.isSelected()
-        NodePainter(painter, self.model, self.layout, shown, theme, scale, selected, connected, values).paint()
+        paint_node(painter, look, self._value_texts(), colours.current(), scale, selected=self.isSelected())
         painter.translate(-self._position)
 
 
