@@ -7,6 +7,7 @@ from typing import BinaryIO
 import numpy as np
 
 from blocks.data.rows_ahead import Array, PieceBlock, Rows
+from blocks.geometry.ply_files import PlyPoints
 from blocks.geometry.scan_files import SCANS, Scan
 from blocks.geometry.shape_files import FITS, attribute_problem, fitted, shape_problem, turned_up
 from engine.api import BlockBuilder, Moment, Out, f32, float4, open_file, param, port
@@ -14,19 +15,21 @@ from engine.diagnostics import Incomplete, PatchError
 
 #: Choices of what selects the first point.
 SELECTIONS = ("time", "point")
+_PLY = ".ply"
 
 
 class PlayPoints(
     PieceBlock,
     id="geometry.play_points",
-    tags=("cloud", "lidar", "scan", "3d", "las", "laz", "file", "open", "stream", "large"),
+    tags=("cloud", "lidar", "scan", "3d", "las", "laz", "ply", "file", "open", "stream", "large"),
 ):
-    """Goes through the points of a scan, which may be larger than memory.
+    """Goes through the points of a cloud, which may be larger than memory.
 
-    The outputs have some points of a LAS or LAZ file from a point on. By "time", the first point is the time multiplied
-    by the rate; by "point", it is set or driven. Points keep their places in the whole cloud, whose bounding box the
-    file's header names. Pieces are read ahead on another thread, and only they are in memory. While the patch plays, a
-    piece that isn't read in time is shown as soon as it is. For a cloud that fits into memory, use Load Points.
+    The outputs have some points of a LAS, LAZ or binary PLY file from a point on. By "time", the first point is the
+    time multiplied by the rate; by "point", it is set or driven. Points keep their places in the whole cloud, whose
+    bounding box is in the header of scans; a PLY file is read once to know it, unless `fit` keeps positions as stored.
+    Pieces are read ahead on another thread, and only they are in memory. While the patch plays, a piece that isn't read
+    in time is shown as soon as it is. For a cloud that fits into memory, use Load Points.
     """
 
     points: Out[float4] = port(shape="[most_points]", doc="Positions x, y, z, 1, shape [points].")
@@ -67,7 +70,7 @@ class PlayPoints(
         return self.fed["points"].shape[0]
 
     def opener(self) -> Callable[[], tuple[BinaryIO, Rows]]:
-        """Return what opens the scan."""
+        """Return what opens the file."""
         return partial(_open_points, Path(self.file), self.fit, self.up, self.attribute)
 
     def problem(self, problem: Exception) -> PatchError:
@@ -86,12 +89,12 @@ class PlayPoints(
 
 
 class _PointRows:
-    """The points of a scan as rows of 9 numbers: x, y, z, 1, linear RGBA, the attribute."""
+    """The points of a file as rows of 9 numbers: x, y, z, 1, linear RGBA, the attribute."""
 
     layout = np.dtype(np.float32), (9,)
 
-    def __init__(self, file: BinaryIO, fit: str, up: str, attribute: str) -> None:
-        self._scan = Scan(file)
+    def __init__(self, file: BinaryIO, suffix: str, fit: str, up: str, attribute: str) -> None:
+        self._scan = PlyPoints(file) if suffix == _PLY else Scan(file)
         self.count: int | None = self._scan.count
         self._fit, self._up, self._attributes = fit, up, [attribute] if attribute else []
         if attribute and attribute not in self._scan.attributes:
@@ -107,7 +110,8 @@ class _PointRows:
         except Exception as problem:
             raise ValueError(str(problem) or type(problem).__name__) from problem
         rows = np.zeros((len(part.points), 9), np.float32)
-        rows[:, :3] = fitted(part.points, self._fit, scan.low, scan.high)
+        is_stored = self._fit == FITS[0]
+        rows[:, :3] = part.points if is_stored else fitted(part.points, self._fit, scan.low, scan.high)
         rows[:, 3] = 1
         rows[:, :4] = turned_up(rows[:, :4], self._up)
         rows[:, 4:8] = part.colours
@@ -117,11 +121,11 @@ class _PointRows:
 
 
 def _open_points(path: Path, fit: str, up: str, attribute: str) -> tuple[BinaryIO, Rows]:
-    if path.suffix.lower() not in SCANS:
-        raise PatchError(f"file must end in {', '.join(SCANS)}, got {path}; other clouds are for Load Points")
+    if (suffix := path.suffix.lower()) not in (*SCANS, _PLY):
+        raise PatchError(f"file must end in {', '.join((*SCANS, _PLY))}, got {path}; other clouds are for Load Points")
     file = open_file(path)
     try:
-        return file, _PointRows(file, fit, up, attribute)
+        return file, _PointRows(file, suffix, fit, up, attribute)
     except BaseException:
         file.close()
         raise

@@ -132,8 +132,53 @@ def test_points_of_a_scan_go_by_with_time_or_as_they_are_driven(tmp_path: Path, 
     patch.set(play, attribute="", most_points=10)
     (problem,) = [text for node, _, text in problems(patch) if node == play.id]
     assert problem.startswith(f"file {path} must be readable as points or triangles, got: ")
-    patch.set(play, file=tmp_path / "a.ply")
-    assert any("file must end in .las, .laz, got" in text for *_, text in problems(patch))
+    patch.set(play, file=tmp_path / "a.xyz")
+    assert any("file must end in .las, .laz, .ply, got" in text for *_, text in problems(patch))
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_points_of_a_large_ply_file_go_by(tmp_path: Path, order: str) -> None:
+    """They are those of Load Points, which reads the file by another library, and of what was written."""
+    rng, path = np.random.default_rng(3), tmp_path / "a.ply"
+    kinds = {"x": "f8", "y": "f4", "z": "f4", "intensity": "u2", "red": "u1", "green": "u1", "blue": "u1"}
+    cloud = np.zeros(70_000, [(name, order + kind) for name, kind in kinds.items()])
+    for name, kind in kinds.items():
+        cloud[name] = rng.uniform(-9, 5, 70_000) if kind[0] == "f" else rng.integers(0, 255, 70_000)
+    cloud["x"] += 4_000_000
+    names = {"f8": "double", "f4": "float", "u2": "ushort", "u1": "uchar"}
+    head = [
+        f"format binary_{'little' if order == '<' else 'big'}_endian 1.0",
+        "comment caf\u00e9",
+        "element vertex 70000",
+    ]
+    head += [f"property {names[kind]} {name}" for name, kind in kinds.items()]
+    head += ["element face 1", "property list uchar int vertex_indices"]
+    text = "\n".join(["ply", *head, "end_header", ""]).encode()
+    path.write_bytes(text + cloud.tobytes() + bytes([3]) + np.array([0, 1, 2], f"{order}i4").tobytes())
+    patch = Patch()
+    load = patch.add("geometry.load_points", file=path, attribute="intensity")
+    play = patch.add("geometry.play_points", file=path, attribute="intensity", most_points=300, by="point")
+    with Engine(patch, device="host") as engine:
+        for point in (0, 69_900, 33_333):
+            patch.set(play, point=point)
+            assert not engine.step().diagnostics
+            here = (point + np.arange(300)) % 70_000
+            for name in ("points", "colors", "value"):
+                np.testing.assert_allclose(engine.read(play[name]), engine.read(load[name])[here], atol=1e-6)
+            np.testing.assert_array_equal(engine.read(play["value"]), cloud["intensity"][here])
+        patch.set(play, fit="as stored")
+        assert not engine.step().diagnostics
+        np.testing.assert_array_equal(engine.read(play["points"])[:, 1], cloud["y"][here].astype(np.float32))
+    for harm, reason in (
+        (text.replace(b"70000", b"9999999") + cloud.tobytes(), "9999999 points in a file that has room for 70000"),
+        (text.replace(b"binary_little_endian", b"ascii").replace(b"binary_big_endian", b"ascii"), "points as text"),
+        (text.replace(b"ushort", b"list uchar int"), "points with lists of numbers"),
+        (text.replace(b"double x", b"double w") + cloud.tobytes(), "no points"),
+        (text[:60], "no PLY"),
+    ):
+        path.write_bytes(harm)
+        told = [text for node, _, text in problems(patch) if node == play.id]
+        assert told and f"{path} must be readable as points or triangles, got: {reason}" in told[0]
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npy"])

@@ -156,10 +156,10 @@ class Materials:
         self.meshes[0].write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
         self.clouds = [folder / "cloud.ply", *self.meshes]
         self.clouds[0].write_bytes(encode_points(numbers(chance, np.dtype(np.float32), (2, 7, 4)), ".ply"))
-        self.scans = [folder / "scan.las", folder / "scan.laz"]
+        self.scans = [folder / "scan.las", folder / "scan.laz", self.clouds[0]]
         scan = laspy.create(point_format=3, file_version="1.2")
         scan.x, scan.y, scan.z = np.arange(99).reshape(3, 33) / 8
-        for path in self.scans:
+        for path in self.scans[:2]:
             scan.write(path)
 
     def lend(self, array: Array) -> object:
