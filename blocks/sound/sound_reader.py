@@ -140,6 +140,8 @@ class SoundReader:
 def _opened(path: Path) -> Any:
     import soundfile  # only patches with sounds need it
 
+    if path.exists() and not path.is_file():
+        raise ValueError("it is not a file")  # a pipe may never end
     try:
         file: Any = soundfile.SoundFile(path)
     except soundfile.LibsndfileError:

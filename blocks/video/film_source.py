@@ -78,8 +78,10 @@ class FilmSource:
         #: Why the CPU decodes the film although there is a GPU; "" otherwise.
         self.why_not_gpu = ""
         self.name, self._form, self._options = name, form, options or {}
-        if form is None and not is_address(name) and not Path(name).exists():
-            raise PatchError(f"film must exist, got {name}; choose another file, or put it there")
+        if form is None and not is_address(name) and not Path(name).is_file():
+            if not Path(name).exists():
+                raise PatchError(f"film must exist, got {name}; choose another file, or put it there")
+            raise PatchError(f"film {name} must be a readable film, got: it is not a file")
         if name.lower().startswith("rtsp"):
             self._options = {"rtsp_transport": "tcp"} | self._options
         try:

@@ -1,6 +1,7 @@
 """A film's reader gives the right frame at the right time, as PyAV decodes the film from its start to its end."""
 
 import builtins
+import os
 import random
 import re
 import time
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blocks.sound.sound_reader import SoundReader
 from blocks.video.film_reader import FilmReader
 from blocks.video.film_source import FilmSource, load_av
 from blocks.video.frame_layout import FrameLayout, layout_of
@@ -163,7 +165,14 @@ def test_bright_films_have_the_light_of_their_curves() -> None:
 
 
 def test_what_is_no_film_is_named(tmp_path: Path) -> None:
-    """A missing file, a damaged one, and one without pictures are named, each with the reason."""
+    """A missing file, a damaged one, one without pictures, a pipe and a folder are named, each with the reason."""
+    (tmp_path / "folder.mp4").mkdir()
+    os.mkfifo(tmp_path / "pipe.mp4")  # opening it would wait for a writer
+    for name in ("pipe.mp4", "folder.mp4"):
+        with pytest.raises(PatchError, match=rf"film .*{name} must be a readable film, got: it is not a file"):
+            FilmSource(str(tmp_path / name))
+        with pytest.raises(PatchError, match=rf"sound file .*{name} must be a readable sound, got: it is not a file"):
+            SoundReader(tmp_path / name)
     damaged = tmp_path / "damaged.mp4"
     damaged.write_bytes(b"nothing of a film" * 100)
     for name, text in ((tmp_path / "none.mp4", "must exist"), (damaged, "must be a readable film, got: Invalid data")):
