@@ -34,7 +34,14 @@ _FEEDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("particles.emitter", {}),
 )
 #: Chains of blocks that may show an output.
-_SHOWS: tuple[tuple[str, ...], ...] = (("io.viewer",), ("image.color_ramp", "io.viewer"), ("image.plot", "io.viewer"))
+_SHOWS: tuple[tuple[str, ...], ...] = (
+    ("io.viewer",),
+    ("image.color_ramp", "io.viewer"),
+    ("image.plot", "io.viewer"),
+    ("buffer.convert", "image.plot", "io.viewer"),
+)
+#: Inputs that take whole numbers, and the blocks that have these.
+_COUNTED, _WHOLE = ("indices", "keys"), ("random.integers", "buffer.constant")
 #: The most combinations of feeds that are tried, since each is checked like a patch.
 _MOST = 120
 _ACROSS, _DOWN = 220.0, 140.0
@@ -87,7 +94,8 @@ def example_patch(block_type: type[Block], catalogue: Catalogue, check: Check) -
 def _fitting(spec: PortSpec, catalogue: Catalogue) -> Iterator[int]:
     for at, (name, _) in enumerate(_FEEDS):
         feed = catalogue.get(name)
-        if feed is not None and best_end(feed, spec) is not None:
+        is_whole = name in _WHOLE or spec.name not in _COUNTED
+        if is_whole and feed is not None and best_end(feed, spec) is not None:
             yield at
 
 

@@ -19,7 +19,7 @@ from cuda.compute import OpKind, ProxyArray, SortOrder
 from engine.disk_cache import DiskCache, cache_key
 from engine.kernel_sources.nvrtc import CompileCache
 from engine.libraries.algorithms import Histogram, Order, Scan, Sort
-from engine.libraries.call import LibraryCall
+from engine.libraries.call import LibraryCall, LibraryError
 from engine.libraries.cuda.plan import Addresses, Handles, PlanMaker
 from engine.types import DType, boolean, f32, f64
 from engine.types.element_numbers import element_number
@@ -72,7 +72,11 @@ class _Algorithm:
         key = cache_key([cccl.__version__, repr(self)])
         found = kept.get(key)
         if found is None:
-            found = compute.serialize(self.compiled())
+            try:
+                found = compute.serialize(self.compiled())
+            except RuntimeError as problem:
+                text = f"algorithms must be compiled by NVRTC with CUDA's headers, got {problem}"
+                raise LibraryError(text, "install warploom[cuda], which brings these, or run on the host") from problem
             kept.put(key, found)
         return compute.deserialize(found)
 

@@ -19,7 +19,17 @@ from tests.fuzzing import many
 
 #: What runs once a person has done what the example says.
 _BY_HAND = {"io.external"}
-_SOME = ("image.gradient", "linalg.lu", "reduce.sum", "value.ramp", "kernel.file", "kernel.chain", "control.if_else")
+_SOME = (
+    "image.gradient",
+    "data.histogram",
+    "buffer.gather",
+    "linalg.lu",
+    "reduce.sum",
+    "value.ramp",
+    "kernel.file",
+    "kernel.chain",
+    "control.if_else",
+)
 
 
 def test_a_made_example_runs_and_shows_the_block() -> None:
@@ -35,6 +45,15 @@ def test_a_made_example_runs_and_shows_the_block() -> None:
             or not any(found.severity is Severity.ERROR for found in check_patch(patch))
         ), name
         assert len({found.position for found in patch.nodes.values()}) == len(patch.nodes), name
+
+
+def test_an_example_of_indices_has_whole_numbers_and_shows_the_result() -> None:
+    """Gather is fed whole numbers as indices, and its result, like the counts of a histogram, is plotted."""
+    catalogue = default_catalogue()
+    for name in ("buffer.gather", "data.histogram"):
+        patch = example_patch(catalogue.require(name), catalogue, check_patch)[0]
+        kinds = {found.type for found in patch.nodes.values()}
+        assert {"image.plot", "io.viewer"} <= kinds and ("random.integers" in kinds) == (name == "buffer.gather")
 
 
 @pytest.mark.feature("block_help")
