@@ -138,7 +138,13 @@ class FilmReader:
                 self._source = source
                 self._lock.notify_all()
             while (wanted := self._wanted()) is not None:
-                self._decode_towards(source, wanted)
+                try:
+                    self._decode_towards(source, wanted)
+                except Exception as problem:
+                    if not source.is_on_gpu:
+                        raise
+                    source.use_cpu(reason_of(problem))
+                    self._pending, self._ended = None, True
         except Exception as problem:  # noqa: BLE001 - whatever the library raises ends the film, not the patch
             if not isinstance(problem, PatchError):
                 problem = PatchError(f"film {self._name} must be readable, got: {reason_of(problem)}")

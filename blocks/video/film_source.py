@@ -130,6 +130,11 @@ class FilmSource:
         """
         return self._decoder.is_hwaccel
 
+    def use_cpu(self, why: str) -> None:
+        """Begin again with the CPU's decoder, since the GPU's has failed."""
+        self._gpu, self.why_not_gpu = None, why
+        self.open()
+
     def _decode_on_gpu(self, gpu: int, packets: Iterator[av.Packet[av.VideoStream]]) -> None:
         """Let the GPU decode the film from these first packets on, unless it fails with them."""
         from av.codec.hwaccel import HWAccel

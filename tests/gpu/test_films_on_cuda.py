@@ -51,6 +51,23 @@ def test_the_gpu_decodes_the_frames_of_the_cpu(name: str, tmp_path: Path) -> Non
         reader.close()
 
 
+def test_damage_does_not_end_a_film(tmp_path: Path) -> None:
+    """At any time, a damaged film has a frame where the CPU's decoder has one, whichever decoder shows it."""
+    path = encode(tmp_path / "a.mp4", pictures(40, 320, 192))
+    held, draw = path.read_bytes(), random.Random(5)
+    for _ in range(12):
+        harmed = bytearray(held)
+        for _ in range(40):
+            harmed[draw.randrange(2000, len(held) - 3000)] = draw.randrange(256)
+        path.write_bytes(harmed)
+        for gpu in (None, 0):
+            reader = FilmReader(str(path), gpu=gpu)
+            try:
+                assert all(reader.frame_at(time_s, True) is not None for time_s in (0.0, 1.2, 0.5, 0.1, 0.9))
+            finally:
+                reader.close()
+
+
 def test_a_patch_on_the_gpu_decodes_there(cuda: Device, tmp_path: Path) -> None:
     """Load Video uses the GPU's decoder where there is one, says so, and shows the frames of the CPU's decoder."""
     path = encode(tmp_path / "film.mp4", pictures(6, 320, 192))
