@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from engine.device.device import Device
+from engine.kernel_sources.image import KERNELS_FOLDER
+from engine.kernel_sources.loader import load_image
 from engine.libraries.algorithms import Histogram, Order, Scan, Sort
 from engine.libraries.call import OperandError
-from engine.types import bf16, c64, f16, f32
+from engine.types import bf16, c64, dtype_of, f16, f32, from_bf16, to_bf16
+from engine.types.element_numbers import element_number
 from engine.types.layout import Layout, strided_layout
 from tests.libraries.calls import Array, Call, Caller
 
@@ -69,6 +72,43 @@ def test_bf16_is_sorted(calls: Call) -> None:
     x[np.abs(x) > 1e30] = 7
     np.testing.assert_array_equal(calls(Order(), {"x": x}, dtype=bf16)["out"], ordered(x, False))
     np.testing.assert_array_equal(calls(Sort(True), {"x": x}, dtype=bf16)["out"], x[ordered(x, True)])
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, "bf16"])
+def test_codes_have_the_order_of_elements(device: Device, dtype: str) -> None:
+    """The kernels that turn elements into whole numbers keep their order, and turn them back."""
+    architecture = device.info.architecture
+    module = device.load_module(load_image(KERNELS_FOLDER / "order.cu", architecture).payload(architecture))
+
+    def launch(entry: str, result: Array, *rest: Any) -> tuple[Array, ...]:
+        buffers = [device.upload(item) if isinstance(item, np.ndarray) else item for item in (result, *rest)]
+        device.launch(module.kernel(entry), (2,), (256,), buffers)  # fewer threads than elements
+        device.synchronize()
+        found = tuple(np.array(each.download()) for each in buffers if not isinstance(each, np.generic))
+        for each in buffers:
+            if not isinstance(each, np.generic):
+                each.memory.free()
+        return found
+
+    x = some("f4" if dtype == "bf16" else dtype, 1027)
+    given = to_bf16(x) if dtype == "bf16" else x
+    x = from_bf16(given) if dtype == "bf16" else x
+    kind = np.uint32(element_number(bf16 if dtype == "bf16" else dtype_of(x)))
+    codes, wide = np.zeros(x.size, "u8" if x.itemsize == 8 else "u4"), np.int32(x.itemsize == 8)
+    for descending in (False, True):
+        rest = wide, np.int32(descending)
+        positions = np.full(x.size, 7, np.uint32)
+        _, found, counted = launch("encode", given, kind, kind, codes, *rest, positions, np.uint64(x.size))
+        np.testing.assert_array_equal(np.argsort(found, kind="stable"), ordered(x, descending))
+        np.testing.assert_array_equal(counted, np.arange(x.size))
+        _, found = launch("encode", given, kind, kind, codes, *rest, np.uint64(0), np.uint64(x.size))
+        expected = x[ordered(x, descending)]
+        np.testing.assert_array_equal(x[np.argsort(found, kind="stable")], expected)
+        _, back = launch("decode", found, wide, np.zeros_like(given), kind, np.int32(descending), np.uint64(x.size))
+        np.testing.assert_array_equal(from_bf16(back) if dtype == "bf16" else back, x)
+        if x.dtype.kind == "f":
+            signs = np.signbit(from_bf16(back) if dtype == "bf16" else back)
+            np.testing.assert_array_equal(signs, np.signbit(x) & ~np.isnan(x))
 
 
 ACCUMULATED = {"sum": np.add, "product": np.multiply, "smallest": np.minimum, "largest": np.maximum}
