@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from app.edits.nodes import carry_dots, snapped
 from app.edits.organise.layered import GAP_X
 from app.edits.rects import Rect, free_shift
 from engine.patch.changes import Connection
 from engine.patch.document import Patch
+from engine.patch.organise.annotations import Frame
 from engine.patch.regions import TOP, region_of
 
 #: The least gap to the blocks at both ends.
@@ -18,7 +21,7 @@ def make_room(patch: Patch, node: str, connection: Connection, rect: Callable[[s
 
     What follows is the target, what it feeds, and what these would cover, as far as it is to the right of the source.
     `rect` returns the rectangle of a node; that of a region is its box, and its blocks move along. If the target isn't
-    to the right of the source, the node only goes to the nearest free place.
+    to the right of the source, the node only goes to the nearest free place. Frames keep their blocks.
     """
     around = (TOP, *patch.scopes.chain(patch.nodes[node].region))
 
@@ -37,6 +40,7 @@ def make_room(patch: Patch, node: str, connection: Connection, rect: Callable[[s
         if rects[target].x - source.right < width + 2 * _LEAST:
             by = snapped(source.right + width + 2 * GAP_X - rects[target].x, 0)[0]
             moved = _following(patch, target, {n: r for n, r in rects.items() if r.x >= source.right}, by, whole)
+            _carry_frames(patch, level, rects, set(moved), by)
             rects |= {each: rects[each].moved(by, 0) for each in moved}
             _move(patch, moved, by)
             x = (source.right + rects[target].x - width) / 2
@@ -62,6 +66,17 @@ def _following(patch: Patch, target: str, rects: dict[str, Rect], by: float, who
         waiting += feeds.get(each, ())
         waiting += [other for other, there in still.items() if there.overlaps(after) and not there.overlaps(before)]
     return moved
+
+
+def _carry_frames(patch: Patch, level: str, rects: dict[str, Rect], moved: set[str], by: float) -> None:
+    """Move the frames whose blocks all move, and widen those in which only some do."""
+    for frame in patch.annotations_of(Frame):
+        held = {node for node, (x, y, *size) in rects.items() if frame.holds((x, y), (size[0], size[1]))}
+        if frame.group != level or not held & moved:
+            continue
+        (x, y), (width, height) = frame.position, frame.size
+        is_whole = held <= moved
+        patch.annotate(replace(frame, position=(x + by * is_whole, y), size=(width + by * (not is_whole), height)))
 
 
 def _move(patch: Patch, nodes: list[str], by: float) -> None:

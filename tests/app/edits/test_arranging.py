@@ -146,6 +146,10 @@ def test_a_short_connection_moves_what_follows_and_nothing_else() -> None:
     for source, target in ("ab", "bc", "cd"):
         patch.connect(PortRef(source, "out"), PortRef(target, "x"))
     patch.annotate(Dots(node="d", port="x", points=((700, -80),)))
+    patch.annotate(Frame(id="begin", position=(-24, -48), size=(480, 300)))
+    patch.annotate(Frame(id="end", position=(700, -48), size=(260, 300)))
+    framed = {f.id: held(patch, f) for f in patch.annotations_of(Frame)}
+    assert framed == {"begin": {"a", "b"}, "end": {"d"}}
     node = insert(patch, patch.connections[0], (100, 0))
     places = {name: patch.nodes[name].position[0] for name in patch.nodes}
     way = places["b"] - 240
@@ -153,6 +157,8 @@ def test_a_short_connection_moves_what_follows_and_nothing_else() -> None:
     assert places["a"] == 0 and places["beside"] == 240
     assert patch.dots(PortRef("d", "x")) == ((700 + way, -80),)
     assert not overlapping(patch) and places["a"] < places[node] < places["b"]
+    framed["begin"].add(node)
+    assert {f.id: held(patch, f) for f in patch.annotations_of(Frame)} == framed
     patch.move("d", (3000.0, 0.0))
     before = {name: patch.nodes[name].position for name in patch.nodes}
     insert(patch, next(line for line in patch.connections if line.target.node == "d"), (1500, 0))
