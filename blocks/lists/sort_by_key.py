@@ -1,5 +1,4 @@
-from blocks.lists.gathered import gather
-from engine.api import Block, BlockBuilder, In, Out, algorithms, any_type, param, port
+from engine.api import Block, BlockBuilder, In, Kernel, Out, algorithms, any_type, param, port
 
 
 class SortByKey(
@@ -18,10 +17,14 @@ class SortByKey(
     order: Out[any_type] = port(dtype="captured", shape="captured", doc="The positions of the rows in x, u32.")
     descending: bool = param(False, structural=True, doc="Largest key first.")
 
+    gather = Kernel("indices.cu", entry="gather")
+
     def describe(self, build: BlockBuilder) -> None:
         """Capture one call of CUB, then launch one thread per element of x."""
         rows, keys = self.x.dim(0), self.keys.size
         for difference in (rows - keys, keys - rows):
             build.require(difference, "the first axis of x must have as many rows as there are keys", port=self.x)
         build.capture(algorithms.Order(self.descending).on(x=self.keys, out=self.order))
-        gather(build, self.x, self.order, self.out)
+        types, clamped = (build.element_type(self.x), build.element_type(self.order)), 0
+        sizes = clamped, rows, self.x.stride(0), rows, self.x.size
+        build.launch(self.gather, num_threads=self.x.size, args=(self.x, self.order, self.out, *types, *sizes))

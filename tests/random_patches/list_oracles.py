@@ -137,11 +137,14 @@ def _scan(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
     is_added = p["operation"] in ("sum", "product")
     wide = np.float64 if x.dtype.kind == "f" and is_added else x.dtype
     out = _SCANS[p["operation"]].accumulate(x, dtype=wide)
-    within = 1e-6 * np.maximum.accumulate(np.abs(out)) if wide is np.float64 else 0
     if p["exclusive"]:
-        out, within = (np.concatenate([part[:1], part[:-1]]) for part in (out, within + 0 * out))
-    known = {"within": within + 1e-5 * np.abs(x).sum()} if wide is np.float64 else {}
-    return {"out": out.astype(x.dtype), "but": (np.arange(x.size) == 0) & p["exclusive"], **known}
+        low, high = (-np.inf, np.inf) if x.dtype.kind == "f" else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
+        first = {"sum": 0, "product": 1, "smallest": high, "largest": low}[p["operation"]]
+        out = np.concatenate([np.array([first], out.dtype), out[:-1]])
+    if wide is not np.float64:
+        return {"out": out.astype(x.dtype)}
+    size = np.maximum.accumulate(np.abs(out))  # what rounding may leave when large numbers cancel each other
+    return {"out": out.astype(x.dtype), "within": 1e-6 * size + 1e-6 * np.abs(x).max()}
 
 
 def _front(kept: Array, size: int, **more: Any) -> dict[str, Any]:
