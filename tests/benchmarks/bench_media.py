@@ -2,6 +2,7 @@
 
     chrt -r 1 python -m tests.benchmarks.bench_media --device host
     python -m tests.benchmarks.bench_media --device cuda:0 --size 3840x2160 --decoder GPU
+    python -m tests.benchmarks.bench_media --device cuda:0 --decoder GPU --start
 
 Prints late frames by the flight recorder, frames that show or record the wrong picture, what was dropped, and the
 processor time of each thread per frame: two cores have 33 ms. With `chrt`, other processes of the machine don't make
@@ -188,6 +189,29 @@ def measure(
         write_to(f"slow frame {slow.frame}: {slow.total_ns / 1e6:.1f} ms: {parts}")
 
 
+def measure_start(folder: Path, device: str, decoder: str, write_to: Any = print) -> None:
+    """Add the film to a patch that plays, twice, and print the frames that this makes slow."""
+    patch = Patch()
+    small, negative = patch.add("io.load_video", file=folder / "in.mp4", decoder="CPU"), patch.add("image.invert")
+    patch.connect(small["out"], negative["image"])
+    with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
+        engine.start(rate=RATE)
+        while not len(engine.flight_record().frames) > WARM_UP:
+            time.sleep(0.1)
+        for _ in range(2):
+            before = int(engine.flight_record().frames[-1][0])
+            film = patch.add("io.load_video", file=folder / "in.mp4", decoder=decoder)
+            time.sleep(3)
+            slow = [frame for frame in engine.flight_record().slow if frame.frame > before]
+            longest = max((frame.total_ns for frame in slow), default=0) / 1e6
+            write_to(f"a film is added: {len(slow)} slow frames, the longest {longest:.1f} ms")
+            for frame in slow[-4:]:
+                parts = ", ".join(f"{part.kind} {part.time_ns / 1e6:.1f}" for part in frame.spent)
+                write_to(f"  frame {frame.frame - before}: {frame.total_ns / 1e6:.1f} ms: {parts}")
+            patch.remove(film)
+            time.sleep(1)
+
+
 def main() -> None:
     """Make a film and a sound, and print the figures of a run."""
     import soundfile
@@ -197,6 +221,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--size", default="1920x1080")
     parser.add_argument("--decoder", default="automatic", choices=DECODERS)
+    parser.add_argument("--start", action="store_true", help="add the film to a patch that plays")
     chosen = parser.parse_args()
     width, height = map(int, chosen.size.split("x"))
     kept = Path(tempfile.gettempdir()) / f"warploom-media-{os.getuid()}-{chosen.size}"
@@ -210,6 +235,9 @@ def main() -> None:
         folder = Path(made)
         for name in ("in.mp4", "in.wav"):
             (folder / name).symlink_to(kept / name)
+        if chosen.start:
+            measure_start(folder, chosen.device, chosen.decoder)
+            return
         measure(folder, chosen.device, chosen.seconds, frames, chosen.decoder)
 
 
