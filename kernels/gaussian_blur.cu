@@ -2,6 +2,7 @@
 //
 // A Gaussian with a sigma above WIDE is computed on an image that is smaller by a power of two, its `step`: a B-spline
 // of degree 2 reduces the image, and one of degree 3 enlarges the result. Their variances are part of the Gaussian's.
+#include "slide.cuh"
 #include "warploom/vector.h"
 
 constexpr float WIDE = 6.0f;
@@ -42,8 +43,6 @@ extern "C" __global__ void gaussian_weights(float* __restrict__ weights, float s
     for (int j = radius; j >= 1; --j) sum += 2.0f * bell(j, rest);  // small weights first, to round least
     weights[k] = k == 0 ? 1.0f / (sum + 1.0f) : bell(k, rest) / (sum + 1.0f);
 }
-
-__device__ inline size_t inside(int place, int size) { return min(max(place, 0), size - 1); }
 
 // Reduces an image, and gives it a border; idle if the step is 1.
 extern "C" __global__ void shrink(
@@ -100,22 +99,9 @@ extern "C" __global__ void blur_columns(
     if (is_small) width = reduced(width, step), height = reduced(height, step);
     const int pitch = width * CHANNELS;
     if (is_small == (step == 1) || x >= pitch || y >= height) return;
+    float sum[RUN] = {};
     const auto load = [=](int at) { return image[inside(y - radius + at, height) * pitch + x]; };
-    float held[2 * RUN - 1], sum[RUN] = {};
-#pragma unroll
-    for (int k = 0; k < RUN - 1; ++k) held[k] = load(k);
-    for (int first = 0; first <= 2 * radius; first += RUN) {
-#pragma unroll
-        for (int j = 0; j < RUN; ++j)
-            if (first + j <= 2 * radius) {
-                held[RUN - 1 + j] = load(first + RUN - 1 + j);
-                const float weight = weights[abs(first + j - radius)];
-#pragma unroll
-                for (int k = 0; k < RUN; ++k) sum[k] += held[j + k] * weight;
-            }
-#pragma unroll
-        for (int k = 0; k < RUN - 1; ++k) held[k] = held[k + RUN];
-    }
+    slide(sum, 2 * radius + 1, load, [=](float& all, float pixel, int t) { all += pixel * weights[abs(t - radius)]; });
 #pragma unroll
     for (int k = 0; k < RUN; ++k)
         if (y + k < height) out[static_cast<size_t>(y + k) * pitch + x] = sum[k];

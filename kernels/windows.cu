@@ -5,12 +5,18 @@
 // there backwards, those after it forwards, and each window is the combination of two results. Nothing is subtracted:
 // a NaN or a large number leaves no trace outside its windows.
 #include "elements.cuh"
+#include "slide.cuh"
 
 #ifndef TAKE
 #define TAKE 0  // 0 for means, 1 for the smallest number, 2 for the largest
 #endif
 
-__device__ inline float both(float a, float b) { return TAKE == 0 ? a + b : (TAKE == 1 ? a < b : a > b) ? a : b; }
+template <typename Number> __device__ inline Number both(Number a, Number b) {
+    return TAKE == 0 ? a + b : (TAKE == 1 ? a < b : a > b) ? a : b;
+}
+
+__device__ inline float4 both(float4 a, float4 b) { return {both(a.x, b.x), both(a.y, b.y), both(a.z, b.z), both(a.w, b.w)}; }
+__device__ inline uchar4 both(uchar4 a, uchar4 b) { return {both(a.x, b.x), both(a.y, b.y), both(a.z, b.z), both(a.w, b.w)}; }
 
 // Combines windows along rows of the tile, in place: RUN neighbours for each thread, which are at most `beyond` + 1.
 // Threads next to each other have neighbouring channels and rows, whose numbers lie in different banks.
@@ -100,4 +106,46 @@ extern "C" __global__ void __launch_bounds__(512, 2) combine_windows(
     else
         windows(static_cast<const unsigned char*>(image), static_cast<unsigned char*>(out), size, width, height, row,
                 column, radius_x, radius_y, tile_x, tile_y);
+}
+
+// How far a shape reaches up and down at a distance from its middle column: a disc (1), a diamond (2) or a cross (3).
+__device__ inline int reach(int shape, int radius, int distance) {
+    if (shape == 1)  // radius + 0.5 from the middle, squared
+        return static_cast<int>(sqrtf(static_cast<float>(radius * (radius + 1) - distance * distance)));
+    return shape == 2 ? radius - abs(distance) : distance == 0 ? radius : 0;
+}
+
+template <typename Pixel>
+__device__ inline void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out, int width, int height,
+                              long long row, long long column, int shape, int radius) {
+    constexpr int RUN = 4;
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
+    if (x >= width || y >= height) return;
+    Pixel found[RUN];
+#pragma unroll
+    for (int k = 0; k < RUN; ++k) found[k] = image[inside(y + k, height) * row + x * column];
+    for (int distance = -radius; distance <= radius; ++distance) {
+        const int far = reach(shape, radius, distance);
+        const Pixel* source = image + inside(x + distance, width) * column;
+        const auto load = [=](int at) { return source[inside(y - far + at, height) * row]; };
+        slide(found, 2 * far + 1, load, [](Pixel& all, Pixel pixel, int) { all = both(all, pixel); });
+    }
+#pragma unroll
+    for (int k = 0; k < RUN; ++k)
+        if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = found[k];
+}
+
+extern "C" __global__ void combine_shapes(
+    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, long long row,
+    long long column, int shape, int radius) {
+    const auto take = [=](auto pixel) {
+        using Pixel = decltype(pixel);
+        shapes(static_cast<const Pixel*>(image), static_cast<Pixel*>(out), width, height, row, column, shape, radius);
+    };
+    switch (type & (ELEMENT_SIZE | ELEMENT_FLOAT)) {
+        case 1: return take(static_cast<unsigned char>(0));
+        case 4: return take(uchar4{});
+        case 4 | ELEMENT_FLOAT: return take(0.0f);
+        default: return take(float4{});
+    }
 }

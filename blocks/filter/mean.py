@@ -1,4 +1,4 @@
-from blocks.filter.windows import MEAN, describe_windows
+from blocks.filter.windows import MEAN, Window, describe_windows
 from engine.api import Block, BlockBuilder, In, Out, any_type, param, port
 
 
@@ -21,4 +21,4 @@ class MeanFilter(Block, id="filter.mean", tags=("box", "blur", "average", "smoot
 
     def describe(self, build: BlockBuilder) -> None:
         """Launch one or two kernels, with a thread block for each tile."""
-        describe_windows(build, self.image, self.out, [(MEAN, self.radius_x, self.radius_y)])
+        describe_windows(build, self.image, self.out, [Window(MEAN, self.radius_x, self.radius_y)])

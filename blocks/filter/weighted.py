@@ -1,11 +1,14 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, f32, images, port
+from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, port
+
+#: The pixels of a column that a thread computes, as in `kernels/weighted_filter.cu`.
+RUN = 4
 
 
 class Filter(
     Block,
     id="filter.weighted",
     title="Weighted Filter",
-    tags=("convolve", "convolution", "sharpen", "emboss", "edge", "laplace", "npp"),
+    tags=("convolve", "convolution", "sharpen", "emboss", "edge", "laplace"),
 ):
     """Convolves an image with the weights of another buffer.
 
@@ -14,10 +17,21 @@ class Filter(
     nearest pixel is used. With a few hundred weights or more, *Convolve* is faster.
     """
 
-    image: In[any_type] = port(rank=2, strided=True, doc="The image or field, float4 or f32, shape [height, width].")
+    image: In[any_type] = port(
+        dtype="pixel", rank=2, strided=True, doc="The image or field, float4 or f32, shape [height, width]."
+    )
     weights: In[f32] = port(rank=2, doc="The weights, shape [h, w], both odd.")
     out: Out[any_type] = port(dtype="same(image)", shape="same(image)", doc="The filtered image, of the same size.")
 
+    kernel = Kernel("weighted_filter.cu", entry="convolve_image")
+
     def describe(self, build: BlockBuilder) -> None:
-        """Capture one call of NPP."""
-        build.capture(images.Filter().on(image=self.image, weights=self.weights, out=self.out))
+        """Launch one thread for each four pixels of a column."""
+        image, sizes = self.image, (self.weights.dim(1), self.weights.dim(0))
+        for size in sizes:
+            build.require(
+                size % 2 - 1, "weights must have an odd number of rows and columns; add zeros", port=self.weights
+            )
+        width, height, strides = image.dim(1), image.dim(0), (image.stride(0), image.stride(1))
+        args = (image, self.weights, self.out, build.element_type(image), width, height, *strides, *sizes)
+        build.launch(self.kernel, num_threads=(width, (height + (RUN - 1)) // RUN), args=args, thread_block=(32, 8))

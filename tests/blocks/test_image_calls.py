@@ -39,7 +39,7 @@ def test_weights_of_even_size_are_refused_at_their_port() -> None:
     patch.connect(patch.add("io.array", data=np.ones((9, 9), np.float32))["out"], node["image"])
     patch.connect(patch.add("io.array", data=np.ones((2, 3), np.float32))["out"], node["weights"])
     ((at, port, text),) = problems(patch)
-    assert (at, port) == (node.id, "weights") and "both odd, got shape [2, 3]" in text
+    assert (at, port) == (node.id, "weights") and "must have an odd number of rows and columns" in text
 
 
 def test_a_mean_has_a_radius_for_each_direction(apply_to_image: Any, photograph: Array) -> None:

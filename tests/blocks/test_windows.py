@@ -18,7 +18,13 @@ def windows(image: Array, block: str, settings: list[dict[str, Any]]) -> list[Ar
     """Return the results of one block with several settings, on an image that is a view with gaps between its rows."""
     patch = Patch()
     whole = np.concatenate([image, image[:, :1]], axis=1)
-    source: Any = patch.add("io.image_array" if image.ndim == 3 else "io.array", data=whole)
+    is_bytes = image.dtype == np.uint8
+    source: Any = patch.add("io.image_array" if image.ndim == 3 and not is_bytes else "io.array", data=whole)
+    if image.ndim == 3 and is_bytes:
+        source, flat = patch.add("buffer.reinterpret", dtype="uchar4"), source
+        patch.connect(flat["out"], source["x"])
+        flat, source = source, patch.add("buffer.reshape", shape=f"{whole.shape[0]}, {whole.shape[1]}")
+        patch.connect(flat["out"], source["x"])
     part = patch.add("buffer.slice", axis=1, start=0, stop=image.shape[1])
     patch.connect(source["out"], part["x"])
     nodes = [patch.add(block, **each) for each in settings]
@@ -47,8 +53,6 @@ def test_a_mean_is_scipys(shape: tuple[int, int], channels: tuple[int, ...]) -> 
 def test_squares_have_scipys_extremes(shape: tuple[int, int], channels: tuple[int, ...], dtype: Any) -> None:
     """Erosion and dilation by a square equal scipy's exactly, for numbers and bytes."""
     image = np.random.default_rng(sum(shape)).integers(0, 256, (*shape, *channels)).astype(dtype)
-    if channels and dtype == np.uint8:
-        image = image.reshape(*shape[:-1], -1)  # four channels of bytes are four columns to io.array
     settings = [(operation, radius) for operation in ("erode", "dilate", "open", "close") for radius in (1, 3, 12, 30)]
     made = [{"operation": operation, "shape": "square", "radius": radius} for operation, radius in settings]
     filters = {"erode": ndimage.minimum_filter, "dilate": ndimage.maximum_filter}
@@ -58,6 +62,21 @@ def test_squares_have_scipys_extremes(shape: tuple[int, int], channels: tuple[in
         for step in steps.get(operation, (operation,)):
             expected = filters[step](expected, size, mode="nearest")
         assert np.array_equal(result, expected), f"{operation} {radius}"
+
+
+@pytest.mark.parametrize("radius", [0, 1, 2, 5, 30])
+@pytest.mark.parametrize(
+    ("dtype", "channels"), [(np.float32, ()), (np.float32, (4,)), (np.uint8, ()), (np.uint8, (4,))]
+)
+def test_shapes_have_scipys_extremes(dtype: Any, channels: tuple[int, ...], radius: int) -> None:
+    """Dilation by a disc, a diamond and a cross equals scipy's exactly, even if the window is larger than the image."""
+    image = np.random.default_rng(radius).integers(0, 256, (37, 53, *channels)).astype(dtype)
+    y, x = abs(np.mgrid[-radius : radius + 1, -radius : radius + 1])
+    masks = {"disc": np.hypot(x, y) <= radius + 0.5, "diamond": x + y <= radius, "cross": x * y == 0}
+    made = [{"operation": "dilate", "shape": shape, "radius": radius} for shape in masks]
+    for mask, result in zip(masks.values(), windows(image, "filter.morphology", made), strict=True):
+        footprint = mask.reshape(*mask.shape, *(1,) * len(channels))
+        assert np.array_equal(result, ndimage.maximum_filter(image, footprint=footprint, mode="nearest"))
 
 
 def test_a_nan_and_a_large_number_stay_in_their_windows() -> None:

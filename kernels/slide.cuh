@@ -1,0 +1,23 @@
+// Windows of neighbours, which share most of their pixels: a thread computes RUN of them, so each pixel is loaded once.
+#pragma once
+
+__device__ inline long long inside(int place, int size) { return min(max(place, 0), size - 1); }
+
+// Calls take(results[k], load(k + t), t) for each of the RUN results and each of the `taps` places t of a window.
+template <int RUN, typename Pixel, typename Load, typename Take>
+__device__ inline void slide(Pixel (&results)[RUN], int taps, Load load, Take take) {
+    Pixel held[2 * RUN - 1];
+#pragma unroll
+    for (int k = 0; k < RUN - 1; ++k) held[k] = load(k);
+    for (int first = 0; first < taps; first += RUN) {
+#pragma unroll
+        for (int j = 0; j < RUN; ++j)
+            if (first + j < taps) {
+                held[RUN - 1 + j] = load(first + RUN - 1 + j);
+#pragma unroll
+                for (int k = 0; k < RUN; ++k) take(results[k], held[j + k], first + j);
+            }
+#pragma unroll
+        for (int k = 0; k < RUN - 1; ++k) held[k] = held[k + RUN];
+    }
+}

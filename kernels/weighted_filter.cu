@@ -1,0 +1,36 @@
+// Sums of the pixels around each pixel, weighted. Beyond the border, the nearest pixel is used.
+#include "elements.cuh"
+#include "slide.cuh"
+#include "warploom/vector.h"
+
+constexpr int RUN = 4;
+
+template <typename Pixel>
+__device__ inline void convolve(const Pixel* __restrict__ image, const float* __restrict__ weights, Pixel* __restrict__ out,
+                                int width, int height, long long row, long long column, int across, int down) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
+    if (x >= width || y >= height) return;
+    Pixel sums[RUN] = {};
+    for (int i = 0; i < across; ++i) {
+        const Pixel* source = image + inside(x + across / 2 - i, width) * column;
+        const auto load = [=](int at) { return source[inside(y - down / 2 + at, height) * row]; };
+        const auto add = [=](Pixel& sum, Pixel pixel, int t) {
+            sum = sum + pixel * weights[(down - 1 - t) * across + i];
+        };
+        slide(sums, down, load, add);
+    }
+#pragma unroll
+    for (int k = 0; k < RUN; ++k)
+        if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = sums[k];
+}
+
+extern "C" __global__ void convolve_image(
+    const void* __restrict__ image, const float* __restrict__ weights, void* __restrict__ out, unsigned int type,
+    int width, int height, long long row, long long column, int across, int down) {
+    if ((type & ELEMENT_SIZE) == sizeof(float4))
+        convolve(static_cast<const float4*>(image), weights, static_cast<float4*>(out), width, height, row, column,
+                 across, down);
+    else
+        convolve(static_cast<const float*>(image), weights, static_cast<float*>(out), width, height, row, column, across,
+                 down);
+}
