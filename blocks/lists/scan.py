@@ -8,8 +8,8 @@ class Scan(
 
     out[i] is the sum, product, smallest or largest of x[0] to x[i]. With `exclusive`, x[i] itself doesn't count; the
     first result is then 0, 1, or the end of the type's range. Whole numbers keep their type and wrap; booleans are
-    counted as u32. Sums of floats are computed in f64; on a GPU they may differ in the last bit from run to run. Use it
-    to integrate a signal, or to find where parts of different lengths begin.
+    counted as u32. Sums of floats are computed in f64, always in the same order. Use it to integrate a signal, or to
+    find where parts of different lengths begin.
     """
 
     x: In[any_type] = port(doc="Real numbers of 8 to 64 bits except f16 and bf16, or booleans; of any shape.")
@@ -18,5 +18,5 @@ class Scan(
     exclusive: bool = param(False, structural=True, doc="Leave out the element itself.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Capture one call of CUB."""
+        """Capture one call, mostly of CUB."""
         build.capture(algorithms.Scan(self.operation, self.exclusive).on(x=self.x, out=self.out))

@@ -70,7 +70,8 @@ class Scan(_List):
 
     If `exclusive`, only those before it count, and the first result is that of no elements: 0, 1, the largest number of
     the type, or the smallest. Whole numbers wrap, and booleans count as u32. Sums and products of floats are computed
-    in f64; a GPU adds in any order, so that the last bit may vary. A smallest or largest with a NaN is NaN.
+    in f64, always in the same order; on a GPU, a product that leaves the range of f64 may be NaN. A smallest or largest
+    with a NaN is NaN.
     """
 
     operation: str = "sum"

@@ -74,22 +74,29 @@ def test_bf16_is_sorted(calls: Call) -> None:
     np.testing.assert_array_equal(calls(Sort(True), {"x": x}, dtype=bf16)["out"], x[ordered(x, True)])
 
 
+class Kernels:
+    """Launches the kernels of a file with arrays and numbers."""
+
+    def __init__(self, device: Device, file: str) -> None:
+        self.device, architecture = device, device.info.architecture
+        self.module = device.load_module(load_image(KERNELS_FOLDER / file, architecture).payload(architecture))
+
+    def __call__(self, entry: str, *given: Any, thread_blocks: int = 2) -> tuple[Array, ...]:
+        """Launch a kernel, and return the contents of its arrays."""
+        buffers = [self.device.upload(item) if isinstance(item, np.ndarray) else item for item in given]
+        self.device.launch(self.module.kernel(entry), (thread_blocks,), (256,), buffers)
+        self.device.synchronize()
+        arrays = [each for each in buffers if not isinstance(each, np.generic)]
+        found = tuple(np.array(each.download()) for each in arrays)
+        for each in arrays:
+            each.memory.free()
+        return found
+
+
 @pytest.mark.parametrize("dtype", [*TYPES, "bf16"])
 def test_codes_have_the_order_of_elements(device: Device, dtype: str) -> None:
     """The kernels that turn elements into whole numbers keep their order, and turn them back."""
-    architecture = device.info.architecture
-    module = device.load_module(load_image(KERNELS_FOLDER / "order.cu", architecture).payload(architecture))
-
-    def launch(entry: str, result: Array, *rest: Any) -> tuple[Array, ...]:
-        buffers = [device.upload(item) if isinstance(item, np.ndarray) else item for item in (result, *rest)]
-        device.launch(module.kernel(entry), (2,), (256,), buffers)  # fewer threads than elements
-        device.synchronize()
-        found = tuple(np.array(each.download()) for each in buffers if not isinstance(each, np.generic))
-        for each in buffers:
-            if not isinstance(each, np.generic):
-                each.memory.free()
-        return found
-
+    launch = Kernels(device, "order.cu")
     x = some("f4" if dtype == "bf16" else dtype, 1027)
     given = to_bf16(x) if dtype == "bf16" else x
     x = from_bf16(given) if dtype == "bf16" else x
@@ -109,6 +116,30 @@ def test_codes_have_the_order_of_elements(device: Device, dtype: str) -> None:
         if x.dtype.kind == "f":
             signs = np.signbit(from_bf16(back) if dtype == "bf16" else back)
             np.testing.assert_array_equal(signs, np.signbit(x) & ~np.isnan(x))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("is_product", [False, True])
+def test_floats_are_added_in_tiles(device: Device, dtype: str, is_product: bool) -> None:
+    """The kernels for running sums and products of floats give numpy's in f64, over several tiles of tiles' totals."""
+    launch, how = Kernels(device, "scan.cu"), np.int32(is_product)
+    kind = np.uint32(element_number(dtype_of(np.zeros(1, dtype))))
+    for size in (1, 17, 4096, 4097, 70_001):
+        x = np.random.default_rng(size).normal(1, 0.01, size).astype(dtype)
+        totals, count = np.zeros(-(-size // 4096)), np.uint64(size)
+        _, totals = launch("total_tiles", x, kind, totals, how, count)
+        (totals,) = launch("scan_totals", totals, how, np.uint64(totals.size), thread_blocks=1)
+        expected = (np.multiply if is_product else np.add).accumulate(x, dtype=np.float64)
+        before = np.concatenate([[float(is_product)], expected[:-1]])
+        np.testing.assert_allclose(totals, before[::4096], rtol=1e-12)
+        for exclusive, wanted in enumerate((expected, before)):
+            rest = np.zeros_like(x), kind, how, np.int32(exclusive), count
+            np.testing.assert_allclose(
+                launch("scan_tiles", x, totals, *rest)[2], wanted, rtol=1e-11 if dtype == "f8" else 1e-7
+            )
+    many = np.random.default_rng(0).normal(size=9000)
+    (totals,) = launch("scan_totals", many, np.int32(0), np.uint64(many.size), thread_blocks=1)
+    np.testing.assert_allclose(totals, np.cumsum(many) - many, atol=1e-10)
 
 
 ACCUMULATED = {"sum": np.add, "product": np.multiply, "smallest": np.minimum, "largest": np.maximum}

@@ -20,12 +20,14 @@ from engine.disk_cache import DiskCache, cache_key
 from engine.kernel_sources.nvrtc import CompileCache
 from engine.libraries.algorithms import Histogram, Order, Scan, Sort
 from engine.libraries.call import LibraryCall, LibraryError
-from engine.libraries.cuda.plan import Addresses, Handles, PlanMaker
-from engine.types import DType, boolean, f32, f64
+from engine.libraries.cuda.plan import Addresses, Handles, LibraryPlan, PlanMaker
+from engine.types import DType, boolean
 from engine.types.element_numbers import element_number
 from engine.types.layout import ALLOCATION_ALIGNMENT, Layout
 
-_FILE = "order.cu"
+_FILE, _SCAN_FILE = "order.cu", "scan.cu"
+#: Threads of a thread block in `kernels/scan.cu`, and the elements of a tile.
+_THREADS, _TILE = 256, 4096
 #: The most bins that CUB counts in shared memory; other kernels count more.
 _SHARED_BINS = 256
 
@@ -217,15 +219,38 @@ class SortPlan(_Plan):
 
 #: The types in which elements are read, written and combined for sums and products, by the bytes of whole numbers.
 _WHOLE = {1: ("u1", "u1", "u4"), 2: ("u2", "u2", "u4"), 4: ("u4", "u4", "u4"), 8: ("u8", "u8", "u8")}
-_ADDED: Mapping[DType, tuple[str, str, str]] = {
-    f32: ("f4", "f4", "f8"),
-    f64: ("f8", "f8", "f8"),
-    boolean: ("u1", "u4", "u4"),
-}
+
+
+def _scan_plan(call: Scan, layouts: Mapping[str, Layout], handles: Handles) -> LibraryPlan:
+    """Return the plan of a scan. CUB adds floats in an order that changes from run to run, so it doesn't get them."""
+    is_float = layouts["x"].dtype.kind == "float" and call.operation in ("sum", "product")
+    return (FloatScanPlan if is_float else ScanPlan)(call, layouts, handles)
+
+
+class FloatScanPlan:
+    """Running sums and products of floats, by kernels of our own."""
+
+    def __init__(self, call: Scan, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        self._handles, self._count = handles, prod(layouts["x"].shape)
+        self._tiles, self._type = -(-self._count // _TILE), element_number(layouts["x"].dtype)
+        self._is_product, self._exclusive = call.operation == "product", call.exclusive
+        self.workspace_bytes = 8 * self._tiles
+        handles.load(_SCAN_FILE)  # loaded before anything is captured
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Find the totals of tiles, the totals before each, and those of elements."""
+        x, totals = (at.operands["x"], c_void_p), (at.workspace, c_void_p)
+        kind, how, count = (self._type, c_uint), (self._is_product, c_int), (self._count, c_ulonglong)
+        launch, threads = self._handles.launch, self._tiles * _THREADS
+        launch(_SCAN_FILE, "total_tiles", threads, stream, x, kind, totals, how, count, thread_block=_THREADS)
+        tiles = self._tiles, c_ulonglong
+        launch(_SCAN_FILE, "scan_totals", _THREADS, stream, totals, how, tiles, thread_block=_THREADS)
+        rest = (at.operands["out"], c_void_p), kind, how, (self._exclusive, c_int), count
+        launch(_SCAN_FILE, "scan_tiles", threads, stream, x, totals, *rest, thread_block=_THREADS)
 
 
 class ScanPlan(_Plan):
-    """Running sums and products; running extremes are the largest codes so far."""
+    """Running sums and products of whole numbers; running extremes are the largest codes so far."""
 
     def __init__(self, call: Scan, layouts: Mapping[str, Layout], handles: Handles) -> None:
         x, dtype = layouts["x"], layouts["out"].dtype
@@ -233,7 +258,7 @@ class ScanPlan(_Plan):
         self._is_sum = call.operation in ("sum", "product")
         self._descending = call.operation == "smallest"
         if self._is_sum:
-            self._types = _ADDED.get(x.dtype) or _WHOLE[x.dtype.size_bytes]
+            self._types = ("u1", "u4", "u4") if x.dtype == boolean else _WHOLE[x.dtype.size_bytes]
             self._operation, first = ("PLUS", 0) if call.operation == "sum" else ("MULTIPLIES", 1)
         else:
             self._types, self._operation, first = (self._code,) * 3, "MAXIMUM", 0
@@ -309,6 +334,6 @@ def _forget(algorithm: Any) -> None:
 PLANS: Mapping[type[LibraryCall], PlanMaker] = {
     Sort: SortPlan,
     Order: SortPlan,
-    Scan: ScanPlan,
+    Scan: _scan_plan,
     Histogram: HistogramPlan,
 }
