@@ -88,7 +88,8 @@ class _RadixSort(_Algorithm):
     """Sorts codes of the first type, and with them positions of the second, if there is one."""
 
     def compiled(self) -> Any:
-        keys, *values = (ProxyArray(np.dtype(dtype)) for dtype in self.types)
+        # Not proxies: cuda.compute takes values at address 0 for none, and would compile a sort of keys alone.
+        keys, *values = (_List(ALLOCATION_ALIGNMENT, dtype, 1) for dtype in self.types)
         moved = values[0] if values else None
         return compute.make_radix_sort(
             d_in_keys=keys,
