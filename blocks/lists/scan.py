@@ -12,11 +12,11 @@ class Scan(
     find where parts of different lengths begin.
     """
 
-    x: In[any_type] = port(doc="Real numbers of 8 to 64 bits except f16 and bf16, or booleans; of any shape.")
+    x: In[any_type] = port(doc="Single real numbers or booleans, of any shape.")
     out: Out[any_type] = port(dtype="captured", shape="captured", doc="A result for each element, one list.")
     operation: str = param("sum", choices=algorithms.SCANS, doc="How elements are combined.")
     exclusive: bool = param(False, structural=True, doc="Leave out the element itself.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Capture one call, mostly of CUB."""
+        """Capture one call of a library."""
         build.capture(algorithms.Scan(self.operation, self.exclusive).on(x=self.x, out=self.out))

@@ -10,9 +10,8 @@ from engine.libraries.call import LibraryCall, OperandError
 from engine.types import DType, bf16, boolean, f16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64
 from engine.types.layout import Layout
 
-#: Numbers that have an order, and those that can be added up.
-SORTED: tuple[DType, ...] = (f32, f64, f16, bf16, u8, u16, u32, u64, s8, s16, s32, s64, boolean)
-ADDED: tuple[DType, ...] = tuple(dtype for dtype in SORTED if dtype not in (f16, bf16))
+#: The elements of lists.
+NUMBERS: tuple[DType, ...] = (f32, f64, f16, bf16, u8, u16, u32, u64, s8, s16, s32, s64, boolean)
 #: The combinations of `Scan`.
 SCANS = ("sum", "product", "smallest", "largest")
 #: Positions are u32.
@@ -47,7 +46,7 @@ class Sort(_List):
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
         """Return the layout of the sorted list."""
-        return {"out": Layout(inputs["x"].dtype, (self._size(inputs, SORTED),))}
+        return {"out": Layout(inputs["x"].dtype, (self._size(inputs, NUMBERS),))}
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Order(_List):
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
         """Return the layout of the positions."""
-        return {"out": Layout(u32, (self._size(inputs, SORTED),))}
+        return {"out": Layout(u32, (self._size(inputs, NUMBERS),))}
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class Scan(_List):
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
         """Return the layout of the running totals."""
-        size, dtype = self._size(inputs, ADDED), inputs["x"].dtype
+        size, dtype = self._size(inputs, NUMBERS), inputs["x"].dtype
         return {"out": Layout(u32 if dtype == boolean else dtype, (size,))}
 
 

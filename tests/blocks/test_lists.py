@@ -198,4 +198,4 @@ def test_what_does_not_fit_is_named() -> None:
     assert "at least k = 10 elements" in message("data.top_k", {"x": np.ones(3)})
     keys, rows = np.ones(3), np.ones((4, 2))
     assert "as many rows as there are keys" in message("data.sort_by_key", {"keys": keys, "x": rows})
-    assert "elements must be one of" in message("data.scan", {"x": np.ones(3, np.float16)})
+    assert "elements must be one of" in message("data.scan", {"x": np.ones(3, np.complex64)})

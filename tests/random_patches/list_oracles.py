@@ -133,6 +133,8 @@ _SCANS: Mapping[str, Any] = {
 
 
 def _scan(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    if t["x"] in ("f16", "bf16"):
+        return {}
     x = i["x"].reshape(-1).astype(np.uint32 if t["x"] == "boolean" else i["x"].dtype)
     is_added = p["operation"] in ("sum", "product")
     wide = np.float64 if x.dtype.kind == "f" and is_added else x.dtype

@@ -660,7 +660,7 @@ RECIPES: dict[str, Cook] = {
     "data.reduce_by_key": _reduce_by_key,
     "data.save_array": _alike(ANY, "x"),
     "data.save_table": _alike(NUMBERS, "x", axes=2),
-    "data.scan": _alike([dtype for dtype in NUMBERS if dtype not in ("f16", "bf16")], "x"),
+    "data.scan": _alike(NUMBERS, "x"),
     "data.sort": _alike(NUMBERS, "x"),
     "data.sort_by_key": _sort_by_key,
     "data.top_k": _top_k,

@@ -21,7 +21,7 @@ from engine.kernel_sources.nvrtc import CompileCache
 from engine.libraries.algorithms import Histogram, Order, Scan, Sort
 from engine.libraries.call import LibraryCall, LibraryError
 from engine.libraries.cuda.plan import Addresses, Handles, LibraryPlan, PlanMaker
-from engine.types import DType, boolean
+from engine.types import DType, bf16, boolean, f16, f32, f64
 from engine.types.element_numbers import element_number
 from engine.types.layout import ALLOCATION_ALIGNMENT, Layout
 
@@ -218,6 +218,8 @@ class SortPlan(_Plan):
         return size
 
 
+#: The bits of positive infinity; without these, the bits below the sign are the code of negative infinity.
+_INFINITY: Mapping[DType, int] = {f16: 0x7C00, bf16: 0x7F80, f32: 0x7F800000, f64: 0x7FF << 52}
 #: The types in which elements are read, written and combined for sums and products, by the bytes of whole numbers.
 _WHOLE = {1: ("u1", "u1", "u4"), 2: ("u2", "u2", "u4"), 4: ("u4", "u4", "u4"), 8: ("u8", "u8", "u8")}
 
@@ -262,10 +264,8 @@ class ScanPlan(_Plan):
             self._types = ("u1", "u4", "u4") if x.dtype == boolean else _WHOLE[x.dtype.size_bytes]
             self._operation, first = ("PLUS", 0) if call.operation == "sum" else ("MULTIPLIES", 1)
         else:
-            self._types, self._operation, first = (self._code,) * 3, "MAXIMUM", 0
-            if dtype.kind == "float":  # the code of minus infinity
-                infinity = np.array(np.inf, dtype.numpy).view(self._code)
-                first = int(~infinity) & ((1 << self._bits - 1) - 1)
+            self._types, self._operation = (self._code,) * 3, "MAXIMUM"
+            first = (1 << self._bits - 1) - 1 - _INFINITY[dtype] if dtype in _INFINITY else 0
         self._first = np.array(first, self._types[2])
         self._scan = handles.get(_PrefixScan(self._capability, self._types, self._operation, call.exclusive), _forget)
         self._codes = self.reserve(0 if self._is_sum else self._count * np.dtype(self._code).itemsize)
