@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from blocks.video.film_source import load_av
+from blocks.video.film_source import any_texts, load_av
 
 Samples = npt.NDArray[np.float32]
 
@@ -26,7 +26,7 @@ class FilmSound:
 
     def __init__(self, file: Path | BinaryIO) -> None:
         self._av = load_av()
-        self._container = self._av.open(f"file:{file}" if isinstance(file, Path) else file, metadata_errors="replace")
+        self._container = self._av.open(f"file:{file}" if isinstance(file, Path) else file, **any_texts(self._av))
         if not (self._container.streams.audio and self._container.streams.video):
             self._container.close()
             raise ValueError("no film with sound")

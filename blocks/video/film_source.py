@@ -41,6 +41,11 @@ def load_av() -> ModuleType:
     return av
 
 
+def any_texts(av: ModuleType) -> dict[str, str]:
+    """Return the options with which `open` of the library takes titles that are no UTF-8, as its version 19 does."""
+    return {"metadata_errors": "replace"} if int(av.__version__.split(".")[0]) < 19 else {}
+
+
 def is_address(name: str) -> bool:
     """True for the address of a server, such as "rtsp://host/stream"."""
     return bool(_ADDRESS.match(name))
@@ -97,7 +102,7 @@ class FilmSource:
         is_path = self._form is None and not is_address(self.name)
         name = f"file:{self.name}" if is_path else self.name  # a path may have a colon
         self._container = self._av.open(
-            name, "r", self._form, self._options, timeout=_PATIENCE_S, metadata_errors="replace"
+            name, "r", self._form, self._options, timeout=_PATIENCE_S, **any_texts(self._av)
         )
         if not self._container.streams.video:
             raise ValueError("no picture in it")
