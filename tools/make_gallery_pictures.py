@@ -39,6 +39,8 @@ CHOICES: dict[str, tuple[int, int, str]] = {
     "coral": (150, 12, ""),
     "smoke": (150, 6, ""),
     "slime": (150, 12, ""),
+    "galaxy": (120, 9, ""),
+    "flock": (200, 6, ""),
     "terrain": (0, 12, ""),
     "life": (20, 6, ""),
     "mandala": (60, 12, ""),

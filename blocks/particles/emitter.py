@@ -15,9 +15,9 @@ class Emitter(Block, id="particles.emitter", tags=("source", "fountain", "spawn"
         shape="[count]", state=True, doc="All places of the ring buffer; unused ones are zero."
     )
     count: int = param(
-        100_000, min=1, max=4_000_000, unit="particles", structural=True, doc="Number of places in the ring buffer."
+        100_000, min=1, max=10_000_000, unit="particles", structural=True, doc="Number of places in the ring buffer."
     )
-    rate: float = param(25_000.0, min=0, max=1_000_000, unit="1/s", doc="New particles per second.")
+    rate: float = param(25_000.0, min=0, max=10_000_000, unit="1/s", doc="New particles per second.")
     life: float = param(
         4.5, min=0.1, max=30, unit="s", doc="Longest lifetime; each particle lives for 60 to 100 % of it."
     )

@@ -15,7 +15,7 @@ class SelectParticles(Block, id="particles.select", title="Select", tags=("filte
     particles: In[Particle] = port(doc="The particles to look through.")
     selected: Out[Particle] = port(shape="[capacity]", append=True, doc="The selected particles, from the front on.")
     capacity: int = param(
-        20_000, min=1, max=4_000_000, unit="particles", structural=True, doc="Largest number of particles to select."
+        20_000, min=1, max=10_000_000, unit="particles", structural=True, doc="Largest number of particles to select."
     )
     by: str = param(
         "speed",

@@ -42,6 +42,8 @@ CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
         "mandala",
         "slime",
         "terrain",
+        "galaxy",
+        "flock",
         *CHECKED,
     ],
 )
@@ -111,6 +113,26 @@ def test_slime_grows_towards_the_pointer() -> None:
         trail, image = engine.read(patch["mould"]["trail"]), engine.read(patch["light"]["image"])
     near, far = (trail[150:210, x - 30 : x + 30].mean() for x in (128, 512))
     assert near > 1.5 * far and image[..., :3].std() > 0.01
+
+
+def test_stars_keep_their_momentum_and_birds_their_space() -> None:
+    """Nothing moves the galaxy as a whole; birds stay around home, near their speed, and are drawn."""
+    found = {}
+    for name, node, number in (("galaxy", "stars", 600), ("flock", "birds", 900)):
+        patch = load_patch(EXAMPLES / f"{name}.loom")
+        patch.set(node, count=number)
+        patch.set("draw", width=320, height=180)
+        with Engine(patch, device="host") as engine:
+            for frame in range(61):
+                assert not engine.step().diagnostics
+                if frame in (0, 60):
+                    found[name, frame] = engine.read(patch["move"]["out"])
+            assert engine.read(patch["draw"]["image"])[..., :3].max() > 0.3
+    first, last = (found["galaxy", frame]["velocity"].mean(0) for frame in (0, 60))
+    np.testing.assert_allclose(first, last, atol=1e-4)
+    birds = found["flock", 60]
+    assert np.linalg.norm(birds["position"] - [0, 1.7, 0], axis=1).max() < 3.5
+    assert 0.7 < np.linalg.norm(birds["velocity"], axis=1).mean() < 2
 
 
 def test_a_landscape_has_water_and_shadows() -> None:

@@ -58,6 +58,8 @@ def found(text: str) -> list[str]:
         ("axis", "Reduce Along Axis"),
         ("variance", "Statistics"),
         ("smoke", "Advect"),
+        ("boids", "Flock"),
+        ("nbody", "Gravitate"),
         ("rasterizer", "Render Mesh"),
         ("terrain", "Surface"),
         ("physarum", "Slime Mould"),

@@ -587,6 +587,10 @@ def _mesh(c: Chooser) -> Recipe:
     return recipe
 
 
+def _scattered(c: Chooser) -> Recipe:
+    return Recipe(inputs={"points": Want("float4", (c.any_of((1, 7, 100)),))} if c.maybe() else {})
+
+
 def _fft(types: Sequence[str]) -> Cook:
     def cook(c: Chooser) -> Recipe:
         shape = c.shape()
@@ -763,9 +767,12 @@ RECIPES: dict[str, Cook] = {
     "neural.pool": _pool,
     "neural.softmax": _softmax,
     "particles.emitter": _sized(count=(1, 7, 100)),
+    "particles.flock": _particles,
     "particles.forces": _particles,
+    "particles.gravitate": _particles,
     "particles.integrate": _particles,
     "particles.render_points": _drawn,
+    "particles.scatter": _sized(_scattered, count=(1, 7, 100)),
     "particles.select": _sized(_particles, capacity=(1, 5, 200)),
     "random.integers": _shaped,
     "random.normal": _shaped,
