@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,11 +40,13 @@ class FilmReader:
 
     The thread keeps the frame of the asked time and those that come next, in the direction of `speed`, and around the
     end if `loop`. Everything that it decodes follows from the time that was asked for last, so there is no mode to
-    leave after a seek. With the number of a `gpu`, that one decodes, if it can.
+    leave after a seek. With the number of a `gpu`, that one decodes, if it can, in a context that `share` returns.
     """
 
-    def __init__(self, name: str, gpu: int | None = None) -> None:
-        self._name, self._gpu = name, gpu
+    def __init__(
+        self, name: str, gpu: int | None = None, share: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> None:
+        self._name, self._gpu, self._share = name, gpu, share
         self._lock = threading.Condition()
         self._source: FilmSource | None = None
         self._shots: list[_Shot] = []
@@ -129,9 +133,19 @@ class FilmReader:
         return next((shot for shot in self._shots if shot.start <= tick < shot.end), None)
 
     def _run(self) -> None:
-        source: FilmSource | None = None
         try:
-            source = FilmSource(self._name, gpu=self._gpu)
+            with self._share():
+                self._read()
+        except Exception as problem:  # noqa: BLE001 - whatever the library raises ends the film, not the patch
+            if not isinstance(problem, PatchError):
+                problem = PatchError(f"film {self._name} must be readable, got: {reason_of(problem)}")
+            with self._lock:
+                self._problem = problem
+                self._lock.notify_all()
+
+    def _read(self) -> None:
+        source = FilmSource(self._name, gpu=self._gpu)
+        try:
             with self._lock:
                 self._tick_s = source.tick_s
                 self._end = round(source.info.length_s / source.tick_s) or _NEVER
@@ -145,15 +159,8 @@ class FilmReader:
                         raise
                     source.use_cpu(reason_of(problem))
                     self._pending, self._ended = None, True
-        except Exception as problem:  # noqa: BLE001 - whatever the library raises ends the film, not the patch
-            if not isinstance(problem, PatchError):
-                problem = PatchError(f"film {self._name} must be readable, got: {reason_of(problem)}")
-            with self._lock:
-                self._problem = problem
-                self._lock.notify_all()
         finally:
-            if source is not None:
-                source.close()
+            source.close()
 
     def _wanted(self) -> int | None:
         """Wait until a frame must be decoded, and return its time; None when the reader is closed."""

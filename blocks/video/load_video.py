@@ -1,5 +1,5 @@
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -90,7 +90,8 @@ class LoadVideo(
         if not is_live(self._source):
             kind, _, number = self.engine_device.partition(":")
             has_gpu = kind == "cuda" and self.decoder != "CPU"
-            self._film = FilmReader(self._source, int(number) if has_gpu else None)
+            gpu, share = (int(number), self.share_device) if has_gpu else (None, nullcontext)
+            self._film = FilmReader(self._source, gpu, share)
         elif not self.is_replay:
             self._stream = LiveReader(self._source, _info(self._source).layout)
 

@@ -5,6 +5,7 @@ A live block has ports, parameters and value outputs. Its `describe` says which 
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -49,6 +50,8 @@ class LiveBlock(UpdatedBlock, abstract=True):
     is_replay: bool = False
     #: The name of the engine's device: "host", or "cuda:0" and so on.
     engine_device: str = "host"
+    #: Returns a context for another library on the calling thread, in which the engine's GPU is current.
+    share_device: Callable[[], AbstractContextManager[None]] = nullcontext
     #: A warning for the node, such as "the camera is not there: it is tried again"; "" for none.
     notice: str = ""
     #: Returns the path for a file of this block. Raise PatchError if the patch may not write it; see `SavePlace`.

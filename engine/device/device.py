@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -72,6 +73,13 @@ class Device(Protocol):
 
     def activate(self) -> None:
         """Make the device usable on the calling thread (on CUDA: set the current context)."""
+        ...
+
+    def shared(self) -> AbstractContextManager[None]:
+        """Return a context for another library on the calling thread: there the device is current, and stays usable.
+
+        It may outlast `close`.
+        """
         ...
 
     def allocate(self, size_bytes: int) -> Memory:

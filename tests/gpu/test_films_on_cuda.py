@@ -11,6 +11,7 @@ import pytest
 from blocks.video.film_reader import FilmReader
 from engine import Engine, Patch
 from engine.device.device import Device
+from engine.device.open import open_device
 from tests.blocks.video.films import decoded, encode, pictures
 
 pytestmark = pytest.mark.gpu
@@ -34,11 +35,11 @@ def nvdec() -> None:
 
 
 @pytest.mark.parametrize("name", FILMS)
-def test_the_gpu_decodes_the_frames_of_the_cpu(name: str, tmp_path: Path) -> None:
+def test_the_gpu_decodes_the_frames_of_the_cpu(cuda: Device, name: str, tmp_path: Path) -> None:
     """Played and after seeks, each frame that the GPU decodes is, byte for byte, that of the CPU's decoder."""
     path = encode(tmp_path / name, pictures(40, 320, 192), **FILMS[name])
     expected = decoded(path)
-    reader = FilmReader(str(path), gpu=0)
+    reader = FilmReader(str(path), 0, cuda.shared)
     try:
         layout = reader.info.layout
         assert reader.is_on_gpu, reader.why_not_gpu
@@ -51,7 +52,7 @@ def test_the_gpu_decodes_the_frames_of_the_cpu(name: str, tmp_path: Path) -> Non
         reader.close()
 
 
-def test_damage_does_not_end_a_film(tmp_path: Path) -> None:
+def test_damage_does_not_end_a_film(cuda: Device, tmp_path: Path) -> None:
     """At any time, a damaged film has a frame where the CPU's decoder has one, whichever decoder shows it."""
     path = encode(tmp_path / "a.mp4", pictures(40, 320, 192))
     held, draw = path.read_bytes(), random.Random(5)
@@ -61,11 +62,25 @@ def test_damage_does_not_end_a_film(tmp_path: Path) -> None:
             harmed[draw.randrange(2000, len(held) - 3000)] = draw.randrange(256)
         path.write_bytes(harmed)
         for gpu in (None, 0):
-            reader = FilmReader(str(path), gpu=gpu)
+            reader = FilmReader(str(path), gpu, cuda.shared)
             try:
                 assert all(reader.frame_at(time_s, True) is not None for time_s in (0.0, 1.2, 0.5, 0.1, 0.9))
             finally:
                 reader.close()
+
+
+def test_a_film_may_outlast_the_device(tmp_path: Path) -> None:
+    """A reader keeps the context that it shares until it ends, which may be after the device is closed."""
+    path = encode(tmp_path / "a.mp4", pictures(40, 320, 192))
+    for _ in range(3):
+        device = open_device("cuda:0")
+        reader = FilmReader(str(path), 0, device.shared)
+        assert reader.frame_at(0.5, True) is not None and reader.is_on_gpu
+        device.close()
+        assert reader.frame_at(0.1, True) is not None and reader.is_on_gpu
+        reader.close()
+        reader._thread.join(30)
+        assert not reader._thread.is_alive()
 
 
 def test_a_patch_on_the_gpu_decodes_there(cuda: Device, tmp_path: Path) -> None:

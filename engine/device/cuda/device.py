@@ -2,7 +2,8 @@
 
 import logging
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,16 @@ class CudaDevice:
         result = _get_current()
         if result[0] or int(result[1]) != self._context_address:
             check(driver.cuCtxSetCurrent(self._context), "cuCtxSetCurrent")
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Make the device's context current on the calling thread, and keep it until the end, even after `close`."""
+        context = check(driver.cuDevicePrimaryCtxRetain(self._handle), "cuDevicePrimaryCtxRetain")
+        try:
+            check(driver.cuCtxSetCurrent(context), "cuCtxSetCurrent")
+            yield
+        finally:
+            driver.cuDevicePrimaryCtxRelease(self._handle)
 
     def allocate(self, size_bytes: int) -> CudaMemory:
         """Allocate at least one byte. On failure, the DeviceError has the requested and the free size."""

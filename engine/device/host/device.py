@@ -4,6 +4,7 @@ import math
 import platform
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,10 @@ class HostDevice:
 
     def activate(self) -> None:
         """Do nothing: any thread may use the host."""
+
+    def shared(self) -> AbstractContextManager[None]:
+        """Return a context that does nothing."""
+        return nullcontext()
 
     def allocate(self, size_bytes: int) -> HostMemory:
         """Allocate zeroed memory. Raise DeviceError when there is not enough."""

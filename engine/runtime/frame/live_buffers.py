@@ -233,7 +233,7 @@ class LiveBuffers:
         if before is not None and type(before.block) is type(made) and before.described == _keys(described):
             made.before = before.block.before or before.block  # one that has not begun has nothing to go on with
         made.values = ChainMap(described, self._context.parameters.values[node])  # type: ignore[assignment]
-        made.engine_device = self._device.info.name
+        made.engine_device, made.share_device = self._device.info.name, self._device.shared
         made.is_replay, made.file_to_write = self.is_replay, partial(self._file_to_write, node)
         made.note_written = lambda path: self._context.save_place().note(path)
         bound = self._bound[node] = _Bound(made, placed.reading, _keys(described))
