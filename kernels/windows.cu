@@ -89,11 +89,12 @@ __device__ void windows(const T* __restrict__ image, T* __restrict__ out, int ch
     else if (radius_x >= 2) along_rows<4>(tile, pitch, tile_x, tile_y, channels, 2 * radius_x);
     else if (radius_x == 1) along_rows<2>(tile, pitch, tile_x, tile_y, channels, 2);
     const float scale = TAKE == 0 ? 1.0f / ((2 * radius_x + 1) * (2 * radius_y + 1)) : 1.0f;
+    const float half = TAKE == 0 && sizeof(T) == 1 ? 0.5f : 0.0f;  // means of bytes are rounded
     const int rows = min(tile_y, height - top), columns = min(tile_x, width * channels - left);
     for (int y = threadIdx.y; y < rows; y += blockDim.y)
         for (int x = threadIdx.x; x < columns; x += blockDim.x)
             out[static_cast<long long>(top + y) * width * channels + left + x] =
-                static_cast<T>(tile[y * pitch + x] * scale);
+                static_cast<T>(tile[y * pitch + x] * scale + half);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) combine_windows(

@@ -47,6 +47,17 @@ def test_a_mean_is_scipys(shape: tuple[int, int], channels: tuple[int, ...]) -> 
         np.testing.assert_allclose(mean, expected, atol=1e-5, err_msg=f"radii {x}, {y}")
 
 
+@pytest.mark.parametrize("channels", [(), (4,)])
+def test_a_mean_of_bytes_is_rounded(channels: tuple[int, ...]) -> None:
+    """The mean of bytes is the nearest whole number; if both radii are large, each axis is rounded."""
+    image = np.random.default_rng(3).integers(0, 256, (67, 131, *channels)).astype(np.uint8)
+    for x, y, most in ((2, 3, 0.501), (20, 0, 0.501), (30, 26, 1.001)):
+        (found,) = windows(image, "filter.mean", [{"radius_x": x, "radius_y": y}])
+        size = (2 * y + 1, 2 * x + 1, 1)[: image.ndim]
+        expected = ndimage.uniform_filter(image.astype(float), size, mode="nearest")
+        assert found.dtype == np.uint8 and abs(found - expected).max() <= most
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8])
 @pytest.mark.parametrize("channels", [(), (4,)])
 @pytest.mark.parametrize("shape", SHAPES)
