@@ -6,7 +6,7 @@
 #include "warploom/vector.h"
 
 constexpr float WIDE = 6.0f;
-constexpr int RUN = 8, CHANNELS = 4;
+constexpr int RUN = 4;
 // Smaller images have BORDER pixels more on each side, so that all windows there lie inside.
 constexpr int BORDER = 27;
 
@@ -44,26 +44,29 @@ extern "C" __global__ void gaussian_weights(float* __restrict__ weights, float s
     weights[k] = k == 0 ? 1.0f / (sum + 1.0f) : bell(k, rest) / (sum + 1.0f);
 }
 
-// Reduces an image, and gives it a border; idle if the step is 1.
+// Reduces an image, and gives it a border; idle if the step is 1. Here and below, a thread computes RUN rows.
 extern "C" __global__ void shrink(
     const float4* __restrict__ image, float4* __restrict__ out, float sigma, int width, int height) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, first = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
     const int step = step_of(sigma), columns = reduced(width, step), rows = reduced(height, step);
-    if (step == 1 || x >= columns || y >= rows) return;
+    if (step == 1 || x >= columns || first >= rows) return;
     // Three boxes of `step` pixels along each axis, convolved with each other.
     const auto weight = [=](int t) {
         const int a = t + 1, b = max(a - step, 0), c = max(a - 2 * step, 0);
         return static_cast<float>((a * (a + 1) - 3 * b * (b + 1) + 3 * c * (c + 1)) / 2) / (step * step * step);
     };
-    const int left = (x - BORDER) * step - (step - 1), top = (y - BORDER) * step - (step - 1);
-    float4 sum = {};
-    for (int j = 0; j < 3 * step - 2; ++j) {
-        const float4* row = image + inside(top + j, height) * width;
-        float4 part = {};
-        for (int i = 0; i < 3 * step - 2; ++i) part = part + row[inside(left + i, width)] * weight(i);
-        sum = sum + part * weight(j);
+    const int left = (x - BORDER) * step - (step - 1);
+    for (int y = first; y < min(first + RUN, rows); ++y) {
+        const int top = (y - BORDER) * step - (step - 1);
+        float4 sum = {};
+        for (int j = 0; j < 3 * step - 2; ++j) {
+            const float4* row = image + inside(top + j, height) * width;
+            float4 part = {};
+            for (int i = 0; i < 3 * step - 2; ++i) part = part + row[inside(left + i, width)] * weight(i);
+            sum = sum + part * weight(j);
+        }
+        out[static_cast<size_t>(y) * columns + x] = sum;
     }
-    out[static_cast<size_t>(y) * columns + x] = sum;
 }
 
 // Blurs the rows of an image or, with `is_small`, of a smaller one; idle unless the step is for that.
@@ -75,20 +78,28 @@ extern "C" __global__ void blur_rows(
     int width,
     int height,
     bool is_small) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
     const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
     if (is_small) width = reduced(width, step), height = reduced(height, step);
     if (is_small == (step == 1) || x >= width || y >= height) return;
-    const float4* row = image + static_cast<size_t>(y) * width;
-    float4 sum = row[x] * weights[0];
-    for (int k = 1; k <= radius; ++k) sum = sum + (row[max(x - k, 0)] + row[min(x + k, width - 1)]) * weights[k];
-    out[static_cast<size_t>(y) * width + x] = sum;
+    const auto load = [=](int k, int at) { return image[inside(y + k, height) * width + at]; };
+    float4 sum[RUN];
+#pragma unroll
+    for (int k = 0; k < RUN; ++k) sum[k] = load(k, x) * weights[0];
+    for (int t = 1; t <= radius; ++t) {
+        const int left = max(x - t, 0), right = min(x + t, width - 1);
+#pragma unroll
+        for (int k = 0; k < RUN; ++k) sum[k] = sum[k] + (load(k, left) + load(k, right)) * weights[t];
+    }
+#pragma unroll
+    for (int k = 0; k < RUN; ++k)
+        if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = sum[k];
 }
 
-// Blurs the columns. A thread computes RUN rows of one channel, which needs fewer loads.
+// Blurs the columns.
 extern "C" __global__ void blur_columns(
-    const float* __restrict__ image,
-    float* __restrict__ out,
+    const float4* __restrict__ image,
+    float4* __restrict__ out,
     const float* __restrict__ weights,
     float sigma,
     int width,
@@ -97,46 +108,46 @@ extern "C" __global__ void blur_columns(
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
     const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
     if (is_small) width = reduced(width, step), height = reduced(height, step);
-    const int pitch = width * CHANNELS;
-    if (is_small == (step == 1) || x >= pitch || y >= height) return;
-    float sum[RUN] = {};
-    const auto load = [=](int at) { return image[inside(y - radius + at, height) * pitch + x]; };
-    slide(sum, 2 * radius + 1, load, [=](float& all, float pixel, int t) { all += pixel * weights[abs(t - radius)]; });
+    if (is_small == (step == 1) || x >= width || y >= height) return;
+    float4 sum[RUN] = {};
+    const auto load = [=](int at) { return image[inside(y - radius + at, height) * width + x]; };
+    const auto add = [=](float4& all, float4 pixel, int t) { all = all + pixel * weights[abs(t - radius)]; };
+    slide(sum, 2 * radius + 1, load, add);
 #pragma unroll
     for (int k = 0; k < RUN; ++k)
-        if (y + k < height) out[static_cast<size_t>(y + k) * pitch + x] = sum[k];
+        if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = sum[k];
 }
 
-// The weights of the four pixels around a place between the middle two; `t` is the distance from the first of these.
-struct Spline {
-    float weights[4];
-    int first;
-};
+// The place of a pixel in the smaller image, and the weight of a pixel there at a distance below 2.
+__device__ inline float place(int at, int step) { return (at - 0.5f * (step - 1)) / step + BORDER; }
 
-__device__ inline Spline spline(int at, int step) {
-    const float place = (static_cast<float>(at) - 0.5f * (step - 1)) / step, t = place - floorf(place), s = 1.0f - t;
-    return {{s * s * s / 6, (3 * t * t * t - 6 * t * t + 4) / 6, (3 * s * s * s - 6 * s * s + 4) / 6, t * t * t / 6},
-            static_cast<int>(floorf(place)) + BORDER - 1};
+__device__ inline float spline(float distance) {
+    const float d = fabsf(distance), far = 2.0f - d;
+    return d < 1.0f ? (0.5f * d - 1.0f) * d * d + 2.0f / 3.0f : far * far * far / 6.0f;
 }
 
-// Enlarges an image with a border; idle if the step is 1. A thread computes RUN rows.
+// Enlarges an image with a border; idle if the step is 1.
 extern "C" __global__ void grow(
     const float4* __restrict__ image, float4* __restrict__ out, float sigma, int width, int height) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, first = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
     const int step = step_of(sigma), columns = reduced(width, step);
-    if (step == 1 || x >= width || first >= height) return;
-    const Spline across = spline(x, step);
-    for (int y = first; y < min(first + RUN, height); ++y) {
-        const Spline down = spline(y, step);
-        float4 sum = {};
+    if (step == 1 || x >= width || y >= height) return;
+    const float across = place(x, step);
+    const int left = static_cast<int>(across) - 1, top = static_cast<int>(place(y, step)) - 1;
+    const int bottom = static_cast<int>(place(y + RUN - 1, step)) + 2;
+    float4 sum[RUN] = {};
+    for (int j = top; j <= bottom; ++j) {
+        const float4* row = image + inside(j, reduced(height, step)) * columns + left;
+        float4 part = {};
 #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            const float4* row = image + static_cast<size_t>(down.first + j) * columns + across.first;
-            float4 part = row[0] * across.weights[0];
+        for (int i = 0; i < 4; ++i) part = part + row[i] * spline(across - (left + i));
 #pragma unroll
-            for (int i = 1; i < 4; ++i) part = part + row[i] * across.weights[i];
-            sum = sum + part * down.weights[j];
+        for (int k = 0; k < RUN; ++k) {
+            const float distance = place(y + k, step) - j;
+            if (fabsf(distance) < 2.0f) sum[k] = sum[k] + part * spline(distance);
         }
-        out[static_cast<size_t>(y) * width + x] = sum;
     }
+#pragma unroll
+    for (int k = 0; k < RUN; ++k)
+        if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = sum[k];
 }

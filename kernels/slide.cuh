@@ -9,15 +9,22 @@ __device__ inline void slide(Pixel (&results)[RUN], int taps, Load load, Take ta
     Pixel held[2 * RUN - 1];
 #pragma unroll
     for (int k = 0; k < RUN - 1; ++k) held[k] = load(k);
-    for (int first = 0; first < taps; first += RUN) {
+    int first = 0;
+    for (; first + RUN <= taps; first += RUN) {
+#pragma unroll
+        for (int j = 0; j < RUN; ++j) held[RUN - 1 + j] = load(first + RUN - 1 + j);  // RUN loads are under way at once
 #pragma unroll
         for (int j = 0; j < RUN; ++j)
-            if (first + j < taps) {
-                held[RUN - 1 + j] = load(first + RUN - 1 + j);
 #pragma unroll
-                for (int k = 0; k < RUN; ++k) take(results[k], held[j + k], first + j);
-            }
+            for (int k = 0; k < RUN; ++k) take(results[k], held[j + k], first + j);
 #pragma unroll
         for (int k = 0; k < RUN - 1; ++k) held[k] = held[k + RUN];
     }
+#pragma unroll
+    for (int j = 0; j < RUN - 1; ++j)
+        if (first + j < taps) {
+            held[RUN - 1 + j] = load(first + RUN - 1 + j);
+#pragma unroll
+            for (int k = 0; k < RUN; ++k) take(results[k], held[j + k], first + j);
+        }
 }

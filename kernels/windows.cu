@@ -6,6 +6,7 @@
 // a NaN or a large number leaves no trace outside its windows.
 #include "elements.cuh"
 #include "slide.cuh"
+#include "warploom/vector.h"
 
 #ifndef TAKE
 #define TAKE 0  // 0 for means, 1 for the smallest number, 2 for the largest
@@ -85,7 +86,7 @@ __device__ void windows(const T* __restrict__ image, T* __restrict__ out, int ch
         }
     }
     __syncthreads();
-    if (radius_x >= 8) along_rows<16>(tile, pitch, tile_x, tile_y, channels, 2 * radius_x);
+    if (radius_x >= 4) along_rows<8>(tile, pitch, tile_x, tile_y, channels, 2 * radius_x);
     else if (radius_x >= 2) along_rows<4>(tile, pitch, tile_x, tile_y, channels, 2 * radius_x);
     else if (radius_x == 1) along_rows<2>(tile, pitch, tile_x, tile_y, channels, 2);
     const float scale = TAKE == 0 ? 1.0f / ((2 * radius_x + 1) * (2 * radius_y + 1)) : 1.0f;
@@ -97,7 +98,7 @@ __device__ void windows(const T* __restrict__ image, T* __restrict__ out, int ch
                 static_cast<T>(tile[y * pitch + x] * scale + half);
 }
 
-extern "C" __global__ void __launch_bounds__(512, 2) combine_windows(
+extern "C" __global__ void __launch_bounds__(256, 4) combine_windows(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, long long row,
     long long column, int radius_x, int radius_y, int tile_x, int tile_y) {
     const int size = type & ELEMENT_SIZE, part = type & ELEMENT_FLOAT ? size : type >> ELEMENT_PARTS_AT & 15u;
@@ -109,39 +110,62 @@ extern "C" __global__ void __launch_bounds__(512, 2) combine_windows(
                 column, radius_x, radius_y, tile_x, tile_y);
 }
 
-// How far a shape reaches up and down at a distance from its middle column: a disc (1), a diamond (2) or a cross (3).
+// How far a shape reaches up and down at a distance from its middle column: a rectangle (0), a disc (1), a diamond (2)
+// or a cross (3).
 __device__ inline int reach(int shape, int radius, int distance) {
     if (shape == 1)  // radius + 0.5 from the middle, squared
         return static_cast<int>(sqrtf(static_cast<float>(radius * (radius + 1) - distance * distance)));
-    return shape == 2 ? radius - abs(distance) : distance == 0 ? radius : 0;
+    return shape == 0 || (shape == 3 && distance == 0) ? radius : shape == 2 ? radius - abs(distance) : 0;
 }
 
+__device__ inline float wide(float pixel) { return pixel; }
+__device__ inline float4 wide(float4 pixel) { return pixel; }
+#if TAKE == 0
+__device__ inline float wide(unsigned char pixel) { return pixel; }
+__device__ inline float4 wide(uchar4 p) { return make_float4(p.x, p.y, p.z, p.w); }
+__device__ inline void narrow(float sum, float scale, float* out) { *out = sum * scale; }
+__device__ inline void narrow(float4 sum, float scale, float4* out) { *out = sum * scale; }
+__device__ inline void narrow(float sum, float scale, unsigned char* out) { *out = static_cast<unsigned char>(sum * scale + 0.5f); }
+__device__ inline void narrow(float4 sum, float scale, uchar4* out) {
+    narrow(sum.x, scale, &out->x), narrow(sum.y, scale, &out->y), narrow(sum.z, scale, &out->z), narrow(sum.w, scale, &out->w);
+}
+#else
+__device__ inline unsigned char wide(unsigned char pixel) { return pixel; }
+__device__ inline uchar4 wide(uchar4 pixel) { return pixel; }
+template <typename Pixel> __device__ inline void narrow(Pixel pixel, float, Pixel* out) { *out = pixel; }
+#endif
+
+// Combines windows of any shape. A thread computes RUN rows, whose windows share most of their pixels.
 template <typename Pixel>
-__device__ inline void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out, int width, int height,
-                              long long row, long long column, int shape, int radius) {
+__device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out, int width, int height, long long row,
+                       long long column, int shape, int radius_x, int radius_y) {
     constexpr int RUN = 4;
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
     if (x >= width || y >= height) return;
-    Pixel found[RUN];
+    decltype(wide(Pixel{})) found[RUN] = {};
+    if (TAKE != 0) {
 #pragma unroll
-    for (int k = 0; k < RUN; ++k) found[k] = image[inside(y + k, height) * row + x * column];
-    for (int distance = -radius; distance <= radius; ++distance) {
-        const int far = reach(shape, radius, distance);
-        const Pixel* source = image + inside(x + distance, width) * column;
-        const auto load = [=](int at) { return source[inside(y - far + at, height) * row]; };
-        slide(found, 2 * far + 1, load, [](Pixel& all, Pixel pixel, int) { all = both(all, pixel); });
+        for (int k = 0; k < RUN; ++k) found[k] = wide(image[inside(y + k, height) * row + x * column]);
     }
+    for (int distance = -radius_x; distance <= radius_x; ++distance) {
+        const int far = reach(shape, radius_y, distance);
+        const Pixel* source = image + inside(x + distance, width) * column;
+        const auto load = [=](int at) { return wide(source[inside(y - far + at, height) * row]); };
+        slide(found, 2 * far + 1, load, [](auto& all, auto pixel, int) { all = both(all, pixel); });
+    }
+    const float scale = 1.0f / ((2 * radius_x + 1) * (2 * radius_y + 1));
 #pragma unroll
     for (int k = 0; k < RUN; ++k)
-        if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = found[k];
+        if (y + k < height) narrow(found[k], scale, out + static_cast<size_t>(y + k) * width + x);
 }
 
 extern "C" __global__ void combine_shapes(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, long long row,
-    long long column, int shape, int radius) {
+    long long column, int shape, int radius_x, int radius_y) {
     const auto take = [=](auto pixel) {
         using Pixel = decltype(pixel);
-        shapes(static_cast<const Pixel*>(image), static_cast<Pixel*>(out), width, height, row, column, shape, radius);
+        shapes(static_cast<const Pixel*>(image), static_cast<Pixel*>(out), width, height, row, column, shape, radius_x,
+               radius_y);
     };
     switch (type & (ELEMENT_SIZE | ELEMENT_FLOAT)) {
         case 1: return take(static_cast<unsigned char>(0));

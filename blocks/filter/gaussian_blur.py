@@ -1,7 +1,9 @@
+from typing import Any
+
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
 #: As in `kernels/gaussian_blur.cu`: the rows that a thread computes, the border of smaller images, the most weights.
-RUN, CHANNELS, BORDER, WEIGHTS = 8, 4, 27, 64
+RUN, BORDER, WEIGHTS = 4, 27, 64
 
 
 class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "filter", "denoise")):
@@ -31,14 +33,13 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
         halves = f"[image.dim0 // 2 + {border}, image.dim1 // 2 + {border}]"
         small, blurred = (build.buffer(name, float4, halves) for name in ("small", "blurred_small"))
         weights, rows = build.buffer("weights", f32, f"[{WEIGHTS}]"), build.buffer("rows", float4, "same(image)")
-        common, half = (self.sigma, width, height), (width // 2 + border, height // 2 + border)
+        whole: dict[str, Any] = {"num_threads": (width, (height + (RUN - 1)) // RUN), "thread_block": (32, 8)}
+        half = whole | {"num_threads": (width // 2 + border, (height // 2 + (border + RUN - 1)) // RUN)}
+        common = (self.sigma, width, height)
         build.launch(self.weigh, num_threads=WEIGHTS, args=(weights, self.sigma, WEIGHTS))
-        build.launch(self.shrink, num_threads=half, args=(image, small, *common))
-        passes = (image, rows, self.out, (width, height), False), (small, blurred, small, half, True)
-        for source, between, target, (x, y), is_small in passes:
-            rest = (weights, *common, is_small)
-            build.launch(self.rows, num_threads=(x, y), args=(source, between, *rest))
-            parts = x * CHANNELS, (y + (RUN - 1)) // RUN
-            build.launch(self.columns, num_threads=parts, args=(between, target, *rest), thread_block=(128, 2))
-        parts = width, (height + (RUN - 1)) // RUN
-        build.launch(self.grow, num_threads=parts, args=(small, self.out, *common), thread_block=(32, 8))
+        build.launch(self.shrink, **half, args=(image, small, *common))
+        for source, between, target, size in (image, rows, self.out, whole), (small, blurred, small, half):
+            rest = (weights, *common, size is half)
+            build.launch(self.rows, **size, args=(source, between, *rest))
+            build.launch(self.columns, **size, args=(between, target, *rest))
+        build.launch(self.grow, **whole, args=(small, self.out, *common))

@@ -6,8 +6,8 @@ class MeanFilter(Block, id="filter.mean", tags=("box", "blur", "average", "smoot
     """Replaces each pixel by the mean of the pixels around it.
 
     Along each axis the window has 2 radius + 1 pixels; if one radius is 0, the image is blurred along the other axis
-    only. Beyond the border, the nearest pixel is used. Means of bytes are rounded. Use it as a quick blur, which turns edges into ramps, or for
-    local averages.
+    only. Beyond the border, the nearest pixel is used. Means of bytes are rounded. Use it as a quick blur, which turns
+    edges into ramps, or for local averages.
     """
 
     image: In[any_type] = port(

@@ -9,11 +9,12 @@ from engine.api import BlockBuilder, BufferHandle, CudaFile, CudaOptions, Kernel
 MEAN, SMALLEST, LARGEST = range(3)
 #: Shapes of windows, in the order of their numbers in `kernels/windows.cu`.
 SHAPES = ("square", "disc", "diamond", "cross")
-THREADS, CHANNELS = (128, 4), 4
-#: The pixels of a column that a thread computes, for shapes other than a square.
-RUN = 4
-#: The bytes of a tile, of which two fit a multiprocessor of a GPU.
-TILE_BYTES = 110 * 1024
+THREADS, CHANNELS = (128, 2), 4
+#: The pixels of a column that a thread computes at once, for shapes other than a large square, and the most loads for a
+#: small one.
+RUN, DIRECT_LOADS = 4, 108
+#: The bytes of a tile, of which four fit a multiprocessor of a GPU.
+TILE_BYTES = 54 * 1024
 #: With a larger radius, a pass along each axis takes less time than to read the pixels around each tile.
 ONE_PASS = 24
 
@@ -34,9 +35,13 @@ class Window(NamedTuple):
 
     def passes(self) -> list["Window"]:
         """Return windows that have the same result one after the other, and take the least time."""
-        if self.shape != "square" or min(self.x, self.y) == 0 or max(self.x, self.y) <= ONE_PASS:
-            return [self]
-        return [self._replace(x=0), self._replace(y=0)]
+        is_split = self.is_large and min(self.x, self.y) > 0 and max(self.x, self.y) > ONE_PASS
+        return [self._replace(x=0), self._replace(y=0)] if is_split else [self]
+
+    @property
+    def is_large(self) -> bool:
+        """True for a square so large that it takes less time to combine its columns first, and then its rows."""
+        return self.shape == "square" and (2 * self.x + 1) * (2 * self.y + RUN) > DIRECT_LOADS
 
 
 def describe_windows(build: BlockBuilder, image: BufferHandle, out: BufferHandle, steps: Sequence[Window]) -> None:
@@ -49,7 +54,7 @@ def describe_windows(build: BlockBuilder, image: BufferHandle, out: BufferHandle
     for number, window in enumerate(passes, 1):
         target = out if number == len(passes) else between[number % len(between)]
         args = (source, target, build.element_type(image), *size, *strides)
-        if window.shape == "square":
+        if window.is_large:
             tile_x = 256 if window.x <= ONE_PASS else 1024
             row_bytes = 4 * (-(-(tile_x + 2 * CHANNELS * window.x) // 32) * 32 + CHANNELS)
             tile_y = max(1, TILE_BYTES // row_bytes)
@@ -65,7 +70,7 @@ def describe_windows(build: BlockBuilder, image: BufferHandle, out: BufferHandle
             build.launch(
                 window.kernel("combine_shapes"),
                 num_threads=(width, (height + (RUN - 1)) // RUN),
-                args=(*args, SHAPES.index(window.shape), window.x),
+                args=(*args, SHAPES.index(window.shape), window.x, window.y),
                 thread_block=(32, 8),
             )
         source, strides = target, (width, 1)
