@@ -16,8 +16,13 @@ template <typename Number> __device__ inline Number both(Number a, Number b) {
     return TAKE == 0 ? a + b : (TAKE == 1 ? a < b : a > b) ? a : b;
 }
 
-__device__ inline float4 both(float4 a, float4 b) { return {both(a.x, b.x), both(a.y, b.y), both(a.z, b.z), both(a.w, b.w)}; }
-__device__ inline uchar4 both(uchar4 a, uchar4 b) { return {both(a.x, b.x), both(a.y, b.y), both(a.z, b.z), both(a.w, b.w)}; }
+__device__ inline float4 both(float4 a, float4 b) {
+    return {both(a.x, b.x), both(a.y, b.y), both(a.z, b.z), both(a.w, b.w)};
+}
+
+__device__ inline uchar4 both(uchar4 a, uchar4 b) {
+    return {both(a.x, b.x), both(a.y, b.y), both(a.z, b.z), both(a.w, b.w)};
+}
 
 // Combines windows along rows of the tile, in place: RUN neighbours for each thread, which are at most `beyond` + 1.
 // Threads next to each other have neighbouring channels and rows, whose numbers lie in different banks.
@@ -86,7 +91,7 @@ __device__ void windows(const T* __restrict__ image, T* __restrict__ out, int ch
         }
     }
     __syncthreads();
-    if (radius_x >= 4) along_rows<8>(tile, pitch, tile_x, tile_y, channels, 2 * radius_x);
+    if (radius_x >= 8) along_rows<16>(tile, pitch, tile_x, tile_y, channels, 2 * radius_x);
     else if (radius_x >= 2) along_rows<4>(tile, pitch, tile_x, tile_y, channels, 2 * radius_x);
     else if (radius_x == 1) along_rows<2>(tile, pitch, tile_x, tile_y, channels, 2);
     const float scale = TAKE == 0 ? 1.0f / ((2 * radius_x + 1) * (2 * radius_y + 1)) : 1.0f;
@@ -125,9 +130,14 @@ __device__ inline float wide(unsigned char pixel) { return pixel; }
 __device__ inline float4 wide(uchar4 p) { return make_float4(p.x, p.y, p.z, p.w); }
 __device__ inline void narrow(float sum, float scale, float* out) { *out = sum * scale; }
 __device__ inline void narrow(float4 sum, float scale, float4* out) { *out = sum * scale; }
-__device__ inline void narrow(float sum, float scale, unsigned char* out) { *out = static_cast<unsigned char>(sum * scale + 0.5f); }
+__device__ inline void narrow(float sum, float scale, unsigned char* out) {
+    *out = static_cast<unsigned char>(sum * scale + 0.5f);
+}
 __device__ inline void narrow(float4 sum, float scale, uchar4* out) {
-    narrow(sum.x, scale, &out->x), narrow(sum.y, scale, &out->y), narrow(sum.z, scale, &out->z), narrow(sum.w, scale, &out->w);
+    narrow(sum.x, scale, &out->x);
+    narrow(sum.y, scale, &out->y);
+    narrow(sum.z, scale, &out->z);
+    narrow(sum.w, scale, &out->w);
 }
 #else
 __device__ inline unsigned char wide(unsigned char pixel) { return pixel; }
