@@ -322,6 +322,8 @@ _PARTS: dict[type[Change], str] = {
 
 def nodes_of(change: Change) -> tuple[str, ...]:
     """Return the nodes that a change concerns; a change of block types names none."""
+    if isinstance(change, NodeChanged):
+        return (change.node,)
     match change:
         case NodeAdded(node) | NodeRemoved(node):
             return (node.id,)
@@ -332,9 +334,7 @@ def nodes_of(change: Change) -> tuple[str, ...]:
         case AnnotationChanged(_, value, previous):
             known = value or previous
             return (known.node,) if isinstance(known, Dots | Pin | OscOut) else ()
-        case BlockTypesChanged():
-            return ()
-    return (change.node,)
+    return ()
 
 
 def inverse(change: Change) -> Change:

@@ -50,9 +50,10 @@ class SeenNode(Protocol):
 
 def paint_overview(painter: QPainter, nodes: Sequence[SeenNode], theme: Colours, scale: float) -> None:
     """Paint nodes at a zoom below that for details."""
-    _paint_bodies(painter, nodes, theme, scale)
-    _outline(painter, [node for node in nodes if node.appearance.on_path], path_pen(theme))
     selected = [node for node in nodes if node.isSelected()]
+    covered = selected if scale < FAR_FROM else ()
+    _paint_bodies(painter, [node for node in nodes if not node.isSelected()] if covered else nodes, theme, scale)
+    _outline(painter, [node for node in nodes if node.appearance.on_path], path_pen(theme))
     if scale >= FAR_FROM:
         _outline(painter, selected, selection_pen(theme), RING / scale)
     else:

@@ -1,6 +1,7 @@
 """Finds views by their places, in patches of thousands of blocks."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -37,7 +38,8 @@ class Places(Generic[_View]):
         while len(self._views) > self._edges.shape[1]:
             self._edges = np.hstack((self._edges, np.full_like(self._edges, np.nan)))
         slots = [self._slots[view] for view in areas]
-        self._edges[:, slots] = np.array([area.getCoords() for area in areas.values()]).T
+        coords = chain.from_iterable(area.getCoords() for area in areas.values())
+        self._edges[:, slots] = np.fromiter(coords, float, 4 * len(slots)).reshape(-1, 4).T
 
     def take(self, view: _View) -> None:
         """Remove a view."""

@@ -59,14 +59,16 @@ class GraphScene(QGraphicsScene):
         view = self.nodes.get(node_id)
         if view is None:
             view = self.nodes[node_id] = NodeView(self._node_layer, node_id, model, QPointF(*position))
-            view.moved = self._note_move
             self._note_move(QRectF(), view.place)
             view.values = self.values
             if len(self.nodes) == 1:
                 self.filled.emit(True)
             return
         if model != view.model:
+            before = view.place
             view.set_model(model)
+            if view.place != before:
+                self._note_move(before, view.place)
         self.move_nodes({node_id: QPointF(*position)})
 
     def move_nodes(self, places: Mapping[str, QPointF]) -> None:
@@ -74,7 +76,9 @@ class GraphScene(QGraphicsScene):
         lines: dict[ConnectionView, None] = {}
         for node_id, place in places.items():
             view = self.nodes[node_id]
+            before = view.place
             if view.move_to(place):
+                self._note_move(before, view.place)
                 for port in view.ports.values():
                     for line in port.connections:
                         lines[line] = None

@@ -77,8 +77,6 @@ class NodeView(View):
         self.is_live = False
         #: Its outline in the scene.
         self.place = QRectF()
-        #: Called with its former and its present outline when these differ.
-        self.moved: Callable[[QRectF, QRectF], None] = lambda before, now: None
         self._position = position
         self._shown_values: dict[tuple[str, bool], str] = {}
         self.set_model(model)
@@ -123,11 +121,9 @@ class NodeView(View):
         self.ports.clear()
 
     def _lie(self) -> None:
-        before, self.place = self.place, self.layout.body.translated(self._position)
+        self.place = self.layout.body.translated(self._position)
         # With the time above and the slack below.
         self.cover(self.place.adjusted(-SIDE, -ABOVE, SIDE, BELOW))
-        if self.place != before:
-            self.moved(before, self.place)
 
     # Contents
 
@@ -235,21 +231,22 @@ class ConnectionView(View):
 
     def follow(self) -> None:
         """Draw the line between the present places of the ports."""
-        before, ends = self.ends, (self.output_port.scenePos(), self.input_port.scenePos())
-        if ends == before:
-            self.update()  # in the colour for its present data
-            return
-        self.ends, offset = ends, ends[0] - before[0]
-        if self.dots:
-            self._redraw()
-        elif ends[1] - before[1] != offset:
+        (source, target), ends = self.ends, (self.output_port.scenePos(), self.input_port.scenePos())
+        self.ends, offset = ends, ends[0] - source
+        if ends[1] - target != offset:
             self._way = None
-            self._lines.loosen([self])
+            if not self.dots:
+                self._lines.loosen([self])
+            self._redraw()
+        elif offset.isNull():
+            self.update()  # in the colour for its present data
+        elif self.dots:
             self._redraw()
         else:
             self._shift(offset)
 
     def _shift(self, offset: QPointF) -> None:
+        """Move the line as it is."""
         if self._way is not None:
             self._way = tuple((x + offset.x(), y + offset.y()) for x, y in self._way)
         if self._path is not None:

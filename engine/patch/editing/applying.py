@@ -31,23 +31,16 @@ def check_change(change: Change, nodes: Container[str], connections: Mapping[Por
             rules.check_node_id(node_id)
             if node_id in nodes:
                 raise _misfit(change, f"a node that is new, got {node_id}, which is in the patch")
-        case (
-            changes.NodeRemoved()
-            | changes.ParameterChanged()
-            | changes.CurveChanged()
-            | changes.NodeMoved()
-            | changes.NodeRenamed()
-            | changes.NodeRegionChanged()
-            | changes.NodeModeChanged()
-            | changes.SentinelChanged()
-        ):
+        case changes.Disconnected(connection):
+            if connections.get(connection.target) != connection:
+                raise _misfit(change, f"a connection of the patch, got {connection}, which is not in it")
+        case changes.AnnotationChanged() | changes.BlockTypesChanged():
+            pass
+        case _:
             (node_id,) = nodes_of(change)
             if node_id not in nodes:
                 what = f"{change.parameter} of {node_id}" if isinstance(change, changes.ParameterChanged) else node_id
                 raise _misfit(change, f"a node of the patch, got {what}, which is not in it")
-        case changes.Disconnected(connection):
-            if connections.get(connection.target) != connection:
-                raise _misfit(change, f"a connection of the patch, got {connection}, which is not in it")
 
 
 def _misfit(change: Change, rule: str) -> PatchError:
@@ -87,14 +80,9 @@ def apply_change(
                 annotations.pop(key, None)
             else:
                 annotations[key] = made
-        case (
-            changes.ParameterChanged()
-            | changes.CurveChanged()
-            | changes.NodeMoved()
-            | changes.NodeRenamed()
-            | changes.NodeRegionChanged()
-            | changes.NodeModeChanged()
-        ):
+        case changes.BlockTypesChanged():
+            pass
+        case _:
             nodes[change.node] = changes.applied(nodes[change.node], change)
 
 
