@@ -60,7 +60,7 @@ extern "C" __global__ void shrink(
         const int top = (y - BORDER) * step - (step - 1);
         float4 sum = {};
         for (int j = 0; j < 3 * step - 2; ++j) {
-            const float4* row = image + inside(top + j, height) * width;
+            const float4* row = image + line(top + j, height, width);
             float4 part = {};
             for (int i = 0; i < 3 * step - 2; ++i) part = part + row[inside(left + i, width)] * weight(i);
             sum = sum + part * weight(j);
@@ -82,7 +82,7 @@ extern "C" __global__ void blur_rows(
     const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
     if (is_small) width = reduced(width, step), height = reduced(height, step);
     if (is_small == (step == 1) || x >= width || y >= height) return;
-    const auto load = [=](int k, int at) { return image[inside(y + k, height) * width + at]; };
+    const auto load = [=](int k, int at) { return image[line(y + k, height, width) + at]; };
     float4 sum[RUN];
 #pragma unroll
     for (int k = 0; k < RUN; ++k) sum[k] = load(k, x) * weights[0];
@@ -110,7 +110,7 @@ extern "C" __global__ void blur_columns(
     if (is_small) width = reduced(width, step), height = reduced(height, step);
     if (is_small == (step == 1) || x >= width || y >= height) return;
     float4 sum[RUN] = {};
-    const auto load = [=](int at) { return image[inside(y - radius + at, height) * width + x]; };
+    const auto load = [=](int at) { return image[line(y - radius + at, height, width) + x]; };
     const auto add = [=](float4& all, float4 pixel, int t) { all = all + pixel * weights[abs(t - radius)]; };
     slide(sum, 2 * radius + 1, load, add);
 #pragma unroll
@@ -137,7 +137,7 @@ extern "C" __global__ void grow(
     const int bottom = static_cast<int>(place(y + RUN - 1, step)) + 2;
     float4 sum[RUN] = {};
     for (int j = top; j <= bottom; ++j) {
-        const float4* row = image + inside(j, reduced(height, step)) * columns + left;
+        const float4* row = image + line(j, reduced(height, step), columns) + left;
         float4 part = {};
 #pragma unroll
         for (int i = 0; i < 4; ++i) part = part + row[i] * spline(across - (left + i));

@@ -1,7 +1,12 @@
 // Windows of neighbours, which share most of their pixels: a thread computes RUN of them, so each pixel is loaded once.
 #pragma once
 
-__device__ inline long long inside(int place, int size) { return min(max(place, 0), size - 1); }
+__device__ inline int inside(int place, int size) { return min(max(place, 0), size - 1); }
+
+// The offset of the nearest of `size` lines. A product of two whole numbers of 32 bits is one instruction.
+__device__ inline long long line(int place, int size, int pitch) {
+    return static_cast<long long>(inside(place, size)) * pitch;
+}
 
 // Calls take(results[k], load(k + t), t) for each of the RUN results and each of the `taps` places t of a window.
 template <int RUN, typename Pixel, typename Load, typename Take>

@@ -7,13 +7,13 @@ constexpr int RUN = 4;
 
 template <typename Pixel>
 __device__ inline void convolve(const Pixel* __restrict__ image, const float* __restrict__ weights, Pixel* __restrict__ out,
-                                int width, int height, long long row, long long column, int across, int down) {
+                                int width, int height, int row, int column, int across, int down) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
     if (x >= width || y >= height) return;
     Pixel sums[RUN] = {};
     for (int i = 0; i < across; ++i) {
-        const Pixel* source = image + inside(x + across / 2 - i, width) * column;
-        const auto load = [=](int at) { return source[inside(y - down / 2 + at, height) * row]; };
+        const Pixel* source = image + line(x + across / 2 - i, width, column);
+        const auto load = [=](int at) { return source[line(y - down / 2 + at, height, row)]; };
         const auto add = [=](Pixel& sum, Pixel pixel, int t) {
             sum = sum + pixel * weights[(down - 1 - t) * across + i];
         };
@@ -26,7 +26,7 @@ __device__ inline void convolve(const Pixel* __restrict__ image, const float* __
 
 extern "C" __global__ void convolve_image(
     const void* __restrict__ image, const float* __restrict__ weights, void* __restrict__ out, unsigned int type,
-    int width, int height, long long row, long long column, int across, int down) {
+    int width, int height, int row, int column, int across, int down) {
     if ((type & ELEMENT_SIZE) == sizeof(float4))
         convolve(static_cast<const float4*>(image), weights, static_cast<float4*>(out), width, height, row, column,
                  across, down);

@@ -60,7 +60,7 @@ __device__ void along_rows(float* tile, int pitch, int tile_x, int tile_y, int c
 // columns, into shared memory.
 template <typename T>
 __device__ void windows(const T* __restrict__ image, T* __restrict__ out, int channels, int width, int height,
-                        long long row, long long column, int radius_x, int radius_y, int tile_x, int tile_y) {
+                        int row, int column, int radius_x, int radius_y, int tile_x, int tile_y) {
     extern __shared__ float tile[];
     const int wide = tile_x + 2 * radius_x * channels, pitch = (wide + 31) / 32 * 32 + channels;
     const int left = blockIdx.x * tile_x, top = blockIdx.y * tile_y;
@@ -72,11 +72,10 @@ __device__ void windows(const T* __restrict__ image, T* __restrict__ out, int ch
         const int count = min(run, tile_y - begin), place = left + at, pivot = top + begin + radius_y;
         const T* source = image + (place - side);
         if (!inside) {
-            const int x = min(max(place / channels - radius_x, 0), width - 1);
-            source = image + x * column * channels + place % channels;
+            source = image + line(place / channels - radius_x, width, column * channels) + place % channels;
         }
-        const long long step = row * channels;
-        const auto load = [=](int y) { return static_cast<float>(source[min(max(y, 0), height - 1) * step]); };
+        const int step = row * channels;
+        const auto load = [=](int y) { return static_cast<float>(source[line(y, height, step)]); };
         float* to = tile + begin * pitch + at;
         float held = load(pivot);
 #pragma unroll 4
@@ -104,8 +103,7 @@ __device__ void windows(const T* __restrict__ image, T* __restrict__ out, int ch
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) combine_windows(
-    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, long long row,
-    long long column, int radius_x, int radius_y, int tile_x, int tile_y) {
+    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row, int column, int radius_x, int radius_y, int tile_x, int tile_y) {
     const int size = type & ELEMENT_SIZE, part = type & ELEMENT_FLOAT ? size : type >> ELEMENT_PARTS_AT & 15u;
     if (part == 4)
         windows(static_cast<const float*>(image), static_cast<float*>(out), size / 4, width, height, row, column,
@@ -147,20 +145,19 @@ template <typename Pixel> __device__ inline void narrow(Pixel pixel, float, Pixe
 
 // Combines windows of any shape. A thread computes RUN rows, whose windows share most of their pixels.
 template <typename Pixel>
-__device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out, int width, int height, long long row,
-                       long long column, int shape, int radius_x, int radius_y) {
+__device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out, int width, int height, int row, int column, int shape, int radius_x, int radius_y) {
     constexpr int RUN = 4;
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
     if (x >= width || y >= height) return;
     decltype(wide(Pixel{})) found[RUN] = {};
     if (TAKE != 0) {
 #pragma unroll
-        for (int k = 0; k < RUN; ++k) found[k] = wide(image[inside(y + k, height) * row + x * column]);
+        for (int k = 0; k < RUN; ++k) found[k] = wide(image[line(y + k, height, row) + line(x, width, column)]);
     }
     for (int distance = -radius_x; distance <= radius_x; ++distance) {
         const int far = reach(shape, radius_y, distance);
-        const Pixel* source = image + inside(x + distance, width) * column;
-        const auto load = [=](int at) { return wide(source[inside(y - far + at, height) * row]); };
+        const Pixel* source = image + line(x + distance, width, column);
+        const auto load = [=](int at) { return wide(source[line(y - far + at, height, row)]); };
         slide(found, 2 * far + 1, load, [](auto& all, auto pixel, int) { all = both(all, pixel); });
     }
     const float scale = 1.0f / ((2 * radius_x + 1) * (2 * radius_y + 1));
@@ -170,8 +167,7 @@ __device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out,
 }
 
 extern "C" __global__ void combine_shapes(
-    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, long long row,
-    long long column, int shape, int radius_x, int radius_y) {
+    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row, int column, int shape, int radius_x, int radius_y) {
     const auto take = [=](auto pixel) {
         using Pixel = decltype(pixel);
         shapes(static_cast<const Pixel*>(image), static_cast<Pixel*>(out), width, height, row, column, shape, radius_x,
