@@ -1,0 +1,1 @@
+"""What images show: parts, outlines, distances, and levels that fit them."""

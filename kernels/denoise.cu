@@ -1,0 +1,75 @@
+// Filters over a window around each pixel that are not sums: the median, and means of what is alike. Beyond the border,
+// the nearest pixel is used.
+#include "warploom/color.h"
+#include "warploom/vector.h"
+
+#define MOST_RADIUS 3  // of the median; equals MOST_RADIUS in median.py
+#define MOST ((2 * MOST_RADIUS + 1) * (2 * MOST_RADIUS + 1))
+
+// Swaps the halves of a window so that the middle one of `count` values is at its place (Hoare's selection). NaN counts
+// as larger than all others.
+__device__ inline float middle_of(float (&values)[MOST], int count) {
+    int low = 0, high = count - 1;
+    const int middle = count / 2;
+    while (low < high) {
+        const float pivot = values[middle];
+        int i = low, k = high;
+        while (i <= k) {
+            while (values[i] < pivot || (isnan(pivot) && !isnan(values[i]))) ++i;
+            while (values[k] > pivot || (isnan(values[k]) && !isnan(pivot))) --k;
+            if (i > k) break;
+            const float value = values[i];
+            values[i++] = values[k];
+            values[k--] = value;
+        }
+        if (k < middle) low = i;
+        if (middle < i) high = k;
+    }
+    return values[middle];
+}
+
+// `channels` floats in an element, of which a fourth one, alpha, stays as it is.
+extern "C" __global__ void median(
+    const float* __restrict__ image, float* __restrict__ out, unsigned int element, int radius, int width, int height) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    const int channels = (element & 0xFFFFu) / sizeof(float);
+    const size_t here = (static_cast<size_t>(y) * width + x) * channels;
+    for (int channel = 0; channel < min(channels, 3); ++channel) {
+        float values[MOST];
+        int count = 0;
+        for (int dy = -radius; dy <= radius; ++dy) {
+            const float* row = image + static_cast<size_t>(min(max(y + dy, 0), height - 1)) * width * channels;
+            for (int dx = -radius; dx <= radius; ++dx)
+                values[count++] = row[min(max(x + dx, 0), width - 1) * channels + channel];
+        }
+        out[here + channel] = middle_of(values, count);
+    }
+    if (channels == 4) out[here + 3] = image[here + 3];
+}
+
+// The mean over a window, in which a pixel counts less the farther it is and the more its colour differs.
+extern "C" __global__ void bilateral(
+    const float4* __restrict__ image, float4* __restrict__ out, float sigma, float range, int radius, int width, int height) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    const size_t i = static_cast<size_t>(y) * width + x;
+    const float4 here = image[i];
+    const float by_place = -0.5f / (sigma * sigma), by_color = -0.5f / (range * range);
+    float3 sum = {0.0f, 0.0f, 0.0f};
+    float total = 0.0f;
+    for (int dy = -radius; dy <= radius; ++dy) {
+        const float4* row = image + static_cast<size_t>(min(max(y + dy, 0), height - 1)) * width;
+        for (int dx = -radius; dx <= radius; ++dx) {
+            const float4 there = row[min(max(x + dx, 0), width - 1)];
+            const float3 color = {there.x, there.y, there.z}, way = color - float3{here.x, here.y, here.z};
+            const float weight = expf(by_place * (dx * dx + dy * dy) + by_color * dot(way, way));
+            sum += color * weight;
+            total += weight;
+        }
+    }
+    const float3 mean = sum * (1.0f / total);
+    out[i] = {mean.x, mean.y, mean.z, here.w};
+}
