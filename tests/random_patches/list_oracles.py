@@ -113,7 +113,11 @@ def _order(x: Array, descending: bool = False) -> Array:
 
 
 def _sort(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
-    return {"out": i["x"].reshape(-1)[_order(numbers(i["x"], t["x"]), p["descending"])]}
+    words, x = i["x"].reshape(-1), numbers(i["x"], t["x"]).reshape(-1)
+    if t["x"] == "bf16":  # its words are compared: -0 is below 0, and NaN loses its sign
+        words = np.where(np.isnan(x), words & 0x7FFF, words)
+        x = np.where((x == 0) & np.signbit(x), -1e-300, x.astype(np.float64))
+    return {"out": words[_order(x, p["descending"])]}
 
 
 def _sort_by_key(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
