@@ -59,3 +59,66 @@ extern "C" __global__ void apply_forces(
     const float kept = expf(-drag * time_step);
     particles[i].velocity = air + (velocity + acceleration * time_step - air) * kept;
 }
+
+// Pulls particles towards a point and around an axis through it, which is upright; the strength falls to 0 at `reach`.
+extern "C" __global__ void attract(
+    Particle* __restrict__ particles,
+    const Frame* __restrict__ frame,
+    float x,
+    float y,
+    float z,
+    float pull,
+    float swirl,
+    float reach,
+    int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count || !is_alive(particles[i])) return;
+    const float3 way = float3{x, y, z} - particles[i].position;
+    const float far = length(way), near = fmaxf(1.0f - far / reach, 0.0f);
+    if (!(far > 0.0f)) return;
+    const float3 around = {-way.z, 0.0f, way.x};
+    particles[i].velocity += (way * pull + around * swirl) * (near * frame->time_step / far);
+}
+
+// Throws particles back that would be inside a solid, or outside of a hollow, at the end of the frame: a ball, a box or
+// the half space below a height. They are moved to its surface.
+extern "C" __global__ void collide(
+    Particle* __restrict__ particles,
+    const Frame* __restrict__ frame,
+    int shape,
+    int is_hollow,
+    float x,
+    float y,
+    float z,
+    float size,
+    float bounce,
+    float friction,
+    int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count || !is_alive(particles[i])) return;
+    const float3 velocity = particles[i].velocity;
+    const float3 at = particles[i].position + velocity * frame->time_step - float3{x, y, z};
+    // The distance to the surface, negative inside, and the direction out of the solid.
+    float distance = at.y;
+    float3 normal = {0.0f, 1.0f, 0.0f};
+    if (shape == 0) {
+        distance = length(at) - size;
+        if (length(at) > 0.0f) normal = normalize(at);
+    } else if (shape == 1) {
+        const float3 q = {fabsf(at.x) - size, fabsf(at.y) - size, fabsf(at.z) - size};
+        const float3 out = {fmaxf(q.x, 0.0f), fmaxf(q.y, 0.0f), fmaxf(q.z, 0.0f)};
+        const float3 signs = {copysignf(1.0f, at.x), copysignf(1.0f, at.y), copysignf(1.0f, at.z)};
+        const float largest = fmaxf(q.x, fmaxf(q.y, q.z));
+        const float3 side = q.x == largest ? float3{1.0f, 0.0f, 0.0f}
+                                           : q.y == largest ? float3{0.0f, 1.0f, 0.0f} : float3{0.0f, 0.0f, 1.0f};
+        distance = largest > 0.0f ? length(out) : largest;
+        normal = (largest > 0.0f ? normalize(out) : side) * signs;
+    }
+    if (is_hollow) distance = -distance, normal = -normal;
+    if (!(distance < 0.0f)) return;
+    const float inward = dot(velocity, normal);
+    particles[i].position -= normal * distance;
+    if (inward >= 0.0f) return;
+    const float3 across = velocity - normal * inward;
+    particles[i].velocity = across * (1.0f - friction) - normal * (inward * bounce);
+}

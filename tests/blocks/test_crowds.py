@@ -137,3 +137,55 @@ def test_flocks_repeat_to_the_bit(device: Device) -> None:
     assert all(a[1].tobytes() == b[1].tobytes() for a, b in zip(first, second, strict=True))
     early, late = (frame[1]["velocity"] for frame in (first[0], first[-1]))
     assert np.linalg.norm(late.mean(0)) > 2 * np.linalg.norm(early.mean(0))
+
+
+def test_an_attractor_pulls_and_swirls_within_its_reach(device: Device) -> None:
+    """The change of velocity is along the way and across it, and falls to 0 at the reach."""
+    force = {"x": 0.3, "y": 0.2, "z": -0.1, "pull": 6.0, "swirl": 4.0, "reach": 1.0}
+    look = {"count": 257, "size": 1.2, "height": 0.0}
+    for before, after in crowd(device, "particles.attract", 3, look, **force):
+        way = np.array([0.3, 0.2, -0.1]) - before["position"]
+        far = np.linalg.norm(way, axis=1, keepdims=True)
+        around = np.stack([-way[:, 2], np.zeros(257), way[:, 0]], -1)
+        change = (6.0 * way + 4.0 * around) / far * np.maximum(1 - far, 0) * STEP
+        assert 0.2 < (far < 1).mean() < 0.9
+        np.testing.assert_allclose(after["velocity"], before["velocity"] + change, atol=1e-5)
+
+
+def depth(at: Any, shape: str, size: float) -> Any:
+    """Return the distance of points to a solid around the origin, negative inside."""
+    if shape == "ball":
+        return np.linalg.norm(at, axis=1) - size
+    if shape == "ground":
+        return at[:, 1]
+    q = np.abs(at) - size
+    return np.where(q.max(1) > 0, np.linalg.norm(np.maximum(q, 0), axis=1), q.max(1))
+
+
+@pytest.mark.parametrize("hollow", [False, True])
+@pytest.mark.parametrize("shape", ["ball", "box", "ground"])
+def test_solids_throw_particles_back(device: Device, shape: str, hollow: bool) -> None:
+    """Particles never end in the solid but by their own speed off it, the others go on, and energy is only lost."""
+    solid = {"shape": shape, "hollow": hollow, "y": 0.2, "size": 0.6, "bounce": 0.5, "friction": 0.25}
+    look = {"count": 400, "size": 1.0, "height": 0.2, "speed": 2.0}
+    sign, middle = -1 if hollow else 1, np.array([0, 0.2, 0])
+    for frame, (before, after) in enumerate(crowd(device, "particles.collide", 20, look, **solid)):
+        was, velocity = before["position"].astype(float) - middle, before["velocity"].astype(float)
+        ahead = sign * depth(was + STEP * velocity, shape, 0.6)
+        free = ahead > 1e-5
+        np.testing.assert_array_equal(after["velocity"][free], before["velocity"][free])
+        old, new = (np.linalg.norm(each["velocity"].astype(float), axis=1) for each in (before, after))
+        assert (new <= old + 1e-5).all()
+        if frame > 0:
+            assert (sign * depth(after["position"] - middle, shape, 0.6)).min() > -2.1 * STEP
+    assert (new < 1.99).any()
+
+
+def test_a_bounce_is_split_at_the_surface(device: Device) -> None:
+    """The speed towards the ground is turned and reduced, and the one along it is reduced by friction."""
+    look = {"count": 200, "size": 0.5, "height": 0.0, "speed": 3.0}
+    solid = {"shape": "ground", "y": 0.0, "bounce": 0.5, "friction": 0.25}
+    (before, after), *_ = crowd(device, "particles.collide", 1, look, **solid)
+    down = (before["position"][:, 1] + STEP * before["velocity"][:, 1] < -1e-5) & (before["velocity"][:, 1] < 0)
+    assert down.sum() > 20
+    np.testing.assert_allclose(after["velocity"][down], before["velocity"][down] * [0.75, -0.5, 0.75], rtol=1e-5)

@@ -63,6 +63,8 @@ def found(text: str) -> list[str]:
         ("connected components", "Label"),
         ("despeckle", "Median"),
         ("boids", "Flock"),
+        ("vortex", "Attract"),
+        ("obstacle", "Collide"),
         ("nbody", "Gravitate"),
         ("rasterizer", "Render Mesh"),
         ("terrain", "Surface"),

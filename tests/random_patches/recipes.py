@@ -776,6 +776,8 @@ RECIPES: dict[str, Cook] = {
     "neural.pool": _pool,
     "neural.softmax": _softmax,
     "particles.emitter": _sized(count=(1, 7, 100)),
+    "particles.attract": _particles,
+    "particles.collide": _particles,
     "particles.flock": _particles,
     "particles.forces": _particles,
     "particles.gravitate": _particles,
