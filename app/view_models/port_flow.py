@@ -31,7 +31,9 @@ def kind_at(patch: Patch, node_id: str, block_type: type[Block], spec: PortSpec)
     positions of ones like integers, and everything else like images.
     """
     if not isinstance(patch, InnerPatch) or not patch.infers_types:
-        return _kind_at_end(patch, PortRef(node_id, spec.name), _FARTHEST)
+        declared = kind_of_port(block_type, spec)
+        passes_on = declared in _OPEN or patch.is_group(node_id) or patch.is_end(node_id)
+        return _kind_at_end(patch, PortRef(node_id, spec.name), _FARTHEST) if passes_on else declared
     match patch.flow(PortRef(node_id, spec.name), is_input=spec.is_input):
         case TensorType() as tensor:
             return _kind_of_tensor(tensor)

@@ -38,6 +38,8 @@ class Calls:
                 if self._set.get(name) == arguments:
                     return
                 self._set[name] = arguments
+            elif name == "restore":
+                self._set.clear()
             self.made.append((method, arguments))
 
         return note

@@ -89,8 +89,12 @@ class ZoomableView(QGraphicsView):
     def _zoom_about(self, position: QPoint, zoom: float) -> None:
         point = self.mapToScene(position)
         factor = min(max(zoom, _RANGE[0]), _RANGE[1]) / self.zoom
+        mode = self.viewportUpdateMode()
+        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.NoViewportUpdate)  # Qt would scroll the picture
         self.scale(factor, factor)
         self.scroll_by(self.mapFromScene(point) - position)
+        self.setViewportUpdateMode(mode)
+        self.viewport().update()
 
 
 class EdgeScroll(QObject):
