@@ -1,10 +1,13 @@
+from blocks.geometry.orbit_view import OrbitView
 from blocks.particles.camera import place_camera
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u64
+from engine.api import BlockBuilder, In, Kernel, Out, float4, param, port, u64
 
 FILE = "cloud.cu"
 
 
-class RenderCloud(Block, id="geometry.render_cloud", tags=("points", "scan", "lidar", "3d", "draw", "camera", "image")):
+class RenderCloud(
+    OrbitView, id="geometry.render_cloud", tags=("points", "scan", "lidar", "3d", "draw", "camera", "image")
+):
     """Draws a cloud of points, each as a disc of its own colour; near points cover far ones.
 
     Edges of depth are shaded (eye-dome lighting), which shows the shape of a scan that has no normals. The camera looks
@@ -17,16 +20,6 @@ class RenderCloud(Block, id="geometry.render_cloud", tags=("points", "scan", "li
         shape="same(points)", optional=True, advised=False, doc="Linear RGBA; white without a connection."
     )
     image: Out[float4] = port(shape="[height, width]", doc="The picture, linear RGBA; alpha is 0 without a point.")
-    width: int = param(1280, min=16, max=8192, unit="px", structural=True, doc="Width of the picture.")
-    height: int = param(720, min=16, max=8192, unit="px", structural=True, doc="Height of the picture.")
-    orbit: float = param(20.0, min=-180, max=180, unit="degrees", doc="Position of the camera on its orbit.")
-    spin: float = param(10.0, min=-90, max=90, unit="degrees/s", doc="How fast the camera orbits.")
-    elevation: float = param(20.0, min=-85, max=85, unit="degrees", doc="Angle at which the camera looks down.")
-    distance: float = param(
-        3.0, min=0.1, max=1000, unit="m", doc="Distance from the camera to the point that it looks at."
-    )
-    target: float = param(0.0, min=-100, max=100, unit="m", doc="Height of the point that the camera looks at.")
-    field_of_view: float = param(42.0, min=5, max=120, unit="degrees", doc="Vertical angle of view.")
     point_size: float = param(8.0, min=0, max=1000, unit="mm", doc="Radius of a point.")
     shading: float = param(0.6, min=0, max=4, doc="How dark edges of depth are.")
 

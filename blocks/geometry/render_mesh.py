@@ -1,5 +1,6 @@
+from blocks.geometry.orbit_view import OrbitView
 from blocks.particles.camera import place_camera
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, s32, u32, u64
+from engine.api import BlockBuilder, In, Kernel, Out, float4, param, port, s32, u32, u64
 
 FILE = "mesh.cu"
 #: Threads besides one per triangle, which share the rows of large triangles; equals SPARE in mesh.cu.
@@ -7,7 +8,7 @@ SPARE = 16384
 
 
 class RenderMesh(
-    Block, id="geometry.render_mesh", tags=("triangles", "3d", "draw", "camera", "light", "shadow", "rasterizer")
+    OrbitView, id="geometry.render_mesh", tags=("triangles", "3d", "draw", "camera", "light", "shadow", "rasterizer")
 ):
     """Draws a mesh of triangles in the light of the sky and of a far lamp that throws shadows.
 
@@ -23,16 +24,6 @@ class RenderMesh(
         shape="same(points)", optional=True, advised=False, doc="Linear RGBA; white without a connection."
     )
     image: Out[float4] = port(shape="[height, width]", doc="The picture, linear RGBA; alpha is 0 without a triangle.")
-    width: int = param(1280, min=16, max=8192, unit="px", structural=True, doc="Width of the picture.")
-    height: int = param(720, min=16, max=8192, unit="px", structural=True, doc="Height of the picture.")
-    orbit: float = param(20.0, min=-180, max=180, unit="degrees", doc="Position of the camera on its orbit.")
-    spin: float = param(10.0, min=-90, max=90, unit="degrees/s", doc="How fast the camera orbits.")
-    elevation: float = param(20.0, min=-85, max=85, unit="degrees", doc="Angle at which the camera looks down.")
-    distance: float = param(
-        3.0, min=0.1, max=1000, unit="m", doc="Distance from the camera to the point that it looks at."
-    )
-    target: float = param(0.0, min=-100, max=100, unit="m", doc="Height of the point that the camera looks at.")
-    field_of_view: float = param(42.0, min=5, max=120, unit="degrees", doc="Vertical angle of view.")
     lamp_turn: float = param(60.0, min=-180, max=180, unit="degrees", doc="Direction that the lamp shines from.")
     lamp_elevation: float = param(40.0, min=-85, max=85, unit="degrees", doc="Height of the lamp above the horizon.")
     lamp: float = param(1.0, min=0, max=20, doc="Light of the lamp.")
