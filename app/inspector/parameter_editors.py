@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.edits.files.dropped_files import FILMS, PICTURES, SOUNDS
+from app.edits.files.dropped_files import ARRAYS, CLOUDS, FILMS, LUTS, MESHES, PICTURES, SOUNDS, TABLES
 from app.edits.files.file_paths import relative_to
 from app.edits.nodes import parameter_label
 from app.edits.remedies import FOLDER
@@ -285,6 +285,12 @@ class PathEditor(TextEditor):
         "kernel": "Kernels (*.cu *.ptx *.py);;All files (*)",
         "video": f"Films (*{' *'.join(FILMS)});;All files (*)",
         "sound": f"Sounds (*{' *'.join(SOUNDS)});;All files (*)",
+        "table": f"Tables (*{' *'.join(TABLES)});;All files (*)",
+        "rows": f"Tables and arrays (*{' *'.join((*TABLES, *ARRAYS))});;All files (*)",
+        "array": f"Arrays (*{' *'.join(ARRAYS)});;All files (*)",
+        "mesh": f"Meshes (*{' *'.join((*MESHES, '.ply'))});;All files (*)",
+        "points": f"Points (*{' *'.join((*CLOUDS, *MESHES))});;All files (*)",
+        "lut": f"Tables of colours (*{' *'.join(LUTS)});;All files (*)",
     }
 
     def __init__(self, spec: ParameterSpec, folder: Callable[[], Path | None]) -> None:

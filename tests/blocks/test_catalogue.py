@@ -24,6 +24,7 @@ FILES: dict[str, Any] = {
     "open sound": MEDIA / "dawn.wav",
     "open points": MEDIA / "hill.laz",
     "open mesh": Path(FOLDER.name) / "mesh.obj",
+    "open lut": Path(FOLDER.name) / "curve.cube",
     "open table": Path(FOLDER.name) / "table.csv",
     "open array": Path(FOLDER.name) / "array.npy",
     "open rows": Path(FOLDER.name) / "array.npy",
@@ -32,6 +33,7 @@ FILES: dict[str, Any] = {
 }
 FILES["open mesh"].write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
 FILES["open table"].write_text("x,y\n1,2\n")
+FILES["open lut"].write_text("LUT_1D_SIZE 2\n0 0 0\n1 1 1\n")
 np.save(FILES["open array"], np.arange(5.0))
 
 

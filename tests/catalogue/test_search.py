@@ -58,6 +58,7 @@ def found(text: str) -> list[str]:
         ("axis", "Reduce Along Axis"),
         ("variance", "Statistics"),
         ("smoke", "Advect"),
+        ("lut", "LUT"),
         ("otsu", "Automatic Threshold"),
         ("unsharp", "Sharpen"),
         ("connected components", "Label"),

@@ -154,6 +154,10 @@ class Materials:
         self.rows = [*self.arrays[:2], *self.tables]
         self.meshes = [folder / "tetrahedron.obj"]
         self.meshes[0].write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+        self.luts = [folder / "cube.cube", folder / "curves.cube"]
+        for path, kind, rows in zip(self.luts, ("3D", "1D"), (8, 2), strict=True):
+            colors = "\n".join(" ".join(f"{chance.random():.3f}" for _ in range(3)) for _ in range(rows))
+            path.write_text(f"LUT_{kind}_SIZE 2\n{colors}\n")
         self.clouds = [folder / "cloud.ply", *self.meshes]
         self.clouds[0].write_bytes(encode_points(numbers(chance, np.dtype(np.float32), (2, 7, 4)), ".ply"))
         self.scans = [folder / "scan.las", folder / "scan.laz", self.clouds[0]]

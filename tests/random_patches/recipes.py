@@ -302,6 +302,10 @@ def _file(parameter: str, files: str) -> Cook:
     return cook
 
 
+def _lut(c: Chooser) -> Recipe:
+    return Recipe({"file": str(c.any_of(c.materials.luts))}, {"image": Want("float4", c.image())})
+
+
 def _weighted(c: Chooser) -> Recipe:
     weights = Want("f32", (c.any_of((1, 3, 5)), c.any_of((1, 3, 7))))
     return Recipe(inputs={"image": Want(c.dtype(("f32", "float4")), c.image()), "weights": weights})
@@ -717,6 +721,7 @@ RECIPES: dict[str, Cook] = {
     "image.distance_field": _alike(ANY, "mask", axes=2),
     "image.label": _alike(ANY, "mask", axes=2),
     "image.levels": _color(),
+    "image.lut": _lut,
     "image.sharpen": _color(),
     "image.thin_edges": _color(),
     "image.mirror": _color(),

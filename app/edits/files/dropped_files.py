@@ -1,4 +1,4 @@
-"""Files that are dropped on the canvas: each kernel, image, film, sound and folder of images becomes a block."""
+"""Files that are dropped on the canvas: each file that a block can load becomes one, and each folder of images."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +10,7 @@ from engine.kernel_sources.loader import SUFFIXES, load_image
 from engine.patch.changes import Position
 from engine.patch.document import Patch
 from engine.patch.files import SUFFIX
+from engine.readings import open_file
 
 #: Suffixes of the files that *Load Image* and *Load Audio* read.
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".exr", ".hdr", ".pfm", ".dpx", ".webp", ".bmp")
@@ -31,18 +32,31 @@ FILMS = (
     ".flv",
     ".gif",
 )
+TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".arrow", ".feather")
+ARRAYS = (".npy", ".npz")
+MESHES = (".obj", ".gltf", ".glb", ".stl", ".off")
+#: Files of points; a PLY file may have a mesh as well.
+CLOUDS = (".las", ".laz", ".xyz", ".ply")
+LUTS = (".cube",)
 #: The blocks that load files other than kernels, by suffix.
 _LOADERS = {
     **dict.fromkeys(PICTURES, "io.load_image"),
     **dict.fromkeys(SOUNDS, "io.load_audio"),
     **dict.fromkeys(FILMS, "io.load_video"),
+    **dict.fromkeys(TABLES, "data.load_table"),
+    **dict.fromkeys(ARRAYS, "data.load_array"),
+    **dict.fromkeys(MESHES, "geometry.load_mesh"),
+    **dict.fromkeys(CLOUDS, "geometry.load_points"),
+    **dict.fromkeys(LUTS, "image.lut"),
 }
+#: As much of a PLY file as its header has at most, if it says anything about triangles.
+_HEADER_BYTES = 4096
 #: The distance between the blocks of one drop.
 _APART = 120.0
 
 
 def is_usable(path: Path) -> bool:
-    """True for a file that can be dropped: a kernel, an image, a film, a sound or a patch, or a folder of images."""
+    """True for a file that can be dropped: a kernel, a patch or what a block loads, or a folder of images."""
     if path.is_dir():
         return any(each.suffix.lower() in PICTURES for each in path.iterdir())
     return path.suffix.lower() in _LOADERS or path.suffix in SUFFIXES or path.suffix == SUFFIX
@@ -77,8 +91,21 @@ def _blocks(path: Path, file: str) -> list[tuple[str, dict[str, str]]]:
     if path.is_dir():
         return [("io.load_images", {"files": file})]
     if (loader := _LOADERS.get(path.suffix.lower())) is not None:
-        return [(loader, {"file": file})]
+        return [("geometry.load_mesh" if _has_triangles(path) else loader, {"file": file})]
     return [(type_id, {"file": file, **values}) for type_id, values in kernel_blocks(path)]
+
+
+def _has_triangles(path: Path) -> bool:
+    """True for a PLY file whose header names faces."""
+    if path.suffix.lower() != ".ply":
+        return False
+    try:
+        with open_file(path) as file:
+            header = file.read(_HEADER_BYTES).partition(b"end_header")[0]
+    except OSError:
+        return False
+    faces = next((line.split()[2:3] for line in header.splitlines() if line.startswith(b"element face")), [])
+    return bool(faces) and faces[0].isdigit() and int(faces[0]) > 0
 
 
 def kernel_blocks(path: Path) -> list[tuple[str, dict[str, str]]]:

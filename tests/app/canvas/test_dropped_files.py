@@ -68,15 +68,20 @@ def test_a_kernel_with_a_mistake_gets_its_block(canvas: Canvas, patch: Patch, tm
         ("flower.png", "io.load_image"),
         ("Rain.WAV", "io.load_audio"),
         ("sky.exr", "io.load_image"),
+        ("Sizes.CSV", "data.load_table"),
+        ("weights.npz", "data.load_array"),
+        ("teapot.obj", "geometry.load_mesh"),
+        ("hill.laz", "geometry.load_points"),
+        ("dusk.cube", "image.lut"),
         ("a.flac", "io.load_audio"),
         ("shot.MOV", "io.load_video"),
         ("clip.webm", "io.load_video"),
     ],
 )
-def test_pictures_and_sounds_become_blocks_that_load_them(
+def test_files_become_blocks_that_load_them(
     canvas: Canvas, patch: Patch, tmp_path: Path, name: str, block: str
 ) -> None:
-    """Pictures and sounds become blocks that load them; files beside the patch are named relative to it."""
+    """Each kind of file becomes the block that loads it; files beside the patch are named relative to it."""
     patch.path = tmp_path / "a.loom"
     file = tmp_path / name
     file.write_bytes(b"")
@@ -112,3 +117,16 @@ def test_other_files_are_not_taken(canvas: Canvas, patch: Patch, tmp_path: Path,
     before = dict(patch.nodes)
     assert not _drop(canvas, [tmp_path / name], QPointF(0, 200))
     assert patch.nodes == before
+
+
+@pytest.mark.parametrize(("faces", "block"), [(0, "load_points"), (12, "load_mesh"), (None, "load_points")])
+def test_a_ply_file_is_a_mesh_if_it_has_faces(
+    canvas: Canvas, patch: Patch, tmp_path: Path, faces: int | None, block: str
+) -> None:
+    """The header decides; a file that can't be read is taken for points, whose block says what is wrong."""
+    file = tmp_path / "scan.ply"
+    if faces is not None:
+        file.write_bytes(b"ply\nformat ascii 1.0\nelement vertex 8\nelement face %d\nend_header\n" % faces)
+    assert _drop(canvas, [file], QPointF(0, 200))
+    (node,) = canvas.selected()
+    assert patch.nodes[node].type == f"geometry.{block}"
