@@ -11,6 +11,12 @@
 #ifndef TAKE
 #define TAKE 0  // 0 for means, 1 for the smallest number, 2 for the largest
 #endif
+#ifndef LONG_RUN
+#define LONG_RUN 16  // the windows that a thread combines if the radius is at least half of this
+#endif
+#ifndef BLOCKS
+#define BLOCKS 4  // the thread blocks that should fit a multiprocessor
+#endif
 
 template <typename Number> __device__ inline Number both(Number a, Number b) {
     return TAKE == 0 ? a + b : (TAKE == 1 ? a < b : a > b) ? a : b;
@@ -24,85 +30,90 @@ __device__ inline uchar4 both(uchar4 a, uchar4 b) {
     return {both(a.x, b.x), both(a.y, b.y), both(a.z, b.z), both(a.w, b.w)};
 }
 
-// Combines windows along rows of the tile, in place: RUN neighbours for each thread, which are at most `beyond` + 1.
-// Threads next to each other have neighbouring channels and rows, whose numbers lie in different banks.
-template <int RUN>
-__device__ void along_rows(float* tile, int pitch, int tile_x, int tile_y, int channels, int beyond) {
-    const int threads_of_row = tile_x / RUN, rows = blockDim.x * blockDim.y / threads_of_row;
-    const int number = threadIdx.y * blockDim.x + threadIdx.x, thread = number / channels, row = thread % rows;
-    float* in = tile + row * pitch + thread / rows * RUN * channels + number % channels;
-    for (int first = 0; first < tile_y; first += rows, in += rows * pitch) {
-        const bool inside = first + row < tile_y;
-        float found[RUN];
-        if (inside) {
-            float held = in[beyond * channels];
-            for (int i = beyond - 1; i >= RUN - 1; --i) held = both(held, in[i * channels]);
-            found[RUN - 1] = held;
+// Combines RUN windows next to each other, each of `beyond` + 1 numbers, and of RUN or more.
+template <int RUN, typename Load> __device__ inline void combine(float (&found)[RUN], int beyond, Load load) {
+    float held = load(beyond);
+#pragma unroll 8
+    for (int i = beyond - 1; i >= RUN - 1; --i) held = both(held, load(i));
+    found[RUN - 1] = held;
 #pragma unroll
-            for (int k = RUN - 2; k >= 0; --k) found[k] = held = both(held, in[k * channels]);
+    for (int k = RUN - 2; k >= 0; --k) found[k] = held = both(held, load(k));
 #pragma unroll
-            for (int k = 1; k < RUN; ++k) {
-                const float next = in[(beyond + k) * channels];
-                held = k == 1 ? next : both(held, next);
-                found[k] = both(found[k], held);
+    for (int k = 1; k < RUN; ++k) {
+        const float next = load(beyond + k);
+        held = k == 1 ? next : both(held, next);
+        found[k] = both(found[k], held);
+    }
+}
+
+// Calls `work` with an array for as many windows as a thread combines for a radius.
+template <typename Work> __device__ inline void by_radius(int radius, Work work) {
+    if (radius >= LONG_RUN / 2) {
+        float found[LONG_RUN];
+        work(found);
+    } else if (radius >= 2) {
+        float found[4];
+        work(found);
+    } else {
+        float found[1];
+        work(found);
+    }
+}
+
+// A thread block has a tile of `tile_x` numbers, of all channels, by `tile_y` rows in shared memory.
+template <typename T>
+__device__ void windows(const T* __restrict__ image, T* __restrict__ out, int channels, int width, int height, int row,
+                        int column, int radius_x, int radius_y, int tile_x, int tile_y) {
+    extern __shared__ float tile[];
+    const int wide = tile_x + 2 * radius_x * channels, pitch = (wide + 31) / 32 * 32 + channels;
+    const int left = blockIdx.x * tile_x, top = blockIdx.y * tile_y, side = radius_x * channels;
+    if (left >= width * channels) return;
+    const bool is_inside = left >= side && left - side + wide <= width * channels && column == 1;
+    by_radius(radius_y, [&](auto& found) {
+        constexpr int RUN = sizeof(found) / sizeof(float);
+        for (int y = threadIdx.y * RUN; y < tile_y; y += blockDim.y * RUN)
+            for (int x = threadIdx.x; x < wide; x += blockDim.x) {
+                const int place = left + x, step = row * channels;
+                const T* source = image + (place - side);
+                if (!is_inside)
+                    source = image + line(place / channels - radius_x, width, column * channels) + place % channels;
+                const auto load = [=](int i) {
+                    return static_cast<float>(source[line(top + y - radius_y + i, height, step)]);
+                };
+                combine(found, 2 * radius_y, load);
+#pragma unroll
+                for (int k = 0; k < RUN; ++k)
+                    if (y + k < tile_y) tile[(y + k) * pitch + x] = found[k];
+            }
+    });
+    __syncthreads();
+    // Threads next to each other have neighbouring channels and rows, whose numbers lie in different banks.
+    if (radius_x > 0) by_radius(radius_x, [&](auto& found) {
+        constexpr int RUN = sizeof(found) / sizeof(float);
+        const int number = threadIdx.y * blockDim.x + threadIdx.x, rows = blockDim.x * blockDim.y / (tile_x / RUN);
+        const int thread = number / channels, first_x = thread / rows * RUN * channels + number % channels;
+        for (int first = 0; first < tile_y; first += rows) {
+            const int y = first + thread % rows;
+            float* in = tile + y * pitch + first_x;
+            if (y < tile_y) combine(found, 2 * radius_x, [=](int i) { return in[i * channels]; });
+            __syncthreads();
+            if (y < tile_y) {
+#pragma unroll
+                for (int k = 0; k < RUN; ++k) in[k * channels] = found[k];
             }
         }
         __syncthreads();
-        if (inside) {
-#pragma unroll
-            for (int k = 0; k < RUN; ++k) in[k * channels] = found[k];
-        }
-    }
-    __syncthreads();
-}
-
-// A thread block has a tile of `tile_x` numbers, of all channels, by `tile_y` rows. First it combines windows along
-// columns, into shared memory.
-template <typename T>
-__device__ void windows(const T* __restrict__ image, T* __restrict__ out, int channels, int width, int height,
-                        int row, int column, int radius_x, int radius_y, int tile_x, int tile_y) {
-    extern __shared__ float tile[];
-    const int wide = tile_x + 2 * radius_x * channels, pitch = (wide + 31) / 32 * 32 + channels;
-    const int left = blockIdx.x * tile_x, top = blockIdx.y * tile_y;
-    if (left >= width * channels) return;
-    const int run = min(tile_y, 2 * radius_y + 1), side = radius_x * channels;
-    const bool inside = left >= side && left - side + wide <= width * channels && column == 1;
-    for (int begin = threadIdx.y * run; begin < tile_y; begin += blockDim.y * run)
-    for (int at = threadIdx.x; at < wide; at += blockDim.x) {
-        const int count = min(run, tile_y - begin), place = left + at, pivot = top + begin + radius_y;
-        const T* source = image + (place - side);
-        if (!inside) {
-            source = image + line(place / channels - radius_x, width, column * channels) + place % channels;
-        }
-        const int step = row * channels;
-        const auto load = [=](int y) { return static_cast<float>(source[line(y, height, step)]); };
-        float* to = tile + begin * pitch + at;
-        float held = load(pivot);
-#pragma unroll 4
-        for (int y = pivot - 1; y >= pivot - 2 * radius_y + count - 1; --y) held = both(held, load(y));
-        to[(count - 1) * pitch] = held;
-#pragma unroll 4
-        for (int k = count - 2; k >= 0; --k) to[k * pitch] = held = both(held, load(pivot - 2 * radius_y + k));
-#pragma unroll 4
-        for (int k = 1; k < count; ++k) {
-            held = k == 1 ? load(pivot + 1) : both(held, load(pivot + k));
-            to[k * pitch] = both(to[k * pitch], held);
-        }
-    }
-    __syncthreads();
-    if (radius_x >= 8) along_rows<16>(tile, pitch, tile_x, tile_y, channels, 2 * radius_x);
-    else if (radius_x >= 2) along_rows<4>(tile, pitch, tile_x, tile_y, channels, 2 * radius_x);
-    else if (radius_x == 1) along_rows<2>(tile, pitch, tile_x, tile_y, channels, 2);
+    });
     const float scale = TAKE == 0 ? 1.0f / ((2 * radius_x + 1) * (2 * radius_y + 1)) : 1.0f;
     const float half = TAKE == 0 && sizeof(T) == 1 ? 0.5f : 0.0f;  // means of bytes are rounded
     const int rows = min(tile_y, height - top), columns = min(tile_x, width * channels - left);
     for (int y = threadIdx.y; y < rows; y += blockDim.y)
         for (int x = threadIdx.x; x < columns; x += blockDim.x)
-            out[static_cast<long long>(top + y) * width * channels + left + x] =
+            out[static_cast<size_t>(top + y) * width * channels + left + x] =
                 static_cast<T>(tile[y * pitch + x] * scale + half);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4) combine_windows(
+extern "C" __global__ void __launch_bounds__(256, BLOCKS) combine_windows(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row, int column, int radius_x, int radius_y, int tile_x, int tile_y) {
     const int size = type & ELEMENT_SIZE, part = type & ELEMENT_FLOAT ? size : type >> ELEMENT_PARTS_AT & 15u;
     if (part == 4)
