@@ -71,12 +71,12 @@ __device__ void windows(const T* __restrict__ image, T* __restrict__ out, int ch
     const bool is_inside = left >= side && left - side + wide <= width * channels && column == 1;
     by_radius(radius_y, [&](auto& found) {
         constexpr int RUN = sizeof(found) / sizeof(float);
-        for (int y = threadIdx.y * RUN; y < tile_y; y += blockDim.y * RUN)
-            for (int x = threadIdx.x; x < wide; x += blockDim.x) {
-                const int place = left + x, step = row * channels;
-                const T* source = image + (place - side);
-                if (!is_inside)
-                    source = image + line(place / channels - radius_x, width, column * channels) + place % channels;
+        for (int x = threadIdx.x; x < wide; x += blockDim.x) {
+            const int place = left + x, step = row * channels;
+            const T* source = image + (place - side);
+            if (!is_inside)
+                source = image + line(place / channels - radius_x, width, column * channels) + place % channels;
+            for (int y = threadIdx.y * RUN; y < tile_y; y += blockDim.y * RUN) {
                 const auto load = [=](int i) {
                     return static_cast<float>(source[line(top + y - radius_y + i, height, step)]);
                 };
@@ -85,6 +85,7 @@ __device__ void windows(const T* __restrict__ image, T* __restrict__ out, int ch
                 for (int k = 0; k < RUN; ++k)
                     if (y + k < tile_y) tile[(y + k) * pitch + x] = found[k];
             }
+        }
     });
     __syncthreads();
     // Threads next to each other have neighbouring channels and rows, whose numbers lie in different banks.

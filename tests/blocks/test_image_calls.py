@@ -1,4 +1,4 @@
-"""Image blocks that call NPP, and conversions of colours."""
+"""Image blocks: filters, sizes, morphology and conversions of colours."""
 
 import colorsys
 from typing import Any
