@@ -70,7 +70,7 @@ class SlicedPainting:
         if not rest.isEmpty():
             self._show_picture(rest)
         self._keep(screen, region - rest)
-        self.rest = self.rest - region + rest
+        self.rest = (self.rest - region + rest) & self._view.viewport().rect()  # which may have become smaller
         self._so_far_s += time.perf_counter() - start_s
         if self.rest.isEmpty():
             self.paint_s, self._so_far_s = self._so_far_s, 0.0

@@ -250,7 +250,7 @@ class ConnectionView(View):
         if self._way is not None:
             self._way = tuple((x + offset.x(), y + offset.y()) for x, y in self._way)
         if self._path is not None:
-            self._path = self._path.translated(offset)
+            self._path.translate(offset)
         self._shape = None
         self.mark += offset
         self.cover(self.area.translated(offset))

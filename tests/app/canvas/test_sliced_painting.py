@@ -169,6 +169,17 @@ def test_an_edit_between_slices_is_seen(sliced: Canvas) -> None:
     _compare(sliced, "after edits")
 
 
+def test_a_view_that_becomes_smaller_between_slices_is_painted(sliced: Canvas) -> None:
+    """What is no longer in view does not wait to be painted."""
+    sliced.view.set_zoom(0.8)
+    QApplication.processEvents()
+    assert not sliced.view.painting.rest.isEmpty()
+    sliced.resize(500, 300)
+    for _ in range(200):
+        QApplication.processEvents()
+    assert sliced.view.painting.rest.isEmpty()
+
+
 def test_every_part_has_its_turn(sliced: Canvas) -> None:
     """Where all is to be painted again in each turn, each part of the view is still painted after some turns."""
     sliced.view.set_zoom(0.8)
