@@ -156,7 +156,8 @@ class FilmSource:
                 raise ValueError("a format that it doesn't decode")
         except (OSError, ValueError, self._av.FFmpegError, StopIteration) as problem:
             reason = "no frames" if isinstance(problem, StopIteration) else reason_of(problem)
-            self.why_not_gpu = f"{reason} ({name}, {usual.pix_fmt}, {usual.width} x {usual.height})"
+            what = f"{name}, {usual.pix_fmt}, {usual.width} x {usual.height}"
+            self.why_not_gpu = f"a film that it refuses ({what}: {reason})"
             return
         usual.flush_buffers()
         self._decoder, self._packets, self._first, self.is_on_gpu = decoder, packets, None, True

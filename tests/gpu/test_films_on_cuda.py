@@ -42,6 +42,8 @@ def test_the_gpu_decodes_the_frames_of_the_cpu(cuda: Device, name: str, tmp_path
     reader = FilmReader(str(path), 0, cuda.shared)
     try:
         layout = reader.info.layout
+        if name == "av1.mkv" and not reader.is_on_gpu:
+            pytest.skip(f"not every GPU decodes AV1: {reader.why_not_gpu}")
         assert reader.is_on_gpu, reader.why_not_gpu
         order = [*range(40), *random.Random(name).choices(range(40), k=20)]
         for number in order:
