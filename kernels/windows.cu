@@ -11,12 +11,6 @@
 #ifndef TAKE
 #define TAKE 0  // 0 for means, 1 for the smallest number, 2 for the largest
 #endif
-#ifndef LONG_RUN
-#define LONG_RUN 16  // the windows that a thread combines if the radius is at least half of this
-#endif
-#ifndef BLOCKS
-#define BLOCKS 4  // the thread blocks that should fit a multiprocessor
-#endif
 
 template <typename Number> __device__ inline Number both(Number a, Number b) {
     return TAKE == 0 ? a + b : (TAKE == 1 ? a < b : a > b) ? a : b;
@@ -48,8 +42,8 @@ template <int RUN, typename Load> __device__ inline void combine(float (&found)[
 
 // Calls `work` with an array for as many windows as a thread combines for a radius.
 template <typename Work> __device__ inline void by_radius(int radius, Work work) {
-    if (radius >= LONG_RUN / 2) {
-        float found[LONG_RUN];
+    if (radius >= 8) {
+        float found[16];
         work(found);
     } else if (radius >= 2) {
         float found[4];
@@ -114,7 +108,7 @@ __device__ void windows(const T* __restrict__ image, T* __restrict__ out, int ch
                 static_cast<T>(tile[y * pitch + x] * scale + half);
 }
 
-extern "C" __global__ void __launch_bounds__(256, BLOCKS) combine_windows(
+extern "C" __global__ void __launch_bounds__(256, 4) combine_windows(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row, int column, int radius_x, int radius_y, int tile_x, int tile_y) {
     const int size = type & ELEMENT_SIZE, part = type & ELEMENT_FLOAT ? size : type >> ELEMENT_PARTS_AT & 15u;
     if (part == 4)
