@@ -109,7 +109,8 @@ __device__ void windows(const T* __restrict__ image, T* __restrict__ out, int ch
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) combine_windows(
-    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row, int column, int radius_x, int radius_y, int tile_x, int tile_y) {
+    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
+    int column, int radius_x, int radius_y, int tile_x, int tile_y) {
     const int size = type & ELEMENT_SIZE, part = type & ELEMENT_FLOAT ? size : type >> ELEMENT_PARTS_AT & 15u;
     if (part == 4)
         windows(static_cast<const float*>(image), static_cast<float*>(out), size / 4, width, height, row, column,
@@ -151,7 +152,8 @@ template <typename Pixel> __device__ inline void narrow(Pixel pixel, float, Pixe
 
 // Combines windows of any shape. A thread computes RUN rows, whose windows share most of their pixels.
 template <typename Pixel>
-__device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out, int width, int height, int row, int column, int shape, int radius_x, int radius_y) {
+__device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out, int width, int height, int row,
+                       int column, int shape, int radius_x, int radius_y) {
     constexpr int RUN = 4;
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
     if (x >= width || y >= height) return;
@@ -173,7 +175,8 @@ __device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out,
 }
 
 extern "C" __global__ void combine_shapes(
-    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row, int column, int shape, int radius_x, int radius_y) {
+    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
+    int column, int shape, int radius_x, int radius_y) {
     const auto take = [=](auto pixel) {
         using Pixel = decltype(pixel);
         shapes(static_cast<const Pixel*>(image), static_cast<Pixel*>(out), width, height, row, column, shape, radius_x,
