@@ -173,7 +173,7 @@ def clipped(root: QWidget) -> Iterator[str]:
 def small(root: QWidget) -> Iterator[str]:
     """Return a line for each visible button that is hard to hit."""
     for widget in _visible(root):
-        is_qts = isinstance(widget.parent(), QLineEdit)  # the button that clears a field
+        is_qts = isinstance(widget.parentWidget(), QLineEdit)  # the button that clears a field
         if isinstance(widget, QAbstractButton) and not is_qts and min(widget.width(), widget.height()) < LEAST_BUTTON:
             name = widget.objectName() or widget.text() or widget.toolTip() or type(widget).__name__
             yield f"button {name[:40]!r} is {widget.width()} x {widget.height()} px"
