@@ -11,20 +11,23 @@ extern "C" __global__ void count_lights(
     if (i < count) atomicAdd(&bins[static_cast<int>(saturate(luminance(image[i])) * (BINS - 1) + 0.5f)], 1u);
 }
 
-// Run by a single thread. Sums are of whole numbers up to 2^40, which a double holds exactly.
+// Run by a single thread.
 extern "C" __global__ void find_level(const unsigned int* __restrict__ bins, float* __restrict__ level) {
-    double all = 0.0, weighted = 0.0;
-    for (int k = 0; k < BINS; ++k) all += bins[k], weighted += static_cast<double>(k) * bins[k];
-    double below = 0.0, sum = 0.0, best = -1.0;
+    unsigned long long all = 0, weighted = 0, below = 0, sum = 0;
+    for (int k = 0; k < BINS; ++k) {
+        all += bins[k];
+        weighted += static_cast<unsigned long long>(k) * bins[k];
+    }
+    double best = -1.0, best_parts = 1.0;
     int first = 0, last = 0;
     for (int k = 0; k < BINS - 1; ++k) {
         below += bins[k];
-        sum += static_cast<double>(k) * bins[k];
-        if (below == 0.0 || below == all) continue;
-        const double apart = weighted * below - sum * all;
-        const double found = apart * apart / (below * (all - below));
-        if (found > best) best = found, first = k;
-        if (found == best) last = k;
+        sum += static_cast<unsigned long long>(k) * bins[k];
+        if (below == 0 || below == all) continue;
+        const double apart = static_cast<double>(weighted) * below - static_cast<double>(sum) * all;
+        const double found = apart * apart, parts = static_cast<double>(below) * (all - below);  // their quotient counts
+        if (found * best_parts > best * parts) best = found, best_parts = parts, first = k;
+        if (found * best_parts == best * parts) last = k;
     }
     // In a gap without pixels all levels are as good: the middle of it is the farthest from both sides.
     *level = (0.5f * (first + last) + 0.5f) / (BINS - 1);
