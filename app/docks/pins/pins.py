@@ -260,6 +260,8 @@ class Pins(QWidget, Dock):
             if chosen is not None and chosen.pin.key in keys:
                 self.table.selectRow(keys.index(chosen.pin.key))
         self.page.set_filled(bool(rows))
+        if not rows:
+            self._say("")
         self._show_details()
 
     def _show_details(self) -> None:

@@ -96,6 +96,7 @@ def test_an_output_is_pinned_and_checked(qtbot: QtBot, real_window: MainWindow, 
     qtbot.waitUntil(lambda: dock.summary.text() == "1 pin passed")
     click(dock.remove)
     assert not patch.annotations and patch.history.undo_name == "Remove pin of total.out" and not dock.rows.rows
+    assert dock.summary.text() == ""
     while patch.undo():
         pass
     assert dump_patch(patch) == before
