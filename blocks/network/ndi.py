@@ -109,11 +109,23 @@ class NdiInput:
             looks += 1
 
     def _keep(self, frame: Any) -> None:
-        height, width = frame.yres, frame.xres
-        rows = np.array(frame, np.uint8).reshape(height, -1, 4)  # a copy; rows may be longer than the picture
-        picture = np.ascontiguousarray(scaled(rows[:, :width], *self._size))
-        self.newest = picture, 1 + (self.newest[1] if self.newest else 0)
+        data = np.array(frame, np.uint8).ravel()  # a copy
+        picture = picture_of(data, frame.yres, frame.xres)
+        if picture is None:
+            size = f"{frame.xres} x {frame.yres} pixels"
+            self.notice = (
+                f"NDI source must send whole RGBA pictures, got {data.size:,} bytes for {size}; it is left out"
+            )
+            return
+        self.newest = np.ascontiguousarray(scaled(picture, *self._size)), 1 + (self.newest[1] if self.newest else 0)
         self.notice = ""
+
+
+def picture_of(data: Array, height: int, width: int) -> Array | None:
+    """Return the picture in bytes whose rows may be longer than it, of shape (height, width, 4); None if it is cut."""
+    if height < 1 or width < 1 or data.size % (4 * height) or data.size < 4 * height * width:
+        return None
+    return data.reshape(height, -1, 4)[:, :width]
 
 
 def scaled(picture: Array, height: int, width: int) -> Array:

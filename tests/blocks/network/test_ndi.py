@@ -12,7 +12,7 @@ from subprocess import PIPE, STDOUT
 import numpy as np
 import pytest
 
-from blocks.network.ndi import NdiInput, NdiOutput, scaled
+from blocks.network.ndi import NdiInput, NdiOutput, picture_of, scaled
 from engine.diagnostics import PatchError
 
 ROOT = Path(__file__).parents[3]
@@ -67,3 +67,13 @@ def test_pictures_are_scaled_to_the_nearest_pixels(size: tuple[int, int]) -> Non
     picture = np.arange(4 * 6 * 4, dtype=np.uint8).reshape(4, 6, 4)
     expected = [[picture[y * 4 // size[0], x * 6 // size[1]] for x in range(size[1])] for y in range(size[0])]
     np.testing.assert_array_equal(scaled(picture, *size), expected)
+
+
+def test_a_picture_that_is_cut_is_left_out() -> None:
+    """Rows may be longer than the picture; bytes that don't fill its rows are none."""
+    data = np.arange(2 * 4 * 4, dtype=np.uint8)
+    picture = picture_of(data, 2, 3)
+    assert picture is not None
+    np.testing.assert_array_equal(picture, data.reshape(2, 4, 4)[:, :3])
+    for size, height, width in ((31, 2, 3), (24, 2, 4), (0, 2, 3), (32, 0, 3), (32, 2, 0), (32, -2, 3)):
+        assert picture_of(data[:size], height, width) is None
