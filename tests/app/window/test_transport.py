@@ -13,7 +13,7 @@ from app.qt.gc_timer import GcTimer
 from app.window.transport import format_clock, pacing_text, pacing_tooltip
 from engine.diagnostics import error
 from engine.patch.document import Patch
-from engine.protocol.messages import Reset, SetPacing, SetRunning
+from engine.protocol.messages import FrameReport, Reset, SetPacing, SetRunning
 from engine.protocol.pacing import Pacing, PacingMode
 from tests.app.app_support import make_report
 
@@ -172,16 +172,16 @@ def test_frame_and_time_are_drawn_at_a_rate_that_can_be_read(window: Any, patch:
 def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: Any, patch: Patch) -> None:
     """A real engine's frame and time stop at a pause, advance by one at a step, and restart at a reset."""
     patch.add("test_app.picture")
-    window = real_window
+    window, reports = real_window, list[FrameReport]()
+    window.bridge.report.connect(reports.append)
     window.session.replace(patch)
     text = lambda: window.transport.place.text()  # noqa: E731 - read repeatedly below
     qtbot.waitUntil(lambda: "frame" in text() and not text().endswith("frame 0"))
     window.actions_by_id["play"].trigger()
-    qtbot.waitUntil(lambda: not window.session.engine.core.running)
-    qtbot.wait(50)
-    before = window.session.engine.core.clock.moment.frame
+    qtbot.waitUntil(lambda: not reports[-1].running)  # the engine may pause when it has begun a frame
+    last = reports[-1].frame
     window.actions_by_id["step"].trigger()
-    qtbot.waitUntil(lambda: text().endswith(f"frame {before:,}"))
+    qtbot.waitUntil(lambda: text().endswith(f"frame {last + 1:,}"))
     window.actions_by_id["reset"].trigger()
     qtbot.waitUntil(lambda: text() == "0:00.00   frame 0")
 
