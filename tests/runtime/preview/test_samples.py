@@ -297,7 +297,9 @@ def test_a_thumbnail_reads_a_row_of_each_cell(late: bool) -> None:
         rows = picture[np.arange(10) * 101 // 10]
         np.testing.assert_allclose(sample.data, rows.reshape(10, 8, 5).mean(2), rtol=1e-6)
         if isinstance(device, LateDevice):
-            assert device.log.count("copy 160") == 10 and "copy 1600" in device.log
+            # If the kernel that takes means is loaded already, only these are transferred.
+            has_rows = device.log.count("copy 160") == 10 and "copy 1600" in device.log
+            assert has_rows or ("copy 320" in device.log and "copy 160" not in device.log)
     device.close()
 
 
