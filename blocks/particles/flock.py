@@ -10,7 +10,8 @@ class Flock(Block, id="particles.flock", tags=("boids", "swarm", "birds", "fish"
     """Lets particles steer like birds in a flock.
 
     Works in place, on living particles. Each one looks at its neighbours within its reach: it flies where they fly,
-    stays with them, and keeps a distance. Beyond its space it turns home. Put the block between Scatter and Integrate.
+    stays with them, and keeps a distance. Beyond its space it turns home. Put the block between Scatter Particles and
+    Integrate.
     """
 
     particles: In[Particle] = port(doc="The particles to steer.")

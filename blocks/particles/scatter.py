@@ -5,8 +5,11 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 SHAPES = ("ball", "disc", "box")
 
 
-class Scatter(
-    Block, id="particles.scatter", tags=("source", "spawn", "fill", "galaxy", "swarm", "from points", "simulation")
+class ScatterParticles(
+    Block,
+    id="particles.scatter",
+    title="Scatter Particles",
+    tags=("source", "spawn", "fill", "galaxy", "swarm", "from points", "simulation"),
 ):
     """Places particles once, in a shape or on given points; they stay for good.
 
