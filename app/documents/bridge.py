@@ -44,7 +44,7 @@ class Bridge(QObject):
     stopped = Signal(FrameReport)
     #: The engine's process has stopped answering, or answers again.
     silent = Signal(bool)
-    #: The engine compiles and builds another graph, or no longer does.
+    #: True when the engine begins to prepare another graph, False when this one runs.
     preparing = Signal(bool)
     #: What the engine waits for before it can run the patch, or "".
     waiting = Signal(str)

@@ -1,7 +1,7 @@
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, u32
 
 FILE = "otsu.cu"
-#: Steps of luminance that are told apart; equals BINS in otsu.cu.
+#: Number of bins in the histogram of luminances; equals BINS in otsu.cu.
 BINS = 256
 
 

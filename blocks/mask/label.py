@@ -8,9 +8,9 @@ class Label(
 ):
     """Numbers the parts of a mask that hang together.
 
-    Pixels that are not 0 belong to the same part if a way of such pixels leads from one to the other. All pixels of a
-    part get the index of its first one plus 1, row by row, and 0 is no part: labels differ between parts, and are the
-    same on every device, but are not consecutive.
+    Two pixels that are not 0 belong to the same part if a path of such pixels connects them. The label of a part is the
+    index of its first pixel, row by row, plus 1; 0 stands for no part. Labels are the same on every device, but not
+    consecutive.
     """
 
     mask: In[any_type] = port(

@@ -5,15 +5,15 @@ import numpy as np
 from blocks.buffer.element_types import ELEMENTS
 from blocks.buffer.shape_text import shape_rule
 from blocks.data.array_files import READ_ERRORS, RowsOfArray
-from engine.api import BlockBuilder, LiveBlock, Moment, Out, Value, any_type, bf16, param, port, value_port
-from engine.diagnostics import PatchError
+from blocks.network.websocket_array import WebSocketArray
+from engine.api import BlockBuilder, Moment, Out, Value, any_type, bf16, param, port, value_port
 
 #: The types that arrays of numpy have.
 _TYPES = {name: dtype for name, dtype in ELEMENTS.items() if dtype is not bf16}
 
 
 class WebSocketArrayIn(
-    LiveBlock,
+    WebSocketArray,
     id="io.websocket_array_in",
     title="WebSocket Array In",
     tags=("web", "browser", "page", "numpy", "npy", "network", "javascript", "receive", "buffer"),
@@ -31,23 +31,10 @@ class WebSocketArrayIn(
     rows: Value[int] = value_port(doc="Length of the first axis of the newest array.")
     received: Value[int] = value_port(doc="Number of arrays that came, also of those that were refused.")
     is_new: Value[bool] = value_port(doc="True in frames that show another array than before.")
-    name: str = param("array", doc="Name of the array: the path of the address at which programs connect.")
     type: str = param("f32", choices=tuple(_TYPES), structural=True, doc="Element type of the output.")
     shape: str = param(
         "1024", structural=True, doc='Largest sizes of the axes, the slowest first, such as "1080, 1920".'
     )
-    port: int = param(9980, min=1, max=65_535, structural=True, doc="TCP port to listen on.")
-    host: str = param("127.0.0.1", structural=True, doc="Network address to listen on.")
-
-    def source(self) -> str:
-        """Return the name of the port to listen on."""
-        return f"websocket:{self.host.strip()}:{self.port}"
-
-    def check(self) -> None:
-        """Refuse an empty host or name."""
-        for name, value in (("host", self.host), ("name", self.name)):
-            if not value.strip("/ "):
-                raise PatchError(f"{name} must be a text such as {self.parameters[name].default}, got nothing")
 
     def describe(self, build: BlockBuilder) -> None:
         """Let each update give an array."""

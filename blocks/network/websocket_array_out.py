@@ -2,12 +2,12 @@ import time
 
 import numpy as np
 
-from engine.api import BlockBuilder, In, LiveBlock, Moment, Value, any_type, bf16, from_bf16, param, port, value_port
-from engine.diagnostics import PatchError
+from blocks.network.websocket_array import WebSocketArray
+from engine.api import BlockBuilder, In, Moment, Value, any_type, bf16, from_bf16, param, port, value_port
 
 
 class WebSocketArrayOut(
-    LiveBlock,
+    WebSocketArray,
     id="io.websocket_array_out",
     title="WebSocket Array Out",
     tags=("web", "browser", "page", "numpy", "npy", "network", "javascript", "send", "buffer"),
@@ -23,20 +23,7 @@ class WebSocketArrayOut(
 
     x: In[any_type] = port(doc="The buffer to send, of any shape.")
     sent: Value[int] = value_port(doc="Number of arrays sent.")
-    name: str = param("array", doc="Name of the array: the path of the address at which programs connect.")
     rate: float = param(30.0, min=0, max=1000, unit="1/s", doc="Most arrays a second.")
-    port: int = param(9980, min=1, max=65_535, structural=True, doc="TCP port to listen on.")
-    host: str = param("127.0.0.1", structural=True, doc="Network address to listen on.")
-
-    def source(self) -> str:
-        """Return the name of the port to listen on."""
-        return f"websocket:{self.host.strip()}:{self.port}"
-
-    def check(self) -> None:
-        """Refuse an empty host or name."""
-        for name, value in (("host", self.host), ("name", self.name)):
-            if not value.strip("/ "):
-                raise PatchError(f"{name} must be a text such as {self.parameters[name].default}, got nothing")
 
     def describe(self, build: BlockBuilder) -> None:
         """Get the buffer after each frame."""

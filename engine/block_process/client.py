@@ -96,7 +96,7 @@ class BlockProcess:
         return self._jobs.submit(self._execute, file.path, _File(folder, package, file.module, source)).result()
 
     def forget(self, files: Collection[Path]) -> None:
-        """Forget these files, which are gone or no longer trusted, by ending the process that has run them."""
+        """End the process if it has run one of these files, which are deleted or not trusted any more."""
         self._jobs.submit(self._forget, tuple(files)).result()
 
     def ask(self, type_id: str, what: str, function: Callable[..., T], arguments: tuple[object, ...]) -> T:

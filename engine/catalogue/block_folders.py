@@ -105,7 +105,7 @@ class FileProcess(Protocol):
         """Run the text of a file in a folder, whose modules are those of `package`; return what it has defined."""
 
     def forget(self, files: Collection[Path]) -> None:
-        """Forget these files, which are gone or no longer trusted."""
+        """Drop the results of these files, which are deleted or not trusted any more."""
 
 
 class BlockFolders:
