@@ -172,6 +172,9 @@ def check_smoke(device: Device | str) -> None:
         for _ in range(3):
             engine.step()
         assert not engine.read(patch["rest"]["out"]).any() and engine.read(patch["keep_smoke"]["out"]).any()
+    with Engine(example("smoke", forces={"lift": 500.0, "stir": 100.0}), device) as engine:
+        for _ in range(4):
+            assert not engine.step().diagnostics  # the loop ends by itself, however wildly it is stirred
 
 
 CHECKS = (
