@@ -10,6 +10,7 @@ from engine import Engine, UpdateLevel
 from engine.device.device import Device
 from engine.patch.document import Patch
 from engine.patch.files import load_patch
+from engine.protocol.messages import SetInput
 from tests.blocks import control_oracles as oracles
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
@@ -173,7 +174,9 @@ def check_smoke(device: Device | str) -> None:
             engine.step()
         assert not engine.read(patch["rest"]["out"]).any() and engine.read(patch["keep_smoke"]["out"]).any()
     with Engine(example("smoke", forces={"lift": 500.0, "stir": 100.0}), device) as engine:
-        for _ in range(4):
+        for x, y in ((0.1, 0.1), (0.9, 0.9), (0.1, 0.9), (0.9, 0.1)):
+            engine.post(SetInput("mouse.x", x))
+            engine.post(SetInput("mouse.y", y))
             assert not engine.step().diagnostics  # the loop ends by itself, however wildly it is stirred
 
 
