@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.video.frame_layout import filled_frame
 from engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
@@ -158,7 +159,6 @@ class Encoding:
     pixel_format: str
     options: dict[str, str]
     reformat: Callable[..., Any]
-    from_array: Callable[..., Any]
 
     @property
     def description(self) -> str:
@@ -178,14 +178,16 @@ class Encoding:
     def frame_of(self, pixels: Array) -> Any:
         """Return a picture, u8 or u16[height, width, 4] in sRGB, or its planes, as a frame that the encoder takes."""
         if pixels.ndim == 2:
-            made = self.from_array(pixels, format="yuv420p")
+            rows, columns = pixels.shape[0] * 2 // 3, pixels.shape[1]
+            colours = pixels[rows:].reshape(2, rows // 2, columns // 2)
+            made = filled_frame("yuv420p", columns, pixels[:rows], *colours)
             made.colorspace, made.color_range = _BT709, _LIMITED
             return made
         added = self.height - pixels.shape[0], self.width - pixels.shape[1]
         if any(added):
             pixels = np.pad(pixels, ((0, added[0]), (0, added[1]), (0, 0)), "edge")
-        name = "rgba" if pixels.dtype == np.uint8 else "rgba64le"
-        frame = self.from_array(np.ascontiguousarray(pixels), format=name)
+        name, width = "rgba" if pixels.dtype == np.uint8 else "rgba64le", pixels.shape[1]
+        frame = filled_frame(name, width, np.ascontiguousarray(pixels).reshape(len(pixels), -1).view(np.uint8))
         if self.pixel_format.startswith("yuv"):
             colour = {"dst_colorspace": "ITU709", "dst_color_range": "MPEG", "src_color_range": "JPEG"}
             made = self.reformat(frame, format=self.pixel_format, **colour)
@@ -228,10 +230,8 @@ def choose_encoding(
         halves = "420" in pixel_format, "42" in pixel_format  # the height, and the width
         even = [size + size % 2 if half else size for size, half in ((height, halves[0]), (width, halves[1]))]
         reformatter = av.video.reformatter.VideoReformatter()
-        made = Encoding(
-            container, codec, encoder.name, even[1], even[0], pixel_format, options,
-            reformatter.reformat, av.VideoFrame.from_ndarray,
-        )  # fmt: skip
+        size = even[1], even[0]
+        made = Encoding(container, codec, encoder.name, *size, pixel_format, options, reformatter.reformat)
         try:
             trial = av.CodecContext.create(encoder.name, "w")
             trial.options = made._own_options

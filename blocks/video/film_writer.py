@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.video.codecs import Encoding, choose_encoding, is_deep, sound_codec, usual_priority
+from blocks.video.codecs import Encoding, check_encoding, choose_encoding, is_deep, sound_codec, usual_priority
 from blocks.video.film_source import load_av
 from blocks.video.picture_writer import PictureWriter, reason_of
 from engine.diagnostics import PatchError
@@ -42,7 +42,8 @@ class FilmWriter(PictureWriter):
     in MOV and AVI, AAC in MP4, and Opus or lossless FLAC in MKV and WebM. With `at_once`, the encoder keeps pace with
     frames that come in real time. For a codec that `takes_planes` holds for, pictures may be planes in BT.709 of
     limited range, u8[height * 3 / 2, width] with even sizes: those of U and V follow that of Y. Raise PatchError when
-    the file can't be written, or the codec and its options don't go together.
+    the file can't be written, or the codec and its options don't go together. With `at_once`, the encoder is opened on
+    the writer's thread, and what it refuses is raised by a later call.
     """
 
     def __init__(
@@ -61,31 +62,47 @@ class FilmWriter(PictureWriter):
         super().__init__(path, width, height)
         self._av = load_av()
         self.rate = Fraction(rate).limit_denominator(1001)
-        encoding = choose_encoding(self._av, path, codec, quality, width, height, self.rate, at_once)
-        self._encoding: Encoding = encoding
+        check_encoding(path, codec, quality)
+        self._choice = codec, quality, at_once
+        self._channels, self._sound_rate = sound_channels if sound_rate else 0, sound_rate
         self._samples = 0
         self._sounds: deque[Array] = deque()  # those that wait for the encoder
-        self._is_lossless = quality == "lossless" or encoding.codec == "FFV1"
+        self._container: Any = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._container = self._av.open(
-                f"file:{path}", "w", encoding.container, container_options=_CONTAINER.get(encoding.container, {})
-            )
-            self._add_streams(sound_rate, sound_channels)
-        except (OSError, ValueError, self._av.FFmpegError) as problem:
+            path.open("wb").close()  # the next film then gets another name
+        except OSError as problem:
             raise PatchError(f"film {path} must be writable, got: {reason_of(problem)}") from problem
+        if not at_once:
+            self._open()
         self._begin()
 
-    def _add_streams(self, sound_rate: int, sound_channels: int) -> None:
+    def _open(self) -> None:
+        if self._container is not None:
+            return
+        codec, quality, at_once = self._choice
+        try:
+            encoding = choose_encoding(self._av, self.path, codec, quality, self.width, self.height, self.rate, at_once)
+            self._encoding: Encoding = encoding
+            self._container = self._av.open(
+                f"file:{self.path}", "w", encoding.container, container_options=_CONTAINER.get(encoding.container, {})
+            )
+            self._add_streams(is_lossless=quality == "lossless" or encoding.codec == "FFV1")
+        except PatchError:
+            self.path.unlink(missing_ok=True)
+            raise
+        except (OSError, ValueError, self._av.FFmpegError) as problem:
+            raise PatchError(f"film {self.path} must be writable, got: {reason_of(problem)}") from problem
+
+    def _add_streams(self, *, is_lossless: bool) -> None:
         container = self._encoding.container
         self._stream = self._encoding.add_to(self._container, self.rate)
         self._sound: Any = None
-        if sound_rate:
-            name, own_rate = sound_codec(container, sound_rate, is_lossless=self._is_lossless)
+        if self._channels:
+            name, own_rate = sound_codec(container, self._sound_rate, is_lossless=is_lossless)
             self._sound = self._container.add_stream(name, rate=own_rate)
-            self._channels = sound_channels
-            channels = next(known for known in _LAYOUTS if known >= sound_channels)
-            self._sound.layout, self._sound_rate = _LAYOUTS[channels], sound_rate
+            channels = next(known for known in _LAYOUTS if known >= self._channels)
+            self._sound.layout = _LAYOUTS[channels]
             if name in ("aac", "libopus"):
                 self._sound.bit_rate = _SOUND_BIT_RATE * channels
             self._resampler = self._av.AudioResampler(
@@ -109,7 +126,7 @@ class FilmWriter(PictureWriter):
 
         They are encoded with the next picture. Raise PatchError if the encoder is too late.
         """
-        if self._sound is None or len(samples) != self._channels:
+        if len(samples) != self._channels:
             raise ValueError(f"samples must have the channels that the film was made with, got {len(samples)}")
         if sum(part.shape[1] for part in self._sounds.copy()) > _MOST_WAITING_S * self._sound_rate:
             raise PatchError(f"film {self.path} must be written as fast as it is recorded, got a slower disk")
@@ -148,4 +165,5 @@ class FilmWriter(PictureWriter):
                         self._container.mux(self._sound.encode(part))
                     self._container.mux(self._sound.encode(None))
         finally:
-            self._container.close()
+            if self._container is not None:
+                self._container.close()

@@ -151,6 +151,21 @@ class FrameLayout:
         return small
 
 
+def filled_frame(name: str, width: int, *planes: Array) -> av.VideoFrame:
+    """Return a frame of a pixel format with a copy of these planes, u8[rows, bytes].
+
+    Other threads run meanwhile. The library's own `from_ndarray` holds the interpreter, for 10 ms with planes of
+    3840 x 2160 pixels, in which no frame of a patch can begin.
+    """
+    import av
+
+    frame = av.VideoFrame(width, len(planes[0]), name)
+    for plane, rows in zip(frame.planes, planes, strict=True):
+        lines = np.frombuffer(memoryview(plane), np.uint8).reshape(len(rows), plane.line_size)
+        lines[:, : rows.shape[1]] = rows
+    return frame
+
+
 def layout_of(frame: av.VideoFrame, rotation: int) -> FrameLayout:
     """Return the layout for a film's frames, given one of them; `rotation` is clockwise, in degrees."""
     import av

@@ -124,6 +124,9 @@ class SequenceWriter(PictureWriter):
         super().__init__(path, width, height)
         self._begin()
 
+    def _open(self) -> None:
+        """Each picture is a file of its own."""
+
     def _encode(self, pixels: Array, number: int) -> None:
         import OpenImageIO  # only patches with pictures need it
 

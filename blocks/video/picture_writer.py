@@ -96,6 +96,7 @@ class PictureWriter(ABC):
         return True
 
     def _run(self) -> None:
+        self._try(self._open)
         while True:
             work = self._waiting.get()
             if work is not None and self._problem is None:
@@ -107,8 +108,14 @@ class PictureWriter(ABC):
     def _try(self, work: Callable[[], None]) -> None:
         try:
             work()
+        except PatchError as problem:
+            self._problem = self._problem or problem
         except Exception as problem:  # noqa: BLE001 - whatever a library raises is told to the caller
             self._problem = self._problem or PatchError(f"{self.path} must be writable, got: {reason_of(problem)}")
+
+    @abstractmethod
+    def _open(self) -> None:
+        """Open the file, on the thread, unless it is open."""
 
     @abstractmethod
     def _encode(self, pixels: Array, number: int) -> None:

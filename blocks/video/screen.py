@@ -7,7 +7,7 @@ import numpy as np
 
 from blocks.video.film_source import load_av
 from blocks.video.frame_feed import PACKED, describe_frames
-from blocks.video.frame_layout import FrameLayout
+from blocks.video.frame_layout import FrameLayout, filled_frame
 from engine.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
 from engine.diagnostics import PatchError
 
@@ -130,13 +130,13 @@ class ScreenReader:
     def _run(self) -> None:
         layout, number = _layout(*self._part[3:]), 0
         try:
-            av = load_av()
+            load_av()
             with _open_screen() as screen:
                 region = _region(screen, *self._part)
                 while not self._closing.is_set():
                     begun_s = time.monotonic()
-                    shot = np.asarray(screen.grab(region))
-                    packed = layout.pack(av.VideoFrame.from_ndarray(np.ascontiguousarray(shot), format="bgra"))
+                    shot = np.ascontiguousarray(screen.grab(region))
+                    packed = layout.pack(filled_frame("bgra", shot.shape[1], shot.reshape(len(shot), -1)))
                     number += 1
                     with self._lock:
                         self._newest = packed, number

@@ -31,8 +31,9 @@ from engine.types.bits import bit_key
 from engine.types.layout import Layout
 
 _log = logging.getLogger(__name__)
-#: While the engine plays, a buffer has at most so many slots; contents for which none is free are dropped.
-MOST_SLOTS = 8
+#: While the engine plays, a buffer has at most so many slots; contents for which none is free are dropped. Eight may
+#: wait for an encoder.
+MOST_SLOTS = 12
 
 
 @dataclass(eq=False)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import av
 import numpy as np
 import pytest
 
-from blocks.video.codecs import check_encoding
+from blocks.video.codecs import check_encoding, choose_encoding
 from blocks.video.film_writer import FilmWriter
 from blocks.video.picture_writer import WAITING
 from engine.diagnostics import PatchError
@@ -142,9 +143,25 @@ def test_problems_are_named(tmp_path: Path) -> None:
             check_encoding(Path(name), codec, quality)
     with pytest.raises(PatchError, match=r"HEVC must be possible for a film of 48 x 32 pixels, got: .*below 64 x 64"):
         FilmWriter(tmp_path / "film.mp4", 48, 32, 30, codec="HEVC")
+    assert not (tmp_path / "film.mp4").exists()
+    writer = FilmWriter(tmp_path / "film.mp4", 48, 32, 30, codec="HEVC", at_once=True)  # it opens on its own thread
+    with pytest.raises(PatchError, match="HEVC must be possible for a film of 48 x 32 pixels"):
+        writer.close()
+    assert not (tmp_path / "film.mp4").exists()
     (tmp_path / "file").touch()
     with pytest.raises(PatchError, match="must be writable, got: File exists"):
         FilmWriter(tmp_path / "file" / "film.mp4", 34, 18, 30)
+
+
+def test_planes_of_all_even_sizes_are_what_is_encoded(tmp_path: Path) -> None:
+    """Planes are taken as they are, whatever the size: FFmpeg converts none, and PyAV's own reader sees the same."""
+    for width, height in ((2, 2), (34, 18), (66, 32), (128, 6)):
+        planes = np.random.default_rng(width).integers(0, 256, (height * 3 // 2, width), np.uint8)
+        made = choose_encoding(av, tmp_path / "a.mp4", "H.264", "high", width, height, Fraction(30), True)
+        frame = made.frame_of(planes)
+        assert (frame.width, frame.height, frame.format.name) == (width, height, "yuv420p")
+        parts = [np.frombuffer(part, np.uint8).reshape(-1, part.line_size)[:, : part.width] for part in frame.planes]
+        np.testing.assert_array_equal(np.concatenate([part.ravel() for part in parts]), planes.ravel())
 
 
 def test_encoders_leave_the_scheduling_of_threads_as_it_is(tmp_path: Path) -> None:
