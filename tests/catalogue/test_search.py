@@ -71,6 +71,8 @@ def found(text: str) -> list[str]:
         ("terrain", "Surface"),
         ("physarum", "Slime Mould"),
         ("navier", "Advect Velocity"),
+        ("conway", "Cellular Automaton"),
+        ("diffusion", "Heat"),
     ],
 )
 def test_what_a_new_user_types_comes_first(text: str, title: str) -> None:
@@ -116,7 +118,7 @@ def test_typos_are_counted_as_by_trying_all_edits(one: str, other: str) -> None:
 
 def test_an_exact_word_finds_nothing_else() -> None:
     """An exact word finds only the blocks that contain it, and nonsense finds none."""
-    in_help = {"Glow", "Normal Numbers", "Sharpen", "Add Detail", "Canny", "Thin Edges"}
+    in_help = {"Glow", "Normal Numbers", "Sharpen", "Add Detail", "Canny", "Thin Edges", "Heat"}
     assert set(found("gaussian")) == {"Gaussian Blur"} | in_help
     assert search(CATALOGUE.all(), "xyzzyx") == []
 

@@ -261,6 +261,12 @@ def _advected(c: Chooser) -> Recipe:
     return Recipe(inputs={"field": Want(c.any_of(("f32", "float4")), shape), "velocity": Want("float2", shape)})
 
 
+def _heat(c: Chooser) -> Recipe:
+    want = Want("f32", c.image())
+    names = ("field", "conductivity") if c.maybe() else ("field",)
+    return Recipe({"steps": c.any_of((1, 2, 3))}, dict.fromkeys(names, want))
+
+
 def _slime(c: Chooser) -> Recipe:
     height, width = c.any_of((1, 16, 31)), c.any_of((1, 17, 33))
     food = {"food": Want("f32", (height, width))} if c.maybe() else {}
@@ -675,9 +681,11 @@ RECIPES: dict[str, Cook] = {
     "data.unique": _alike(NUMBERS, "x"),
     "field.advect": _advected,
     "field.advect_velocity": _alike(("float2",), "velocity", axes=2),
+    "field.cellular_automaton": _sized(_alike(("f32",), "cells", axes=2), rule=("B3/S23", "B2/S/C3")),
     "field.divergence": _alike(("float2",), "velocity", axes=2),
     "field.drop": _alike(("f32",), "field", axes=2),
     "field.edges": _alike(("f32",), "field", axes=2),
+    "field.heat": _heat,
     "field.jacobi_step": _alike(("f32",), "u", axes=2),
     "field.pressure_step": _sized(_alike(("f32",), "pressure", "divergence", axes=2), sweeps=(1, 2, 3)),
     "field.slime_mould": _slime,
