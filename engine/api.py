@@ -5,6 +5,7 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import In, Out, Value, param, port, value_port
 from engine.blocktypes.live_blocks import LiveBlock, Taken
 from engine.blocktypes.parameters import UserArray
+from engine.blocktypes.shared_device import LentMemory, SharedDevice
 from engine.blocktypes.updated_blocks import Moment
 from engine.blocktypes.value_blocks import ValueBlock
 from engine.descriptions.builder import BlockBuilder
@@ -87,6 +88,7 @@ __all__ = [
     "Kernel",
     "KernelBlock",
     "KernelSource",
+    "LentMemory",
     "Listener",
     "LiveBlock",
     "Moment",
@@ -100,6 +102,7 @@ __all__ = [
     "PythonOptions",
     "ReinterpretView",
     "ReshapeView",
+    "SharedDevice",
     "SliceView",
     "Struct",
     "Taken",

@@ -82,6 +82,24 @@ extern "C" __global__ void film_to_linear(const unsigned char* __restrict__ byte
                          m[6] * red + m[7] * green + m[8] * blue, alpha);
 }
 
+// A plane of samples without gaps, out of a surface of NVDEC's: rows of `pitch` bytes, every `step`th sample from `first`
+// on. Samples of more than 8 `bits` are in the upper bits of two bytes. The plane begins after `start` bytes.
+extern "C" __global__ void plane_of_surface(const unsigned char* __restrict__ surface, unsigned char* __restrict__ out,
+                                            int start, int pitch, int columns, int rows, int step, int first,
+                                            int bits) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+    if (x >= columns || y >= rows) return;
+    const unsigned char* row = surface + (long long)y * pitch;
+    const long long place = (long long)y * columns + x;
+    const int at = x * step + first;
+    if (bits == 8) {
+        out[start + place] = row[at];
+        return;
+    }
+    const unsigned short sample = reinterpret_cast<const unsigned short*>(row)[at];
+    reinterpret_cast<unsigned short*>(out + start)[place] = sample >> (16 - bits);
+}
+
 namespace {
 
 // Linear light of an sRGB value, by a fit without a power: 20 times as fast on the CPU, and off by 2e-6 at most.

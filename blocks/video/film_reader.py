@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from blocks.video.film_source import FilmInfo, FilmSource
 from blocks.video.picture_writer import reason_of
+from engine.api import LentMemory, SharedDevice
 from engine.diagnostics import PatchError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class _Shot:
 
     start: int
     end: int
-    packed: Array
+    packed: Array | LentMemory
 
 
 class FilmReader:
@@ -40,11 +41,15 @@ class FilmReader:
 
     The thread keeps the frame of the asked time and those that come next, in the direction of `speed`, and around the
     end if `loop`. Everything that it decodes follows from the time that was asked for last, so there is no mode to
-    leave after a seek. With the number of a `gpu`, that one decodes, if it can, in a context that `share` returns.
+    leave after a seek. With the number of a `gpu`, that one decodes, if it can, in a context that `share` returns, and
+    its frames stay there. A closed reader ends once nobody uses them.
     """
 
     def __init__(
-        self, name: str, gpu: int | None = None, share: Callable[[], AbstractContextManager[None]] = nullcontext
+        self,
+        name: str,
+        gpu: int | None = None,
+        share: Callable[[], AbstractContextManager[SharedDevice | None]] = nullcontext,
     ) -> None:
         self._name, self._gpu, self._share = name, gpu, share
         self._lock = threading.Condition()
@@ -57,7 +62,7 @@ class FilmReader:
         # The end of the film in ticks, once it was reached, and otherwise as the film says.
         self._end, self._tick_s = _NEVER, 1.0
         # The frame that was decoded last, whose end is the start of the next one.
-        self._pending: tuple[int, av.VideoFrame] | None = None
+        self._pending: tuple[int, av.VideoFrame | LentMemory] | None = None
         # The time of that frame, whether it was the last one, and the start of the last jump.
         self._position, self._ended, self._jumped = 0, False, 0
         self._thread = threading.Thread(target=self._run, name="warploom-film", daemon=True)
@@ -89,7 +94,7 @@ class FilmReader:
 
     def frame_at(
         self, time_s: float, wait: bool = False, *, speed: float = 1.0, loop: bool = False
-    ) -> tuple[Array, float] | None:
+    ) -> tuple[Array | LentMemory, float] | None:
         """Return the bytes of the frame that is shown at a time, read-only, and the time of this frame in seconds.
 
         Unless `wait`, it is the nearest frame before it that is decoded, or the last one shown; None if there is none.
@@ -133,18 +138,24 @@ class FilmReader:
         return next((shot for shot in self._shots if shot.start <= tick < shot.end), None)
 
     def _run(self) -> None:
-        try:
-            with self._share():
-                self._read()
-        except Exception as problem:  # noqa: BLE001 - whatever the library raises ends the film, not the patch
-            if not isinstance(problem, PatchError):
-                problem = PatchError(f"film {self._name} must be readable, got: {reason_of(problem)}")
-            with self._lock:
-                self._problem = problem
-                self._lock.notify_all()
+        with self._reporting(), self._share() as shared, self._reporting():
+            self._read(shared)
 
-    def _read(self) -> None:
-        source = FilmSource(self._name, gpu=self._gpu)
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+            return
+        except PatchError as problem:
+            why = str(problem)
+        except Exception as problem:  # noqa: BLE001 - whatever the library raises ends the film, not the patch
+            why = f"film {self._name} must be readable, got: {reason_of(problem)}"
+        with self._lock:
+            self._problem = PatchError(why)  # a new one, whose traceback holds no frames
+            self._lock.notify_all()
+
+    def _read(self, shared: SharedDevice | None) -> None:
+        source = FilmSource(self._name, gpu=self._gpu, shared=shared)
         try:
             with self._lock:
                 self._tick_s = source.tick_s
@@ -161,6 +172,13 @@ class FilmReader:
                     self._pending, self._ended = None, True
         finally:
             source.close()
+            self._return_lent()
+
+    def _return_lent(self) -> None:
+        """Forget the frames on the GPU, for whose return the end of a shared device waits."""
+        with self._lock:
+            self._shots = [shot for shot in self._shots if not isinstance(shot.packed, LentMemory)]
+            self._shown = self._pending = None
 
     def _wanted(self) -> int | None:
         """Wait until a frame must be decoded, and return its time; None when the reader is closed."""
@@ -211,19 +229,19 @@ class FilmReader:
             self._jumped = wanted if key is None else key
             self._jump(source, wanted)
         else:
-            self._take(source, source.read(), wanted)
+            self._take(source, source.read_to_keep(), wanted)
 
     def _jump(self, source: FilmSource, wanted: int) -> None:
         """Go to a frame at or before the wanted time, and keep it as the pending one."""
         start, back = wanted, 0
         while True:
             source.seek(start)
-            first = source.read()
+            first = source.read_to_keep()
             if first is not None and first[0] <= wanted:
                 break
             if start <= 0:  # some formats can't go back to their start
                 source.open()
-                first = source.read()
+                first = source.read_to_keep()
                 first = first and (0, first[1])  # it may say another time, or none
                 break
             back = max(2 * back, round(1 / source.tick_s))
@@ -231,7 +249,7 @@ class FilmReader:
         self._pending, self._ended = None, False
         self._take(source, first, wanted)
 
-    def _take(self, source: FilmSource, decoded: tuple[int, av.VideoFrame] | None, wanted: int) -> None:
+    def _take(self, source: FilmSource, decoded: tuple[int, av.VideoFrame | LentMemory] | None, wanted: int) -> None:
         """Keep the pending frame if it is of use, now that its end is known."""
         pending, self._pending = self._pending, decoded
         if decoded is None:
@@ -251,8 +269,9 @@ class FilmReader:
             return
         if self._speed >= 0 and end <= wanted:
             return  # it was only decoded on the way
-        packed = source.info.layout.pack(frame)
-        packed.flags.writeable = False
+        packed = frame if isinstance(frame, LentMemory) else source.info.layout.pack(frame)
+        if not isinstance(packed, LentMemory):
+            packed.flags.writeable = False
         with self._lock:
             if all(shot.start != start for shot in self._shots):
                 self._shots.append(_Shot(start, end, packed))

@@ -12,8 +12,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from blocks.video.frame_layout import FrameLayout, layout_of
+from blocks.video.gpu_decoder import GpuDecoder
 from blocks.video.picture_writer import reason_of
-from engine.diagnostics import PatchError
+from engine.api import LentMemory, SharedDevice
+from engine.diagnostics import DeviceError, KernelError, PatchError
 
 if TYPE_CHECKING:
     import av
@@ -25,8 +27,6 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _LIVE = ("rtsp", "rtsps", "rtmp", "rtmps", "rtp", "srt", "udp", "tcp")
 #: Decoders that know the alpha beside the picture, which FFmpeg's own leave out.
 _WITH_ALPHA = {"vp8": "libvpx", "vp9": "libvpx-vp9"}
-#: FFmpeg's decoders that NVDEC can replace, by the decoder here. By their standards, both give the same bits.
-_FOR_NVDEC = {"h264": "h264", "hevc": "hevc", "vp8": "vp8", "vp9": "vp9", "av1": "av1", "libdav1d": "av1"}
 
 
 def load_av() -> ModuleType:
@@ -71,21 +71,26 @@ class FilmSource:
     """The frames of a film, in order; times are in ticks since the first frame. For one thread at a time.
 
     `name` is a path, an address, or what another `form` of input takes. With the number of a `gpu` that is current on
-    the thread, its NVDEC decodes the film, if it can. Raise PatchError when the film can't be opened.
+    the thread, and shared, its NVDEC decodes the film, if it can: then `read_to_keep` returns bytes in memory
+    of the GPU, as `info.layout` has them. Raise PatchError when the film can't be opened.
     """
 
     def __init__(
-        self, name: str, form: str | None = None, options: dict[str, str] | None = None, gpu: int | None = None
+        self,
+        name: str,
+        form: str | None = None,
+        options: dict[str, str] | None = None,
+        gpu: int | None = None,
+        shared: SharedDevice | None = None,
     ) -> None:
         self._av = load_av()
         self._container: Any = None
         self._decoder: Any = None
         self._packets: Iterator[Any] = iter(())
         self._frames: Iterator[av.VideoFrame] = iter(())
-        self._gpu = gpu
-        #: True if the GPU decodes the film. PyAV copies each frame to the CPU, in a format of NVDEC's. It could leave
-        #: them on the GPU, but a decoder has few surfaces, and a reader keeps up to 240 frames.
-        self.is_on_gpu = False
+        self._gpu, self._shared = gpu, shared
+        #: NVDEC, if it decodes the film.
+        self._nvdec: GpuDecoder | None = None
         #: Why the CPU decodes the film although there is a GPU; "" otherwise.
         self.why_not_gpu = ""
         self.name, self._form, self._options = name, form, options or {}
@@ -133,6 +138,11 @@ class FilmSource:
         if self._gpu is not None:
             self._decode_on_gpu(self._gpu, again)
 
+    @property
+    def is_on_gpu(self) -> bool:
+        """True if the GPU decodes the film."""
+        return self._nvdec is not None
+
     def use_cpu(self, why: str) -> None:
         """Begin again with the CPU's decoder, since the GPU's has failed."""
         self._gpu, self.why_not_gpu = None, why
@@ -140,27 +150,21 @@ class FilmSource:
 
     def _decode_on_gpu(self, gpu: int, packets: Iterator[av.Packet[av.VideoStream]]) -> None:
         """Let the GPU decode the film from these first packets on, unless it fails with them."""
-        from av.codec.hwaccel import HWAccel
-
-        usual, name = self._decoder, self._decoder.name
-        if name not in _FOR_NVDEC:
-            self.why_not_gpu = f"codec {name}, which it doesn't decode"
-            return
-        # A context of its own would hold up all threads: for 0.1 s at its start, and for 0.3 s at its end.
-        accelerator = HWAccel("cuda", gpu, options={"current_ctx": "1"})
+        usual, decoder = self._decoder, None
         try:
-            decoder: Any = self._av.CodecContext.create(_FOR_NVDEC[name], "r", accelerator)
-            decoder.extradata, decoder.thread_count = usual.extradata, 1
+            decoder = GpuDecoder(self._av, usual, gpu, self._shared)
             first = next(frames for packet in packets if (frames := decoder.decode(packet)))
-            if first[0].format.name == usual.pix_fmt:  # FFmpeg has fallen back to the CPU by itself
-                raise ValueError("a format that it doesn't decode")
-        except (OSError, ValueError, self._av.FFmpegError, StopIteration) as problem:
+            decoder.pack(first[0], self.info.layout)
+        except (OSError, ValueError, self._av.FFmpegError, StopIteration, DeviceError, KernelError) as problem:
             reason = "no frames" if isinstance(problem, StopIteration) else reason_of(problem)
-            what = f"{name}, {usual.pix_fmt}, {usual.width} x {usual.height}"
+            what = f"{usual.name}, {usual.pix_fmt}, {usual.width} x {usual.height}"
             self.why_not_gpu = f"a film that it refuses ({what}: {reason})"
+            if decoder is not None:
+                decoder.close()
             return
         usual.flush_buffers()
-        self._decoder, self._packets, self._first, self.is_on_gpu = decoder, packets, None, True
+        self._decoder = self._nvdec = decoder
+        self._packets, self._first = packets, None
         self._frames = chain(first, self._decode())
 
     def _make_decoder(self) -> av.VideoCodecContext:
@@ -198,9 +202,14 @@ class FilmSource:
             return None
         if frame.pts is None:
             self._untimed += self._ticks_a_frame
-            return self._untimed, frame
-        self._untimed = frame.pts - self._zero
+        else:
+            self._untimed = frame.pts - self._zero
         return self._untimed, frame
+
+    def read_to_keep(self) -> tuple[int, av.VideoFrame | LentMemory] | None:
+        """Return the next frame as `read` does, and copy one of the GPU's out of the decoder's few surfaces."""
+        read = self.read()
+        return read and (read[0], read[1] if self._nvdec is None else self._nvdec.pack(read[1], self.info.layout))
 
     def seek(self, time: int) -> None:
         """Go on at a frame of this time or before, from which the decoder can start."""
@@ -225,5 +234,8 @@ class FilmSource:
             self._forget()
 
     def _forget(self) -> None:
-        """Forget the decoder, which may use the GPU."""
-        self._decoder, self._packets, self._frames, self.is_on_gpu = None, iter(()), iter(()), False
+        """Forget the decoder and what it has decoded."""
+        self._decoder, self._packets, self._frames, self._first = None, iter(()), iter(()), None
+        if self._nvdec is not None:
+            self._nvdec.close()
+            self._nvdec = None

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from engine.blocktypes.shared_device import LentMemory, SharedDevice
 from engine.blocktypes.updated_blocks import UpdatedBlock
 from engine.diagnostics import PatchError
 from engine.types.arrays import Array, is_masked
@@ -50,8 +51,8 @@ class LiveBlock(UpdatedBlock, abstract=True):
     is_replay: bool = False
     #: The name of the engine's device: "host", or "cuda:0" and so on.
     engine_device: str = "host"
-    #: Returns a context for another library on the calling thread, in which the engine's GPU is current.
-    share_device: Callable[[], AbstractContextManager[None]] = nullcontext
+    #: Returns a context for a thread of the block, in which the engine's GPU is current, and which has its own device.
+    share_device: Callable[[], AbstractContextManager[SharedDevice | None]] = nullcontext
     #: A warning for the node, such as "the camera is not there: it is tried again"; "" for none.
     notice: str = ""
     #: Returns the path for a file of this block. Raise PatchError if the patch may not write it; see `SavePlace`.
@@ -80,7 +81,7 @@ class LiveBlock(UpdatedBlock, abstract=True):
             self.end()
         before, self.before = self.before, None
         self._runs = True
-        self._given: dict[str, Array] = {}
+        self._given: dict[str, Array | LentMemory] = {}
         self._waiting.clear()
         self._arrived: dict[str, list[Taken]] = {}
         #: How often the contents of a watched buffer came too fast since the start, and were dropped.
@@ -111,17 +112,23 @@ class LiveBlock(UpdatedBlock, abstract=True):
         not be used afterwards.
         """
 
-    def give(self, buffer: object, array: Array) -> None:
+    def give(self, buffer: object, array: Array | LentMemory) -> None:
         """Fill a fed buffer before this frame's launch. Without this, the buffer keeps its contents.
 
         `buffer` is the port or the buffer's name. The array is not copied at once: it must stay unchanged until the
-        next update. Raise PatchError if it has another element type or shape.
+        next update. Raise PatchError if it has another element type or shape. Memory of the engine's device, which
+        `share_device` lends, is copied there.
         """
         name = self._name(buffer)
         layout = self.fed.get(name)
         if layout is None:
             known = ", ".join(self.fed) or "none"
             raise PatchError(f"array must be given to a buffer that is fed, one of {known}, got {name!r}")
+        if isinstance(array, LentMemory):
+            if array.size_bytes != layout.size_bytes:
+                raise PatchError(f"memory given to {name} must have {layout.size_bytes} bytes, got {array.size_bytes}")
+            self._given[name] = array
+            return
         element = layout.dtype.numpy
         shape, given = layout.shape + element.shape, np.asarray(array)
         if given.dtype != element.base or given.shape != shape or is_masked(array):
@@ -159,7 +166,7 @@ class LiveBlock(UpdatedBlock, abstract=True):
             name, frame, array = self._waiting.popleft()
             self._arrived.setdefault(name, []).append(Taken(frame, array))
 
-    def take_given(self) -> dict[str, Array]:
+    def take_given(self) -> dict[str, Array | LentMemory]:
         """Return the arrays that an update has given, by buffer."""
         taken, self._given = self._given, {}
         return taken

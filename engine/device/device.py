@@ -75,10 +75,10 @@ class Device(Protocol):
         """Make the device usable on the calling thread (on CUDA: set the current context)."""
         ...
 
-    def shared(self) -> AbstractContextManager[None]:
-        """Return a context for another library on the calling thread: there the device is current, and stays usable.
+    def shared(self) -> AbstractContextManager[Device]:
+        """Return a context for the calling thread: there the device is current, and the thread has one of its own.
 
-        It may outlast `close`.
+        That one has its own objects, but the same context on a GPU; it may outlast `close`.
         """
         ...
 
@@ -158,6 +158,10 @@ class Device(Protocol):
         ...
 
     def synchronize(self) -> None: ...
+    def synchronize_default_stream(self) -> None:
+        """Wait for CUDA's default stream, which other libraries use and none of a device's own streams waits for."""
+        ...
+
     def create_stream(self) -> Stream: ...
     def create_event(self, *, timed: bool = True) -> Event:
         """Create an event. One that is not timed costs less to record, and can only be waited for."""

@@ -10,6 +10,7 @@ from typing import Any
 from engine.blocktypes.block import is_ours
 from engine.blocktypes.declarations import ZEROS
 from engine.blocktypes.live_blocks import BETWEEN_UPDATES, LiveBlock
+from engine.blocktypes.shared_device import LentMemory
 from engine.blocktypes.updated_blocks import Moment, UpdatedBlock
 from engine.catalogue.block_errors import code_diagnostic
 from engine.diagnostics import Diagnostic, PatchError, cut, warning
@@ -53,7 +54,7 @@ class ValueStep:
         self.block = block
         self._live = block if isinstance(block, LiveBlock) else None
         #: The arrays that a live block has given, by buffer; the launch takes them.
-        self.given: dict[str, Array] = {}
+        self.given: dict[str, Array | LentMemory] = {}
         self._code = code
         self._ours = is_ours(type(block))
         #: The error of an update that took too long. The code isn't run again until one of its parameters changes.

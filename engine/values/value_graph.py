@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from engine.blocktypes.shared_device import LentMemory
 from engine.blocktypes.updated_blocks import Moment, UpdatedBlock
 from engine.diagnostics import Diagnostic, warning
 from engine.patch import rules
@@ -242,7 +243,7 @@ class ValueGraph:
         """True if a live block has given arrays since the last call of `given`."""
         return node in self._step_of and bool(self._step_of[node].given)
 
-    def given(self, node: str) -> dict[str, Array]:
+    def given(self, node: str) -> dict[str, Array | LentMemory]:
         """Return the arrays that a live block has given since the last call, by buffer."""
         step = self._step_of.get(node)
         if step is None or not step.given:

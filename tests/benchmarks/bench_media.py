@@ -16,6 +16,8 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -189,8 +191,22 @@ def measure(
         write_to(f"slow frame {slow.frame}: {slow.total_ns / 1e6:.1f} ms: {parts}")
 
 
+@contextmanager
+def _slow_frames(engine: Engine, what: str, write_to: Any) -> Iterator[None]:
+    """Print the frames that are slow within 3 s after an edit."""
+    before = int(engine.flight_record().frames[-1][0])
+    yield
+    time.sleep(3)
+    slow = [frame for frame in engine.flight_record().slow if frame.frame > before]
+    longest = max((frame.total_ns for frame in slow), default=0) / 1e6
+    write_to(f"{what}: {len(slow)} slow frames, the longest {longest:.1f} ms")
+    for frame in slow[-4:]:
+        parts = ", ".join(f"{part.kind} {part.time_ns / 1e6:.1f}" for part in frame.spent)
+        write_to(f"  frame {frame.frame - before}: {frame.total_ns / 1e6:.1f} ms: {parts}")
+
+
 def measure_start(folder: Path, device: str, decoder: str, write_to: Any = print) -> None:
-    """Add the film to a patch that plays, twice, and print the frames that this makes slow."""
+    """Add the film to a patch that plays and remove it, twice, and print the frames that this makes slow."""
     patch = Patch()
     small, negative = patch.add("io.load_video", file=folder / "in.mp4", decoder="CPU"), patch.add("image.invert")
     patch.connect(small["out"], negative["image"])
@@ -199,17 +215,10 @@ def measure_start(folder: Path, device: str, decoder: str, write_to: Any = print
         while not len(engine.flight_record().frames) > WARM_UP:
             time.sleep(0.1)
         for _ in range(2):
-            before = int(engine.flight_record().frames[-1][0])
-            film = patch.add("io.load_video", file=folder / "in.mp4", decoder=decoder)
-            time.sleep(3)
-            slow = [frame for frame in engine.flight_record().slow if frame.frame > before]
-            longest = max((frame.total_ns for frame in slow), default=0) / 1e6
-            write_to(f"a film is added: {len(slow)} slow frames, the longest {longest:.1f} ms")
-            for frame in slow[-4:]:
-                parts = ", ".join(f"{part.kind} {part.time_ns / 1e6:.1f}" for part in frame.spent)
-                write_to(f"  frame {frame.frame - before}: {frame.total_ns / 1e6:.1f} ms: {parts}")
-            patch.remove(film)
-            time.sleep(1)
+            with _slow_frames(engine, "a film is added", write_to):
+                film = patch.add("io.load_video", file=folder / "in.mp4", decoder=decoder)
+            with _slow_frames(engine, "the film is removed", write_to):
+                patch.remove(film)
 
 
 def main() -> None:

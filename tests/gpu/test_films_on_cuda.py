@@ -2,6 +2,7 @@
 
 import ctypes
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from blocks.video.film_reader import FilmReader
 from engine import Engine, Patch
+from engine.api import LentMemory
+from engine.blocktypes.shared_device import shared_device
 from engine.device.device import Device
 from engine.device.open import open_device
 from tests.blocks.video.films import decoded, encode, pictures
@@ -37,9 +40,9 @@ def nvdec() -> None:
 @pytest.mark.parametrize("name", FILMS)
 def test_the_gpu_decodes_the_frames_of_the_cpu(cuda: Device, name: str, tmp_path: Path) -> None:
     """Played and after seeks, each frame that the GPU decodes is, byte for byte, that of the CPU's decoder."""
-    path = encode(tmp_path / name, pictures(40, 320, 192), **FILMS[name])
+    path = encode(tmp_path / name, pictures(40, 322, 198), **FILMS[name])
     expected = decoded(path)
-    reader = FilmReader(str(path), 0, cuda.shared)
+    reader = FilmReader(str(path), 0, partial(shared_device, cuda))
     try:
         layout = reader.info.layout
         if name == "av1.mkv" and not reader.is_on_gpu:
@@ -49,7 +52,10 @@ def test_the_gpu_decodes_the_frames_of_the_cpu(cuda: Device, name: str, tmp_path
         for number in order:
             shown = reader.frame_at(expected[number][0] + 0.005, True)
             assert shown is not None and shown[1] == pytest.approx(expected[number][0], abs=1e-6)
-            np.testing.assert_array_equal(shown[0], layout.pack(expected[number][1]), err_msg=f"frame {number}")
+            assert isinstance(shown[0], LentMemory)  # it has stayed on the GPU
+            found = np.empty(layout.size_bytes, np.uint8)
+            cuda.read(shown[0].memory, found)
+            np.testing.assert_array_equal(found, layout.pack(expected[number][1]), err_msg=f"frame {number}")
     finally:
         reader.close()
 
@@ -63,8 +69,7 @@ def test_damage_does_not_end_a_film(cuda: Device, tmp_path: Path) -> None:
         for _ in range(40):
             harmed[draw.randrange(2000, len(held) - 3000)] = draw.randrange(256)
         path.write_bytes(harmed)
-        for gpu in (None, 0):
-            reader = FilmReader(str(path), gpu, cuda.shared)
+        for reader in (FilmReader(str(path)), FilmReader(str(path), 0, partial(shared_device, cuda))):
             try:
                 assert all(reader.frame_at(time_s, True) is not None for time_s in (0.0, 1.2, 0.5, 0.1, 0.9))
             finally:
@@ -76,7 +81,7 @@ def test_a_film_may_outlast_the_device(tmp_path: Path) -> None:
     path = encode(tmp_path / "a.mp4", pictures(40, 320, 192))
     for _ in range(3):
         device = open_device("cuda:0")
-        reader = FilmReader(str(path), 0, device.shared)
+        reader = FilmReader(str(path), 0, partial(shared_device, device))
         assert reader.frame_at(0.5, True) is not None and reader.is_on_gpu
         device.close()
         assert reader.frame_at(0.1, True) is not None and reader.is_on_gpu
@@ -103,7 +108,7 @@ def test_what_the_gpu_cannot_decode_is_decoded_by_the_cpu(cuda: Device, tmp_path
     """ProRes, and H.264 with 4:4:4 colours, fall back to the CPU; only the choice "GPU" warns, with the codec."""
     deep = encode(tmp_path / "prores.mov", pictures(3, 320, 192), "prores_ks", "yuv422p10le")
     full = encode(tmp_path / "full.mp4", pictures(3, 320, 192), "libx264", "yuv444p")
-    for path, text in ((deep, "codec prores"), (full, "h264, yuv444p")):
+    for path, text in ((deep, "prores, yuv422p10le"), (full, "h264, yuv444p")):
         patch = Patch()
         film = patch.add("io.load_video", file=path)
         with Engine(patch, cuda) as engine:

@@ -20,7 +20,7 @@ from engine.device.cuda.ownership import DriverObjects
 from engine.device.cuda.probe import capability, describe_device, start_driver, why_unusable
 from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
 from engine.device.device import Buffer, checked_time_limit, launch_config, upload, whole_number
-from engine.device.external import described
+from engine.device.external import LEGACY_STREAM, described
 from engine.device.graph import Graph
 from engine.device.optimiser import OptimiserJob
 from engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
@@ -89,14 +89,13 @@ class CudaDevice:
             check(driver.cuCtxSetCurrent(self._context), "cuCtxSetCurrent")
 
     @contextmanager
-    def shared(self) -> Iterator[None]:
-        """Make the device's context current on the calling thread, and keep it until the end, even after `close`."""
-        context = check(driver.cuDevicePrimaryCtxRetain(self._handle), "cuDevicePrimaryCtxRetain")
+    def shared(self) -> Iterator["CudaDevice"]:
+        """Open the same GPU once more, in the same context, which is current on the calling thread."""
+        device = CudaDevice(self._ordinal)
         try:
-            check(driver.cuCtxSetCurrent(context), "cuCtxSetCurrent")
-            yield
+            yield device
         finally:
-            driver.cuDevicePrimaryCtxRelease(self._handle)
+            device.close()
 
     def allocate(self, size_bytes: int) -> CudaMemory:
         """Allocate at least one byte. On failure, the DeviceError has the requested and the free size."""
@@ -193,6 +192,10 @@ class CudaDevice:
     def synchronize(self) -> None:
         """Wait until the device has completed all its work."""
         check(driver.cuCtxSynchronize(), "waiting for the device")
+
+    def synchronize_default_stream(self) -> None:
+        """Wait for the work that other libraries have put into the default stream."""
+        check(driver.cuStreamSynchronize(driver.CUstream(LEGACY_STREAM)), "waiting for the default stream")
 
     def create_stream(self) -> CudaStream:
         """Make a stream."""

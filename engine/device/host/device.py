@@ -82,9 +82,9 @@ class HostDevice:
     def activate(self) -> None:
         """Do nothing: any thread may use the host."""
 
-    def shared(self) -> AbstractContextManager[None]:
-        """Return a context that does nothing."""
-        return nullcontext()
+    def shared(self) -> "AbstractContextManager[HostDevice]":
+        """Return a context that has this device."""
+        return nullcontext(self)
 
     def allocate(self, size_bytes: int) -> HostMemory:
         """Allocate zeroed memory. Raise DeviceError when there is not enough."""
@@ -185,6 +185,9 @@ class HostDevice:
 
     def synchronize(self) -> None:
         """Return at once: nothing is pending."""
+
+    def synchronize_default_stream(self) -> None:
+        """Do nothing: other libraries have no streams on the host."""
 
     def create_stream(self) -> HostStream:
         """Return a stream."""

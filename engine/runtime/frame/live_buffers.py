@@ -16,6 +16,7 @@ import numpy as np
 
 from engine.blocktypes.block import is_ours
 from engine.blocktypes.live_blocks import LiveBlock
+from engine.blocktypes.shared_device import LentMemory, shared_device
 from engine.catalogue.block_errors import code_diagnostic
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.device.device import Device
@@ -27,6 +28,7 @@ from engine.readings import Reading
 from engine.runtime.model.context import CudaContext
 from engine.runtime.model.describe_patch import PlacedNode
 from engine.runtime.preview.reading import elements_in, lasting_place
+from engine.types.arrays import Array
 from engine.types.bits import bit_key
 from engine.types.layout import Layout
 
@@ -80,16 +82,43 @@ class _Slots:
         release_all(*(free for slot in slots for free in (slot.pinned.free, slot.event.destroy)))
 
 
+class _Sources:
+    """Memory of the device that was given to buffers, which is kept until it was copied."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._kept: deque[tuple[LentMemory, Event]] = deque()
+
+    def keep(self, memory: LentMemory, stream: Stream) -> None:
+        """Keep the source of a copy that was just put into a stream."""
+        self._kept.append((memory, event := self._next_event()))
+        stream.record(event)
+
+    def _next_event(self) -> Event:
+        event = None
+        while self._kept and self._kept[0][1].is_reached:
+            if event is not None:
+                event.destroy()
+            event = self._kept.popleft()[1]
+        return event or self._device.create_event(timed=False)
+
+    def close(self) -> None:
+        """Forget what was copied; a later call forgets more."""
+        while self._kept and self._kept[0][1].is_reached:
+            self._kept.popleft()[1].destroy()
+
+
 class _Bound:
     """A live block of the running graph, and the slots and copies of its buffers."""
 
-    def __init__(self, block: LiveBlock, reading: Reading, described: Mapping[str, object]) -> None:
+    def __init__(self, block: LiveBlock, reading: Reading, described: Mapping[str, object], sources: _Sources) -> None:
         self.block = block
         #: The files and the structural values, as keys, of the description that the block runs with.
         self.reading, self.described = reading, described
         self.fed: dict[str, Layout] = {}
         self.watched: dict[str, Layout] = {}
         self.slots: dict[str, _Slots] = {}
+        self.sources = sources
         #: The copies to the host that have not arrived, the oldest first: buffer, layout, frame, slots, slot.
         self.flying: deque[tuple[str, Layout, int, _Slots, _Slot]] = deque()
 
@@ -107,13 +136,20 @@ def _keys(values: Mapping[str, object]) -> dict[str, object]:
     return {name: bit_key(value) if type(value).__hash__ is not None else id(value) for name, value in values.items()}
 
 
+def _fits(given: Array | LentMemory, layout: Layout) -> bool:
+    """True if given contents have the layout of a buffer."""
+    if isinstance(given, LentMemory):
+        return given.size_bytes == layout.size_bytes
+    return bool(given.shape == layout.shape + layout.dtype.numpy.shape)
+
+
 class LiveBuffers:
     """Binds the live blocks of the running graph, and copies for them. It belongs to the engine's thread."""
 
     def __init__(self, context: CudaContext) -> None:
         self._context, self._device = context, context.device
         self._bound: dict[str, _Bound] = {}
-        self._retired: list[_Slots] = []
+        self._retired: list[_Slots | _Sources] = []
         self._waits = False
         #: True in a replay, which writes no files; it is set before the first frame.
         self.is_replay = False
@@ -169,16 +205,20 @@ class LiveBuffers:
         for node, bound in self._bound.items():
             for name, array in self._context.value_graph.given(node).items():
                 layout = bound.fed.get(name)
-                if layout is None or array.shape != layout.shape + layout.dtype.numpy.shape:
+                if layout is None or not _fits(array, layout):
                     continue  # given before the graph was replaced
+                place = compiled.plan.buffers.places[PortRef(node, name)]
+                memory = part_of(compiled.memory[place.owner], place.offset, layout.size_bytes)
+                if isinstance(array, LentMemory):
+                    stream.copy(memory, array.memory, layout.size_bytes)
+                    bound.sources.keep(array, stream)
+                    continue
                 slots = self._slots(bound, name, layout.size_bytes)
                 slot = slots.take(MOST_SLOTS)
                 if slot is None:
                     slot = slots.free.popleft()
                     slot.event.synchronize()
                 elements_in(layout, slot.pinned.array)[...] = array
-                place = compiled.plan.buffers.places[PortRef(node, name)]
-                memory = part_of(compiled.memory[place.owner], place.offset, layout.size_bytes)
                 stream.copy(memory, slot.pinned, layout.size_bytes)
                 stream.record(slot.event)
                 slots.free.append(slot)
@@ -234,16 +274,16 @@ class LiveBuffers:
         if before is not None and type(before.block) is type(made) and before.described == _keys(described):
             made.before = before.block.before or before.block  # one that has not begun has nothing to go on with
         made.values = ChainMap(described, self._context.parameters.values[node])  # type: ignore[assignment]
-        made.engine_device, made.share_device = self._device.info.name, self._device.shared
+        made.engine_device, made.share_device = self._device.info.name, partial(shared_device, self._device)
         made.is_replay, made.file_to_write = self.is_replay, partial(self._file_to_write, node)
         made.note_written = lambda path: self._context.save_place().note(path)
-        bound = self._bound[node] = _Bound(made, placed.reading, _keys(described))
+        bound = self._bound[node] = _Bound(made, placed.reading, _keys(described), _Sources(self._device))
         self._context.value_graph.place(made)
         return bound
 
     def _retire(self, bound: _Bound) -> None:
         bound.land()
-        self._retired += bound.slots.values()
+        self._retired += [*bound.slots.values(), bound.sources]
 
     def _slots(self, bound: _Bound, name: str, size_bytes: int) -> _Slots:
         slots = bound.slots.get(name)
