@@ -118,3 +118,36 @@ extern "C" __global__ void lay_out_spectra(
     }
     out[static_cast<size_t>(row) * width + column] = value;
 }
+
+// Samples at another rate: `up` for each `down`. `weights` has the low-pass filter of each of `up` phases, `taps` long,
+// the weight of the newest sample first; `half` is the place of its middle.
+extern "C" __global__ void resample(
+    const float* __restrict__ x, const float* __restrict__ weights, float* __restrict__ out, int up, int down,
+    int taps, int half, int size, int out_size, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const int row = i / out_size;
+    const long long place = static_cast<long long>(i - row * out_size) * down + half;
+    const int newest = static_cast<int>(place / up);
+    const float* weight = weights + (place - static_cast<long long>(newest) * up) * taps;
+    const float* samples = x + static_cast<size_t>(row) * size;
+    float sum = 0.0f;
+    for (int k = max(newest - size + 1, 0); k < min(taps, newest + 1); ++k) sum += weight[k] * samples[newest - k];
+    out[i] = sum;
+}
+
+// Adds up overlapping frames of `size` elements whose starts are `hop` elements apart, times the window, divided by the
+// sum of its squares: so frames that were cut with this window give the signal. It is 0 where no window reaches.
+extern "C" __global__ void overlap_frames(
+    const float* __restrict__ frames, const float* __restrict__ weights, float* __restrict__ out, int hop, int size,
+    int frame_count, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    float sum = 0.0f, squares = 0.0f;
+    for (int frame = i < size ? 0 : (i - size) / hop + 1; frame < frame_count && frame * hop <= i; ++frame) {
+        const float weight = weights[i - frame * hop];
+        sum += weight * frames[static_cast<size_t>(frame) * size + (i - frame * hop)];
+        squares += weight * weight;
+    }
+    out[i] = squares > 1e-10f ? sum / squares : 0.0f;
+}

@@ -3,14 +3,14 @@
 Grammar (names are ports; a number is an input's index; see `extents.py` for dimensions)::
 
     rule = "same" | "same(" name {"," name} ")" | "broadcast(" name "," name {"," name} ")" | "scalar"
-         | along "(" dimension "," name {"," name} ")"
+         | along "(" dimension "," name {"," name} ")" | "sized(" dimension "," dimension "," name ")"
          | "[" dimension { "," dimension } "]" | "data" | "view" | "captured"
     along = "without" | "joined" | "stacked" | "taken"
 
 The shapes of `along` follow from an axis, which counts from the end if negative. `without(axis, x)` leaves it out, and
 is [1] if there is no other. `joined(axis, a, b)` is as long there as both together, `stacked(axis, a, b)` has a new
 axis with a position for each, and `taken(axis, x, indices)` has the axes of `indices` in its place. Optional inputs of
-these that are not connected don't count.
+these that are not connected don't count. `sized(axis, size, x)` has another size along the axis.
 
 `same` means the first input, and `same(a, b)` the first of these that is connected; `N` is dimension 0 of the first
 input. With `data`, the block provides the contents and so the shape. With `view`, the output is a view of an input.
@@ -28,7 +28,7 @@ from engine.types import Shape
 #: Rules for outputs whose shape is decided elsewhere.
 GIVEN = frozenset({"data", "view", "captured"})
 _ALONG = ("without", "joined", "stacked", "taken")
-_WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N", *_ALONG})
+_WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N", "sized", *_ALONG})
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ def parse_rule(text: str) -> ShapeRule:
             return ShapeRule(lambda context: _broadcast(names, context), names)
         case ast.Call(func=ast.Name(id=word), args=[axis, *arguments], keywords=[]) if word in _ALONG and arguments:
             return ShapeRule(_along(word, compile_dimension(axis), _port_names(text, arguments)), _names_in(tree))
+        case ast.Call(func=ast.Name(id="sized"), args=[axis, size, ast.Name(id=name)], keywords=[]):
+            return ShapeRule(_sized(text, axis, size, name), _names_in(tree))
         case ast.List(elts=items):
             return ShapeRule(_list(text, items), _names_in(tree))
     raise _malformed(text)
@@ -152,6 +154,19 @@ def _along(word: str, axis: Dimension, ports: tuple[str, ...]) -> Callable[[Shap
                 rule = "shapes must be equal" if is_new else f"shapes must be equal except along axis {given}"
                 raise ShapeRuleError(f"{rule}, got {names[0]} {list(first)} and {name} {list(other)}")
         return (*before, len(names) if is_new else sum(other[at] for other in (first, *others)), *after)
+
+    return shape
+
+
+def _sized(text: str, axis: ast.expr, size: ast.expr, port: str) -> Callable[[ShapeContext], Shape]:
+    place, sizes = compile_dimension(axis), _list(text, [size])
+
+    def shape(context: ShapeContext) -> Shape:
+        found, at = context.shape(port), place(context)
+        if not -len(found) <= at < len(found):
+            raise ShapeRuleError(f"axis must be one of {len(found)} axes of {port}, got {at}")
+        at %= len(found)
+        return (*found[:at], *sizes(context), *found[at + 1 :])
 
     return shape
 

@@ -204,3 +204,54 @@ def test_weights_that_add_up_to_nothing_are_not_divided_by_their_sum(device: Dev
         found = engine.read(convolve["out"])[..., :3]
     np.testing.assert_allclose(found[:, 3:5], 1, atol=1e-6)
     np.testing.assert_allclose(np.delete(found, (3, 4), axis=1), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1,), (33,), (2, 3, 1023)])
+def test_rates_change_as_in_scipy(device: Device, shape: tuple[int, ...]) -> None:
+    """Resampled signals equal scipy's resample_poly along the last axis, for ratios that can be reduced too."""
+    x = np.random.default_rng(2).standard_normal(shape).astype(np.float32)
+    for up, down in ((1, 1), (1, 2), (3, 2), (147, 160), (4, 6), (1000, 1)):
+        found = apply("signal.resample", {"x": x}, device=device, up=up, down=down)
+        expected = scipy.signal.resample_poly(x.astype(float), up, down, axis=-1)
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("size", "hop", "window"), [(64, 16, "hann"), (65, 33, "hamming"), (32, 40, "none"), (2, 1, "none")]
+)
+def test_a_signal_comes_back_from_its_spectra(device: Device, size: int, hop: int, window: str) -> None:
+    """The inverse STFT gives back the signal where windows reach, and equals scipy's on any spectra."""
+    x = np.random.default_rng(3).standard_normal(19 * hop + size).astype(np.float32)
+    spectra = complex_numbers(20, size // 2 + 1)
+    patch = Patch()
+    frames = patch.add("signal.frames", count=20, size=size, hop=hop, window=window, unit_mean=True)
+    fft = patch.add("signal.real_fft", norm="ortho")
+    how = {"hop": hop, "window": window, "odd": size % 2 == 1}
+    back = patch.add("signal.inverse_stft", norm="ortho", unit_mean=True, **how)
+    other = patch.add("signal.inverse_stft", **how)
+    patch.connect(patch.add("io.array", data=x)["out"], frames["x"])
+    patch.connect(frames["out"], fft["x"])
+    patch.connect(fft["out"], back["x"])
+    patch.connect(patch.add("io.array", data=spectra)["out"], other["x"])
+    weights = scipy.signal.get_window({"none": "boxcar"}.get(window, window), size)
+    with Engine(patch, device=device) as engine:
+        assert not engine.step().diagnostics
+        reached = np.zeros(len(x), bool)
+        for start in range(0, 20 * hop, hop):
+            reached[start : start + size] |= weights > 0.05
+        found = engine.read(back["out"])
+        assert found.shape == x.shape
+        np.testing.assert_allclose(found[reached], x[reached], atol=1e-5)
+        assert not found[~reached & (np.abs(found) < 1e-30)].any()
+        if hop < size and weights[0] > 0:  # scipy warns of a 0
+            spectra[:, 0] = spectra[:, 0].real  # scipy's inverse takes the rest as it is
+            _, expected = scipy.signal.istft(
+                spectra.T.astype(complex) / weights.sum(),
+                window=weights,
+                nperseg=size,
+                noverlap=size - hop,
+                nfft=size,
+                boundary=False,
+            )
+            np.testing.assert_allclose(engine.read(other["out"])[reached], expected[reached], atol=1e-3)

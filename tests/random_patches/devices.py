@@ -41,6 +41,8 @@ EXACT = frozenset(
 JUMPS: Mapping[str, str] = {
     **dict.fromkeys(("fractal.mandelbrot_step", "fractal.color_escape"), "a step more or less for points on the edge"),
     **dict.fromkeys(("image.plot", "particles.render_points", "geometry.render_cloud"), "which pixel a point falls on"),
+    "signal.oscillator": "which side of a corner a sample is on",
+    "signal.pitch": "which lag is the best",
     "signal.spectrogram": "which pixel a frequency falls on",
     **dict.fromkeys(
         ("particles.select", "tensor.accuracy", "sound.onset", "sound.beat"), "which side of a limit a number is on"

@@ -188,6 +188,17 @@ def _window(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) 
     return {"out": x * weights, "within": np.abs(x) * np.abs(weights).max() * 2e-6}
 
 
+def _fir(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x, weights = i["x"].astype(float), i["weights"].astype(float)
+    size = signal.lfilter(np.abs(weights), 1, np.abs(x))
+    return {"out": signal.lfilter(weights, 1, x), "within": size * 1e-5}
+
+
+def _resample(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
+    x = i["x"].astype(float)
+    return {"out": signal.resample_poly(x, p["up"], p["down"], axis=-1), "within": np.abs(x).max() * 1e-5}
+
+
 def _softmax(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
     x = _wide(i["x"], t["x"])
     x = x - x.max(p["axis"], keepdims=True)
@@ -461,9 +472,11 @@ ORACLES: Mapping[str, Oracle] = {
     "reduce.sum": _sum,
     "signal.fft": _fft(np.fft.fftn),
     "signal.fft_shift": _fft_shift,
+    "signal.fir": _fir,
     "signal.inverse_fft": _fft(np.fft.ifftn),
     "signal.inverse_real_fft": _fft(np.fft.irfftn),
     "signal.magnitude": _magnitude,
+    "signal.resample": _resample,
     "signal.real_fft": _fft(np.fft.rfftn),
     "signal.window": _window,
     "sparse.multiply": _sparse,

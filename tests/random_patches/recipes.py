@@ -620,6 +620,14 @@ def _convolve(c: Chooser) -> Recipe:
     )
 
 
+def _fir(c: Chooser) -> Recipe:
+    return Recipe(inputs={"x": Want("f32", c.shape()), "weights": Want("f32", c.shape(1))})
+
+
+def _sound(c: Chooser) -> Recipe:
+    return Recipe({"rate": 8000}, {"x": Want("f32", (c.any_of((1, 2)), c.any_of((200, 333))))})
+
+
 def _batches(c: Chooser) -> Recipe:
     rows = c.any_of((1, 2, 5, 33))
     inputs = {name: Want(c.dtype(ANY), (rows, c.edge())) for name in ("x", "y")}
@@ -808,14 +816,22 @@ RECIPES: dict[str, Cook] = {
     "reduce.statistics": _alike(NUMBERS, "x"),
     "reduce.sum": _alike(NUMBERS, "x"),
     "value.from_buffer": _alike(NUMBERS, "x"),
+    "signal.adsr": _sized(_alike(("f32",), "x"), rate=(1000, 48000)),
     "signal.convolve": _convolve,
+    "signal.echo": _sized(_alike(("f32",), "x"), rate=(1000, 48000), longest=(0.001, 0.1)),
     "signal.fft": _fft(COMPLEX),
     "signal.fft_shift": _sized(_fft(ANY)),
+    "signal.filter": _sized(_alike(("f32",), "x"), rate=(1000, 48000)),
+    "signal.fir": _fir,
     "signal.frames": _frames,
     "signal.inverse_fft": _fft(COMPLEX),
     "signal.inverse_real_fft": _fft(COMPLEX),
+    "signal.inverse_stft": _sized(_alike(("c64",), "x", axes=2), hop=(1, 3, 50)),
     "signal.magnitude": _alike(COMPLEX, "x"),
+    "signal.oscillator": _sized(size=(16, 33, 1000), rate=(1000, 48000)),
+    "signal.pitch": _sized(_sound, low=(100.0, 300.0)),
     "signal.real_fft": _fft(("f32", "f64")),
+    "signal.resample": _sized(_alike(("f32",), "x"), up=(1, 2, 7), down=(1, 3, 4)),
     "signal.spectrogram": _sized(_alike(("f32",), "x", axes=2), height=(1, 7, 33)),
     "signal.window": _alike(("f32",), "x"),
     "sound.bands": _sized(_alike(("f32",), "x", axes=2), count=(1, 2, 7), rate=(1000, 48000)),

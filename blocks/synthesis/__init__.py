@@ -1,0 +1,1 @@
+"""Sound made and changed: oscillators, filters, envelopes, echoes; and its pitch."""
