@@ -53,7 +53,7 @@ from engine.values.sources.dmx import PORTS as DMX_PORTS
 from engine.values.sources.dmx import dmx_name
 from engine.values.sources.gamepad import AXES as GAMEPAD_AXES
 from engine.values.sources.gamepad import BUTTONS as GAMEPAD_BUTTONS
-from engine.values.sources.gamepad import gamepad_name
+from engine.values.sources.gamepad import gamepad_name, gamepads
 from engine.values.sources.listening import Inputs, Listener, Unavailable
 from engine.values.sources.midi import midi_devices, midi_name
 from engine.values.sources.osc import osc_name
@@ -128,6 +128,7 @@ __all__ = [
     "fixed_array",
     "from_bf16",
     "gamepad_name",
+    "gamepads",
     "graph_from_json",
     "graph_interface",
     "images",

@@ -1,4 +1,16 @@
-from engine.api import GAMEPAD_AXES, GAMEPAD_BUTTONS, Moment, Value, ValueBlock, gamepad_name, param, value_port
+from collections.abc import Mapping
+
+from engine.api import (
+    GAMEPAD_AXES,
+    GAMEPAD_BUTTONS,
+    Moment,
+    Value,
+    ValueBlock,
+    gamepad_name,
+    gamepads,
+    param,
+    value_port,
+)
 
 
 class Gamepad(ValueBlock, id="value.gamepad", tags=("controller", "joystick", "xbox", "stick", "button")):
@@ -15,7 +27,12 @@ class Gamepad(ValueBlock, id="value.gamepad", tags=("controller", "joystick", "x
         "left stick x", choices=(*GAMEPAD_AXES, *GAMEPAD_BUTTONS), doc="The stick, trigger or button to read."
     )
     dead_zone: float = param(0.1, min=0, max=0.9, doc="How far from its rest a stick or trigger counts as 0.")
-    device: str = param("", doc="Part of the pad's name; empty takes the first one.")
+    device: str = param("", offers=True, doc="Part of the pad's name; empty takes the first one.")
+
+    @classmethod
+    def offered(cls, parameter: str) -> Mapping[str, str]:
+        """Return the pads that are connected."""
+        return {name: name for name in gamepads()}
 
     def source(self) -> str:
         """Return the name of the pad to listen to."""

@@ -4,18 +4,25 @@ import json
 import re
 from typing import Any
 
+from engine.diagnostics import cut
+
 #: Compressions that the library leaves out without an error.
 _COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
 #: The most elements of a glTF accessor that has no data, and stands for zeros.
 _MOST_ZEROS = 1 << 24
 #: How much of a text is looked at to see how its numbers are separated.
 _LOOKED_AT = 4096
+#: A face of an OBJ file with an index of 0, or with one that counts backwards: the library misreads both.
+_UNUSUAL_FACE = re.compile(rb"^[ \t]*f[ \t][^\n]*?(?<=[ \t/])(?:-|\+?0+(?=[ \t/\r\n]|$))", re.MULTILINE)
 
 
 def readable(held: bytes, suffix: str) -> bytes:
     """Return the contents of a mesh file with its texts in UTF-8. Raise ValueError for what can't be read."""
     match suffix:
-        case ".obj" | ".off":
+        case ".obj":
+            text = _utf8(held)
+            return absolute_faces(text) if _UNUSUAL_FACE.search(text) else text
+        case ".off":
             return _utf8(held)
         case ".xyz":
             return _numbers(_utf8(held))
@@ -29,6 +36,45 @@ def readable(held: bytes, suffix: str) -> bytes:
         case ".gltf":
             _check_gltf(held)
     return held
+
+
+def absolute_faces(text: bytes) -> bytes:
+    """Return an OBJ file whose faces count from the first point. Raise ValueError for a face without such a point.
+
+    The message has the line.
+    """
+    lines = text.splitlines()
+    so_far = {b"v": 0, b"vt": 0, b"vn": 0}
+    points, begun = sum(line.split(None, 1)[:1] == [b"v"] for line in lines), b""
+    for place, line in enumerate(lines):
+        whole = begun + line.rstrip()
+        begun = whole[:-1] + b" " if whole.endswith(b"\\") else b""  # it goes on in the next line
+        lines[place] = b"" if begun else whole
+        kind, *corners = [b""] if begun else whole.partition(b"#")[0].split() or [b""]
+        if kind in so_far:
+            so_far[kind] += 1
+        elif kind == b"f":
+            try:
+                lines[place] = b" ".join([b"f", *(_absolute(corner, points, *so_far.values()) for corner in corners)])
+            except ValueError as problem:
+                raise ValueError(f"a face in line {place + 1} with {problem}") from None
+    return b"\n".join(lines) + b"\n"
+
+
+def _absolute(corner: bytes, points: int, *so_far: int) -> bytes:
+    """Return a corner of a face, "point/texture/normal", with indices that count from the first one.
+
+    Negative ones count back from the last one so far. Only the index of a point is needed.
+    """
+    indices = corner.split(b"/")
+    if not re.fullmatch(rb"[-+]?\d+", indices[0]):
+        raise ValueError(f"{cut(corner.decode(errors='replace'), 20)} for a corner")
+    if not 1 <= (point := int(indices[0])) <= points and not -so_far[0] <= point < 0:
+        raise ValueError(f"point {point} of {points}; points count from 1")
+    return b"/".join(
+        b"%d" % (int(index) + count + 1) if index.startswith(b"-") else index
+        for index, count in zip(indices, so_far, strict=False)
+    )
 
 
 def _utf8(held: bytes) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from blocks.geometry.mesh_bytes import readable
+from blocks.geometry.mesh_bytes import absolute_faces, readable
 from blocks.geometry.scan_files import SCANS, Scan
 from blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
 from engine.api import open_file, read_bytes
@@ -161,10 +161,14 @@ def _mesh(held: bytes, suffix: str, folder: Path) -> _Parts:
 
     # The library's types leave most of it out.
     read: Any = trimesh.load
-    file, beside = io.BytesIO(readable(held, suffix)), _Beside(folder)
+    text, beside = readable(held, suffix), _Beside(folder)
     try:
-        loaded = read(file, file_type=suffix[1:], resolver=beside, process=False, maintain_order=True)
-    except (IndexError, KeyError, AttributeError, TypeError, ImportError) as problem:
+        loaded = read(io.BytesIO(text), file_type=suffix[1:], resolver=beside, process=False, maintain_order=True)
+    except (IndexError, KeyError, AttributeError, TypeError, ImportError, ValueError) as problem:
+        if suffix == ".obj":
+            absolute_faces(text)  # says which line is wrong
+        if isinstance(problem, ValueError):
+            raise
         raise ValueError(f"contents that can't be read ({type(problem).__name__}: {problem})") from problem
     raw = loaded.metadata.get("_ply_raw", {}).get("vertex", {}).get("data")
     if isinstance(loaded, trimesh.Scene):

@@ -196,6 +196,33 @@ def test_points_without_a_place_do_not_move_the_others(tmp_path: Path) -> None:
     assert np.isnan(found[0, 0]) and np.isinf(found[2, 0])
 
 
+def test_faces_of_an_obj_file_may_count_backwards(tmp_path: Path) -> None:
+    """A negative index counts from the last point before its line, as exporters of several objects write it."""
+    square = "v {x} 0 0\nv {x} 1 0\nv {x} 1 1\nvn 1 0 0\n"
+    text = square.format(x=0) + "f -3//-1 -2//-1 \\\n -1//-1\n" + square.format(x=5) + "f -3//-1 -2//-1 -1//-1 # end\n"
+    (tmp_path / "a.obj").write_text(f"{text}f 1 +2 6\n")
+    shape = load_shape(tmp_path / "a.obj", "as stored", MESHES)
+    found = shape.points[shape.faces][..., 0].tolist()
+    assert sorted(found) == [[0, 0, 0], [0, 0, 5], [5, 5, 5]]
+
+
+@pytest.mark.parametrize(
+    ("face", "text"),
+    [
+        ("0 1 2", "a face in line 5 with point 0 of 3; points count from 1"),
+        ("1/1 +00/1 2/1", "a face in line 5 with point 0 of 3; points count from 1"),
+        ("1 2 4", "a face in line 5 with point 4 of 3; points count from 1"),
+        ("1 2 -4", "a face in line 5 with point -4 of 3; points count from 1"),
+        ("1 2 x", "a face in line 5 with x for a corner"),
+    ],
+)
+def test_a_face_without_its_point_is_named_by_its_line(tmp_path: Path, face: str, text: str) -> None:
+    """OBJ counts from 1, so 0 is no point, and must not become the last or the first one."""
+    (tmp_path / "a.obj").write_text(f"# a triangle\nv 0 0 0\nv 1 0 0\nv 0 2 0\nf {face}\nf 1 2 3\n")
+    with pytest.raises(PatchError, match=f"a.obj must be readable as points or triangles, got: {text}$"):
+        load_shape(tmp_path / "a.obj", "as stored", MESHES)
+
+
 def test_what_a_mesh_lacks_is_named(tmp_path: Path) -> None:
     """A missing part, a compression that is not read, and sizes that no file has; nothing is allocated for these."""
     plain = {"asset": {"version": "2.0"}, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}]}

@@ -19,6 +19,7 @@ import pytest
 from sacn.messages.data_packet import DataPacket
 from websockets.sync.client import connect
 
+from blocks.controller.gamepad import Gamepad
 from engine import Engine, Patch
 from engine.values.sources import listening
 from engine.values.sources.dmx import DmxListener, DmxPacket, read_artnet, read_sacn
@@ -357,6 +358,21 @@ def test_a_gamepad_drives_values(pad: VirtualPad) -> None:
         pad.unplug()
         report = step_until(engine, lambda r: bool(r.diagnostics))
         assert "must be connected" in report.diagnostics[0].message or "got none" in report.diagnostics[0].message
+
+
+def test_pads_are_offered_by_their_names(pad: VirtualPad) -> None:
+    """The list has each pad that is connected, and one that is unplugged no longer."""
+    (name,) = Gamepad.offered("device")
+    patch = Patch()
+    node = patch.add("value.gamepad", control="a", device=name)
+    with Engine(patch, device="host") as engine:
+        pad.press(0, True)
+        step_until(engine, lambda r: r.values[f"{node.id}.value"] == 1)
+        assert list(Gamepad.offered("device")) == [name]
+        pad.press(0, False)  # the list leaves the pad open that is in use
+        step_until(engine, lambda r: r.values[f"{node.id}.value"] == 0)
+    pad.unplug()
+    assert not Gamepad.offered("device")
 
 
 def test_without_a_pad_the_block_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,11 @@
 """Gamepads: sticks, triggers and buttons, by the names that all makers' pads share."""
 
 import os
+import threading
 from typing import Any
 
 from engine.arguments import checked
+from engine.diagnostics import PatchError
 from engine.values.sources.listening import Listener, Unavailable
 
 _INSTALL = "pip install 'warploom[gamepad]'"
@@ -30,6 +32,7 @@ BUTTONS = {
 _LARGEST = 32767.0
 #: Between two looks at the pads, in seconds: four times a frame of 60 a second.
 _LOOK_S = 0.004
+_opening = threading.Lock()
 
 
 @checked()
@@ -38,15 +41,24 @@ def gamepad_name(control: str, source: str = "") -> str:
     return f"gamepad:{control}" + (f"@{source.removeprefix('gamepad:')}" if source else "")
 
 
-class GamepadListener(Listener):
-    """Listens to one gamepad. A source is "gamepad:NAME", with a part of its name, or "gamepad:" for the first one.
+def gamepads() -> list[str]:
+    """Return the names of the pads that are connected now. Raise PatchError without the library."""
+    try:
+        _, controller = _library()
+    except Unavailable as problem:
+        raise PatchError(f"{problem}; {problem.remedy}") from problem
+    names: dict[str, None] = {}
+    for index in filter(controller.is_controller, range(controller.get_count())):
+        pad = controller.Controller(index)
+        names[str(pad.name)] = None
+        pad.quit()
+    return list(names)
 
-    Sticks go from -1 to 1, with y upwards; triggers from 0 to 1; buttons are 0 or 1. SDL is used without its window.
-    """
 
-    def listen(self) -> None:
-        """Look at the pad until `close`. Raise Unavailable without the library, or without such a pad."""
-        os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
+def _library() -> tuple[Any, Any]:
+    """Return the library and its part for pads, which knows those that are connected now. Raise Unavailable."""
+    os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
+    with _opening:
         before = os.environ.get("SDL_VIDEODRIVER")
         os.environ["SDL_VIDEODRIVER"] = "dummy"  # the library gives events only with a display
         try:
@@ -64,6 +76,18 @@ class GamepadListener(Listener):
                 os.environ["SDL_VIDEODRIVER"] = before
         controller.init()
         pygame.event.pump()
+    return pygame, controller
+
+
+class GamepadListener(Listener):
+    """Listens to one gamepad. A source is "gamepad:NAME", with a part of its name, or "gamepad:" for the first one.
+
+    Sticks go from -1 to 1, with y upwards; triggers from 0 to 1; buttons are 0 or 1. SDL is used without its window.
+    """
+
+    def listen(self) -> None:
+        """Look at the pad until `close`. Raise Unavailable without the library, or without such a pad."""
+        pygame, controller = _library()
         pad = self._find(controller)
         axes = {name: getattr(pygame, f"CONTROLLER_AXIS_{axis}") for name, axis in AXES.items()}
         buttons = {name: getattr(pygame, f"CONTROLLER_BUTTON_{button}") for name, button in BUTTONS.items()}
