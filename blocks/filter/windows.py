@@ -1,7 +1,7 @@
 """Means, smallest and largest values of windows around each pixel."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.api import BlockBuilder, BufferHandle, CudaFile, CudaOptions, Kernel, float4
 
@@ -9,14 +9,34 @@ from engine.api import BlockBuilder, BufferHandle, CudaFile, CudaOptions, Kernel
 MEAN, SMALLEST, LARGEST = range(3)
 #: Shapes of windows, in the order of their numbers in `kernels/windows.cu`.
 SHAPES = ("square", "disc", "diamond", "cross")
-THREADS, CHANNELS = (128, 2), 4
-#: The pixels of a column that a thread computes at once, for shapes other than a large square, and the most loads for a
-#: small one.
-RUN, DIRECT_LOADS = 4, 108
-#: The bytes of a tile, of which four fit a multiprocessor of a GPU.
-TILE_BYTES = 54 * 1024
-#: With a larger radius, a pass along each axis takes less time than to read the pixels around each tile.
+#: As in the kernels: the threads of a thread block, the rows that it filters together and, for shapes other than a
+#: square, the pixels of a column that a thread computes.
+THREADS, BATCH, RUN = 256, 16, 8
+CHANNELS = 4
+#: With a larger radius, a pass along each axis takes less time.
 ONE_PASS = 24
+#: The most bytes of shared memory.
+MOST_BYTES = 220 * 1024
+
+
+class Strips(NamedTuple):
+    """How `kernels/march.cuh` divides an image: the numbers of a row and the rows of a thread block, the rows that are
+    filtered together, and the bytes of shared memory.
+    """
+
+    tile: int
+    segment: int
+    batch: int
+    bytes: int
+
+    @staticmethod
+    def of(x: int, y: int) -> "Strips":
+        """Return strips for windows with a radius along x and y."""
+        tile = THREADS if x <= ONE_PASS else 2 * THREADS
+        row = -(-(tile + 2 * x * CHANNELS) // 32) * 32 + CHANNELS
+        kept = tile + CHANNELS
+        batch = BATCH if y else min(BATCH, MOST_BYTES // (4 * (row + kept)))
+        return Strips(tile, 32 + 10 * y, batch, 4 * (batch * row + (2 * y + batch) * kept))
 
 
 class Window(NamedTuple):
@@ -35,42 +55,48 @@ class Window(NamedTuple):
 
     def passes(self) -> list["Window"]:
         """Return windows that have the same result one after the other, and take the least time."""
-        is_split = self.is_large and min(self.x, self.y) > 0 and max(self.x, self.y) > ONE_PASS
-        return [self._replace(x=0), self._replace(y=0)] if is_split else [self]
+        if self.shape != "square" or max(self.x, self.y) <= ONE_PASS or min(self.x, self.y) == 0:
+            return [self]
+        return [self._replace(y=0), self._replace(x=0)]
 
-    @property
-    def is_large(self) -> bool:
-        """True for a square so large that it takes less time to combine its columns first, and then its rows."""
-        return self.shape == "square" and (2 * self.x + 1) * (2 * self.y + RUN) > DIRECT_LOADS
+    def launch(
+        self, build: BlockBuilder, common: Sequence[Any], wide: tuple[bool, bool], size: tuple[Any, Any]
+    ) -> None:
+        """Launch a kernel for an image of a width and a height. Its numbers, or those of the result, may be wide."""
+        width, height = size
+        if self.shape != "square":
+            build.launch(
+                self.kernel("combine_shapes"),
+                num_threads=(width, (height + (RUN - 1)) // RUN),
+                args=(*common, SHAPES.index(self.shape), self.x),
+                thread_block=(32, 4),
+            )
+            return
+        strips = Strips.of(self.x, self.y)
+        if self.y > ONE_PASS:
+            entry, segment = "combine_columns", 128 + 2 * self.y
+            args, shared_bytes = (*common, self.y, *wide, segment), 4 * THREADS * ((2 * self.y + 1) // BATCH)
+        else:
+            entry, segment, shared_bytes = "combine_windows", strips.segment, strips.bytes
+            args = (*common, self.x, self.y, *wide, strips.tile, strips.batch, segment)
+        build.launch(
+            self.kernel(entry),
+            num_threads=(-(-(width * CHANNELS) // strips.tile) * THREADS, -(-height // segment)),
+            args=args,
+            thread_block=(THREADS, 1),
+            shared_bytes=shared_bytes,
+        )
 
 
 def describe_windows(build: BlockBuilder, image: BufferHandle, out: BufferHandle, steps: Sequence[Window]) -> None:
     """Take a number of the window around each pixel, in one or more steps."""
     passes = [each for step in steps for each in step.passes()]
     between = [build.buffer(f"between{i}", float4, f"same({image.name})") for i in range(min(2, len(passes) - 1))]
-    width, height = image.dim(1), image.dim(0)
-    source, size = image, (width, height)
+    size, source = (image.dim(1), image.dim(0)), image
     strides: tuple[object, object] = (image.stride(0), image.stride(1))
     for number, window in enumerate(passes, 1):
         target = out if number == len(passes) else between[number % len(between)]
-        args = (source, target, build.element_type(image), *size, *strides)
-        if window.is_large:
-            tile_x = 256 if window.x <= ONE_PASS else 1024
-            row_bytes = 4 * (-(-(tile_x + 2 * CHANNELS * window.x) // 32) * 32 + CHANNELS)
-            tile_y = max(1, TILE_BYTES // row_bytes)
-            tiles = (width * CHANNELS + (tile_x - 1)) // tile_x, (height + (tile_y - 1)) // tile_y
-            build.launch(
-                window.kernel("combine_windows"),
-                num_threads=(tiles[0] * THREADS[0], tiles[1] * THREADS[1]),
-                args=(*args, window.x, window.y, tile_x, tile_y),
-                thread_block=THREADS,
-                shared_bytes=row_bytes * tile_y,
-            )
-        else:
-            build.launch(
-                window.kernel("combine_shapes"),
-                num_threads=(width, (height + (RUN - 1)) // RUN),
-                args=(*args, SHAPES.index(window.shape), window.x, window.y),
-                thread_block=(32, 8),
-            )
-        source, strides = target, (width, 1)
+        # Sums are not rounded between passes.
+        wide = (window.take == MEAN and source is not image, window.take == MEAN and target is not out)
+        window.launch(build, (source, target, build.element_type(image), *size, *strides), wide, size)
+        source, strides = target, (size[0], 1)

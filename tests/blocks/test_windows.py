@@ -11,7 +11,7 @@ from tests.blocks.running import Array
 
 #: Odd sizes, images one pixel wide or high, images smaller than a window, and images larger than a tile.
 SHAPES = [(1, 1), (1, 300), (130, 1), (7, 9), (67, 131), (131, 290)]
-RADII = [(0, 0), (1, 1), (2, 5), (20, 9), (0, 40), (30, 26), (90, 0)]
+RADII = [(0, 0), (1, 1), (2, 5), (20, 9), (0, 40), (30, 26), (320, 0)]
 
 
 def windows(image: Array, block: str, settings: list[dict[str, Any]]) -> list[Array]:
@@ -44,14 +44,14 @@ def test_a_mean_is_scipys(shape: tuple[int, int], channels: tuple[int, ...]) -> 
     for (x, y), mean in zip(RADII, found, strict=True):
         size = (2 * y + 1, 2 * x + 1, 1)[: image.ndim]
         expected = ndimage.uniform_filter(image.astype(float), size, mode="nearest")
-        np.testing.assert_allclose(mean, expected, atol=1e-5, err_msg=f"radii {x}, {y}")
+        np.testing.assert_allclose(mean, expected, atol=1e-5, rtol=1e-5, err_msg=f"radii {x}, {y}")
 
 
 @pytest.mark.parametrize("channels", [(), (4,)])
 def test_a_mean_of_bytes_is_rounded(channels: tuple[int, ...]) -> None:
-    """The mean of bytes is the nearest whole number; if both radii are large, each axis is rounded."""
+    """The mean of bytes is the nearest whole number."""
     image = np.random.default_rng(3).integers(0, 256, (67, 131, *channels)).astype(np.uint8)
-    for x, y, most in ((2, 3, 0.501), (20, 0, 0.501), (30, 26, 1.001)):
+    for x, y, most in ((2, 3, 0.501), (20, 0, 0.501), (30, 26, 0.501)):
         (found,) = windows(image, "filter.mean", [{"radius_x": x, "radius_y": y}])
         size = (2 * y + 1, 2 * x + 1, 1)[: image.ndim]
         expected = ndimage.uniform_filter(image.astype(float), size, mode="nearest")
