@@ -2,7 +2,7 @@
 //
 // A Gaussian with a sigma above WIDE is computed on an image that is smaller by a power of two, its `step`: a B-spline
 // of degree 2 reduces the image, and one of degree 3 enlarges the result. Their variances are part of the Gaussian's.
-#include "slide.cuh"
+#include "march.cuh"
 #include "warploom/vector.h"
 
 constexpr float WIDE = 6.0f;
@@ -44,7 +44,7 @@ extern "C" __global__ void gaussian_weights(float* __restrict__ weights, float s
     weights[k] = k == 0 ? 1.0f / (sum + 1.0f) : bell(k, rest) / (sum + 1.0f);
 }
 
-// Reduces an image, and gives it a border; idle if the step is 1. Here and below, a thread computes RUN rows.
+// Reduces an image, and gives it a border; idle if the step is 1. Here and in `grow`, a thread computes RUN rows.
 extern "C" __global__ void shrink(
     const float4* __restrict__ image, float4* __restrict__ out, float sigma, int width, int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, first = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
@@ -55,67 +55,46 @@ extern "C" __global__ void shrink(
         const int a = t + 1, b = max(a - step, 0), c = max(a - 2 * step, 0);
         return static_cast<float>((a * (a + 1) - 3 * b * (b + 1) + 3 * c * (c + 1)) / 2) / (step * step * step);
     };
-    const int left = (x - BORDER) * step - (step - 1);
-    for (int y = first; y < min(first + RUN, rows); ++y) {
-        const int top = (y - BORDER) * step - (step - 1);
-        float4 sum = {};
-        for (int j = 0; j < 3 * step - 2; ++j) {
-            const float4* row = image + line(top + j, height, width);
-            float4 part = {};
-            for (int i = 0; i < 3 * step - 2; ++i) part = part + row[inside(left + i, width)] * weight(i);
-            sum = sum + part * weight(j);
-        }
-        out[static_cast<size_t>(y) * columns + x] = sum;
-    }
-}
-
-// Blurs the rows of an image or, with `is_small`, of a smaller one; idle unless the step is for that.
-extern "C" __global__ void blur_rows(
-    const float4* __restrict__ image,
-    float4* __restrict__ out,
-    const float* __restrict__ weights,
-    float sigma,
-    int width,
-    int height,
-    bool is_small) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
-    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
-    if (is_small) width = reduced(width, step), height = reduced(height, step);
-    if (is_small == (step == 1) || x >= width || y >= height) return;
-    const auto load = [=](int k, int at) { return image[line(y + k, height, width) + at]; };
-    float4 sum[RUN];
-#pragma unroll
-    for (int k = 0; k < RUN; ++k) sum[k] = load(k, x) * weights[0];
-    for (int t = 1; t <= radius; ++t) {
-        const int left = max(x - t, 0), right = min(x + t, width - 1);
-#pragma unroll
-        for (int k = 0; k < RUN; ++k) sum[k] = sum[k] + (load(k, left) + load(k, right)) * weights[t];
-    }
-#pragma unroll
-    for (int k = 0; k < RUN; ++k)
-        if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = sum[k];
-}
-
-// Blurs the columns.
-extern "C" __global__ void blur_columns(
-    const float4* __restrict__ image,
-    float4* __restrict__ out,
-    const float* __restrict__ weights,
-    float sigma,
-    int width,
-    int height,
-    bool is_small) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
-    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
-    if (is_small) width = reduced(width, step), height = reduced(height, step);
-    if (is_small == (step == 1) || x >= width || y >= height) return;
+    const int left = (x - BORDER) * step - (step - 1), top = (first - BORDER) * step - (step - 1);
     float4 sum[RUN] = {};
-    const auto load = [=](int at) { return image[line(y - radius + at, height, width) + x]; };
-    const auto add = [=](float4& all, float4 pixel, int t) { all = all + pixel * weights[abs(t - radius)]; };
-    slide(sum, 2 * radius + 1, load, add);
+    for (int j = 0; j < (RUN + 2) * step - 2; ++j) {
+        const float4* source = image + line(top + j, height, width);
+        float4 part = {};
+        for (int i = 0; i < 3 * step - 2; ++i) part = part + source[inside(left + i, width)] * weight(i);
+#pragma unroll
+        for (int k = 0; k < RUN; ++k) {
+            const int place = j - k * step;
+            if (place >= 0 && place < 3 * step - 2) sum[k] = sum[k] + part * weight(place);
+        }
+    }
 #pragma unroll
     for (int k = 0; k < RUN; ++k)
-        if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = sum[k];
+        if (first + k < rows) out[static_cast<size_t>(first + k) * columns + x] = sum[k];
+}
+
+// Blurs the image or, if the step is not 1, the smaller image.
+extern "C" __global__ void __launch_bounds__(THREADS, 2) blur(
+    const float4* __restrict__ image,
+    float4* __restrict__ out,
+    const float4* __restrict__ small,
+    float4* __restrict__ small_out,
+    const float* __restrict__ weights,
+    float sigma,
+    int width,
+    int height,
+    int segment) {
+    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step)), number = sizeof(float);
+    if (step > 1) image = small, out = small_out, width = reduced(width, step), height = reduced(height, step);
+    const auto filter = [=](auto& found, auto load) {
+        for (float& sum : found) sum = 0.0f;
+        slide(found, 2 * radius + 1, load, [=](float& sum, float pixel, int t) { sum += pixel * weights[abs(t - radius)]; });
+    };
+    const auto choose = [](int, auto work) {
+        float found[BATCH];
+        work(found);
+    };
+    march({image, out, number, number, 4, width, height, width, 1, radius, radius, THREADS, BATCH, segment}, choose, filter,
+          filter);
 }
 
 // The place of a pixel in the smaller image, and the weight of a pixel there at a distance below 2.

@@ -1,9 +1,9 @@
-from typing import Any
-
+from blocks.filter.windows import THREADS, Strips
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
-#: As in `kernels/gaussian_blur.cu`: the rows that a thread computes, the border of smaller images, the most weights.
-RUN, BORDER, WEIGHTS = 4, 27, 64
+#: As in `kernels/gaussian_blur.cu`: the rows that a thread computes, the border of smaller images, the most weights
+#: and the largest radius.
+RUN, BORDER, WEIGHTS, RADIUS = 4, 27, 64, 24
 
 
 class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "filter", "denoise")):
@@ -23,23 +23,25 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
 
     weigh = Kernel("gaussian_blur.cu", entry="gaussian_weights")
     shrink = Kernel("gaussian_blur.cu", entry="shrink")
-    rows = Kernel("gaussian_blur.cu", entry="blur_rows")
-    columns = Kernel("gaussian_blur.cu", entry="blur_columns")
+    blur = Kernel("gaussian_blur.cu", entry="blur")
     grow = Kernel("gaussian_blur.cu", entry="grow")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Compute the weights from sigma, then blur rows and columns; if sigma is large, of a smaller image."""
+        """Compute the weights from sigma, then blur the image or, if sigma is large, a smaller image."""
         image, width, height, border = self.image, self.image.dim(1), self.image.dim(0), 2 * BORDER + 1
         halves = f"[image.dim0 // 2 + {border}, image.dim1 // 2 + {border}]"
-        small, blurred = (build.buffer(name, float4, halves) for name in ("small", "blurred_small"))
-        weights, rows = build.buffer("weights", f32, f"[{WEIGHTS}]"), build.buffer("rows", float4, "same(image)")
-        whole: dict[str, Any] = {"num_threads": (width, (height + (RUN - 1)) // RUN), "thread_block": (32, 8)}
-        half = whole | {"num_threads": (width // 2 + border, (height // 2 + (border + RUN - 1)) // RUN)}
-        common = (self.sigma, width, height)
+        small, blurred = (build.buffer(name, float4, halves) for name in ("small", "blurred"))
+        weights, common = build.buffer("weights", f32, f"[{WEIGHTS}]"), (self.sigma, width, height)
+        half = (width // 2 + border, (height // 2 + (border + RUN - 1)) // RUN)
+        whole = (width, (height + (RUN - 1)) // RUN)
+        strips = Strips.of(RADIUS, RADIUS)
         build.launch(self.weigh, num_threads=WEIGHTS, args=(weights, self.sigma, WEIGHTS))
-        build.launch(self.shrink, **half, args=(image, small, *common))
-        for source, between, target, size in (image, rows, self.out, whole), (small, blurred, small, half):
-            rest = (weights, *common, size is half)
-            build.launch(self.rows, **size, args=(source, between, *rest))
-            build.launch(self.columns, **size, args=(between, target, *rest))
-        build.launch(self.grow, **whole, args=(small, self.out, *common))
+        build.launch(self.shrink, num_threads=half, thread_block=(32, 8), args=(image, small, *common))
+        build.launch(
+            self.blur,
+            num_threads=strips.threads(width + border, height + border),
+            args=(image, self.out, small, blurred, weights, *common, strips.segment),
+            thread_block=(THREADS, 1),
+            shared_bytes=strips.bytes,
+        )
+        build.launch(self.grow, num_threads=whole, thread_block=(32, 8), args=(blurred, self.out, *common))

@@ -38,6 +38,10 @@ class Strips(NamedTuple):
         batch = BATCH if y else min(BATCH, MOST_BYTES // (4 * (row + kept)))
         return Strips(tile, 32 + 10 * y, batch, 4 * (batch * row + (2 * y + batch) * kept))
 
+    def threads(self, width: Any, height: Any) -> tuple[Any, Any]:
+        """Return the number of threads for an image of up to four channels."""
+        return -(-(width * CHANNELS) // self.tile) * THREADS, -(-height // self.segment)
+
 
 class Window(NamedTuple):
     """What to take of the window around each pixel, which has a radius along x and y. Both are equal except in a
@@ -74,17 +78,19 @@ class Window(NamedTuple):
             return
         strips = Strips.of(self.x, self.y)
         if self.y > ONE_PASS:
-            entry, segment = "combine_columns", 128 + 2 * self.y
-            args, shared_bytes = (*common, self.y, *wide, segment), 4 * THREADS * ((2 * self.y + 1) // BATCH)
+            strips = strips._replace(
+                tile=THREADS, segment=128 + 2 * self.y, bytes=4 * THREADS * ((2 * self.y + 1) // BATCH)
+            )
+            entry, args = "combine_columns", (*common, self.y, *wide, strips.segment)
         else:
-            entry, segment, shared_bytes = "combine_windows", strips.segment, strips.bytes
-            args = (*common, self.x, self.y, *wide, strips.tile, strips.batch, segment)
+            entry = "combine_windows"
+            args = (*common, self.x, self.y, *wide, strips.tile, strips.batch, strips.segment)
         build.launch(
             self.kernel(entry),
-            num_threads=(-(-(width * CHANNELS) // strips.tile) * THREADS, -(-height // segment)),
+            num_threads=strips.threads(width, height),
             args=args,
             thread_block=(THREADS, 1),
-            shared_bytes=shared_bytes,
+            shared_bytes=strips.bytes,
         )
 
 
