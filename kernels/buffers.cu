@@ -1,4 +1,4 @@
-// Kernels on buffers of any element type: select, and copies of strided buffers.
+// Kernels on buffers of any element type: choices, and copies of strided buffers.
 #include "elements.cuh"
 
 // True when an axis has no gaps: two neighbouring positions are `dense` elements apart.
@@ -61,37 +61,45 @@ extern "C" __global__ void copy_strided(
     }
 }
 
-// One thread per element.
-extern "C" __global__ void select(
-    const void* condition,
-    unsigned int condition_type,
-    int element,
-    const void* a,
-    const void* b,
-    void* out,
-    unsigned int type,
-    int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    const void* chosen = is_true(condition, condition_type, element) ? a : b;
-    const unsigned int size = type & ELEMENT_SIZE;
-    copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, element_at(chosen, type, i), size);
+constexpr int CHOICES = 4;  // elements that a thread chooses
+
+template <typename Word, typename Condition>
+__device__ inline void choose_words(Condition condition, const void* a, const void* b, void* out, unsigned int count) {
+    const unsigned int first = blockIdx.x * CHOICES * blockDim.x + threadIdx.x;
+    Word held[CHOICES];
+#pragma unroll
+    for (unsigned int k = 0, i = first; k < CHOICES; ++k, i += blockDim.x)
+        if (i < count) held[k] = static_cast<const Word*>(condition(i) ? a : b)[i];
+#pragma unroll
+    for (unsigned int k = 0, i = first; k < CHOICES; ++k, i += blockDim.x)
+        if (i < count) static_cast<Word*>(out)[i] = held[k];
 }
 
-// out[i] = a[i] where the mask isn't 0, else b[i]. One thread per element.
-extern "C" __global__ void where(
-    const void* mask,
-    unsigned int mask_type,
-    const void* a,
-    const void* b,
-    void* out,
+// out[i] = a[i] where element `first` + i * `step` of the condition isn't 0, else b[i].
+extern "C" __global__ void choose(
+    const void* __restrict__ condition,
+    unsigned int condition_type,
+    unsigned int first,
+    unsigned int step,
+    const void* __restrict__ a,
+    const void* __restrict__ b,
+    void* __restrict__ out,
     unsigned int type,
-    int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    const void* chosen = is_true(mask, mask_type, i) ? a : b;
+    unsigned int count) {
+    const auto is_a = [=](unsigned int i) { return is_true(condition, condition_type, first + i * step); };
     const unsigned int size = type & ELEMENT_SIZE;
-    copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, element_at(chosen, type, i), size);
+    const size_t all = reinterpret_cast<size_t>(a) | reinterpret_cast<size_t>(b) | reinterpret_cast<size_t>(out);
+    switch (all % size == 0 ? size : 0) {
+        case 1: return choose_words<unsigned char>(is_a, a, b, out, count);
+        case 2: return choose_words<unsigned short>(is_a, a, b, out, count);
+        case 4: return choose_words<unsigned int>(is_a, a, b, out, count);
+        case 8: return choose_words<uint2>(is_a, a, b, out, count);
+        case 16: return choose_words<uint4>(is_a, a, b, out, count);
+    }
+    for (unsigned int k = 0, i = blockIdx.x * CHOICES * blockDim.x + threadIdx.x; k < CHOICES; ++k, i += blockDim.x)
+        if (i < count)
+            copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size,
+                         element_at(is_a(i) ? a : b, type, i), size);
 }
 
 // Copies rows of `width` elements to the places of a larger buffer where they begin: `start` in each row of `pitch`

@@ -16,15 +16,15 @@ class Select(Block, id="control.select", tags=("choose", "switch", "condition", 
     out: Out[any_type] = port(shape="same(a)", dtype="same(a)", doc="A copy of a or of b.")
     element: int = param(0, min=0, max=1 << 30, structural=True, doc="Index of the element that decides.")
 
-    kernel = Kernel("buffers.cu", entry="select")
+    kernel = Kernel("buffers.cu", entry="choose")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch one thread per element of the output."""
+        """Launch one thread for every four elements of the output."""
         build.require(
             self.condition.size - 1 - self.element,
             f"element must be less than the size of the condition, got {self.element}",
             port=self.condition,
         )
-        condition = (self.condition, build.element_type(self.condition), self.element)
+        condition = (self.condition, build.element_type(self.condition), self.element, 0)
         sources = (self.a, self.b, self.out, build.element_type(self.a))
-        build.launch(self.kernel, num_threads=self.out.size, args=(*condition, *sources, self.out.size))
+        build.launch(self.kernel, num_threads=(self.out.size + 3) // 4, args=(*condition, *sources, self.out.size))

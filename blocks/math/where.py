@@ -13,10 +13,10 @@ class Where(Block, id="math.where", tags=("select", "choose", "mask", "ternary",
     b: In[any_type] = port(shape="same(a)", dtype="same(a)", doc="Elements where the mask is 0; type and shape of a.")
     out: Out[any_type] = port(shape="same(a)", dtype="same(a)", doc="The chosen elements.")
 
-    kernel = Kernel("buffers.cu", entry="where")
+    kernel = Kernel("buffers.cu", entry="choose")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch one thread per element."""
-        mask = self.mask, build.element_type(self.mask)
+        """Launch one thread for every four elements."""
+        mask = self.mask, build.element_type(self.mask), 0, 1
         sources = self.a, self.b, self.out, build.element_type(self.a)
-        build.launch(self.kernel, num_threads=self.out.size, args=(*mask, *sources, self.out.size))
+        build.launch(self.kernel, num_threads=(self.out.size + 3) // 4, args=(*mask, *sources, self.out.size))
