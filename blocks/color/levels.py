@@ -19,7 +19,7 @@ class Levels(Block, id="image.levels", tags=("black point", "white point", "rang
     graph = OpGraphSource.of_expression(
         "span = high - low\n"
         "t = saturate((image.xyz - low) / (span if abs(span) > 1e-6 else 1e-6))\n"
-        "c = (t if gamma == 1 else pow(t, 1 / gamma)) * (high_out - low_out) + low_out\n"
+        "c = (t if gamma == 1 else exp2(log2(t) * (1 / gamma))) * (high_out - low_out) + low_out\n"
         "vec(c.x, c.y, c.z, image.w)",
         image=float4,
     )

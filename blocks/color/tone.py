@@ -21,7 +21,7 @@ class Tone(Block, id="image.tone", tags=("exposure", "contrast", "brightness", "
     graph = OpGraphSource.of_expression(
         "grey = 0.18\n"  # the reflectance that contrast leaves unchanged
         "lit = max((image.xyz * exp2(exposure) - grey) * contrast + grey, 0)\n"
-        "toned = lit if gamma == 1 else pow(lit, 1 / gamma)\n"
+        "toned = lit if gamma == 1 else exp2(log2(lit) * (1 / gamma))\n"
         "luminance = 0.2126 * toned.x + 0.7152 * toned.y + 0.0722 * toned.z\n"
         "c = max(luminance + (toned - luminance) * saturation, 0)\n"
         "vec(c.x, c.y, c.z, image.w)",
