@@ -23,6 +23,7 @@ from app.edits import nodes as node_edits
 from app.edits.interfaces import setting_work
 from app.edits.remedies import Remedy, remedies
 from app.inspector.code_editor import CodeEditor
+from app.inspector.curve_editor import CurveEditor
 from app.inspector.node_info import NodeHeader, NodeStatus
 from app.inspector.node_page import NodePage, Unfinished
 from app.inspector.parameter_drives import ParameterDrives
@@ -357,7 +358,8 @@ class Inspector(EmptyState, Dock):
         return self._patch.path.parent if self._patch.path is not None else None
 
     def _make_row(self, spec: ParameterSpec, beside_constants: bool) -> ParameterRow:
-        editor = CodeEditor(spec) if spec.language else make_editor(spec, self._folder)
+        code = CurveEditor if spec.language == "curve" else CodeEditor
+        editor = code(spec) if spec.language else make_editor(spec, self._folder)
         row = ParameterRow(spec, editor, beside_constants=beside_constants)
         row.editor.edited.connect(lambda value: self._edit(spec.name, value))
         row.editor.given_up.connect(lambda value: self._give_up(self._setting(spec.name, value)))

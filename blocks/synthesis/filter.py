@@ -10,6 +10,7 @@ _TILE, _THREADS = 4096, 32
 class Filter(
     Live,
     id="signal.filter",
+    title="Sound Filter",
     tags=("biquad", "low-pass", "high-pass", "equalizer", "eq", "resonance", "cutoff", "iir", "wah", "sweep"),
 ):
     """Filters a sound: keeps low, high or middle frequencies, or makes some of them louder.

@@ -13,8 +13,8 @@ class Oscillator(
 ):
     """Makes a tone: a sine, saw, square or triangle wave.
 
-    The output is a window of the newest samples, which moves on with each frame, for Filter, ADSR and Audio Out. The
-    phase goes on without a jump, and the frequency, level and width glide from frame to frame, so value blocks can
+    The output is a window of the newest samples, which moves on with each frame, for Sound Filter, ADSR and Audio Out.
+    The phase goes on without a jump, and the frequency, level and width glide from frame to frame, so value blocks can
     drive them. Corners are smoothed by polyBLEP: in saws and squares of 2 kHz at 48 kHz, mirrored frequencies stay
     54 dB below the tone up to 10 kHz, and 31 dB above; in triangles 86 and 54 dB.
     """

@@ -723,6 +723,7 @@ RECIPES: dict[str, Cook] = {
     "image.convert_color": _color(),
     "image.crop": _sized(_color(), **_IMAGE_SIZE),
     "image.displace": _pair("image", "map"),
+    "image.curves": _sized(_color(), all=("0 0, 1 1", "0 0.2, 0.5 0.3, 1 0.9"), red=("0 1, 1 0", "0.5 0.5")),
     "image.dither": _color(),
     "image.film_grain": _color(),
     "image.gaussian_blur": _color(),

@@ -71,7 +71,8 @@ def places_of(patch: Patch, node: str) -> list[CodePlace]:
     block_type = patch.block_type(node)
     found: list[CodePlace] = []
     if block_type is not None:
-        found += [CodePlace(node=node, parameter=spec.name) for spec in block_type.parameters.values() if spec.language]
+        written = [spec.name for spec in block_type.parameters.values() if spec.language not in ("", "curve")]
+        found += [CodePlace(node=node, parameter=name) for name in written]
     files = dict.fromkeys(_files(patch, node, block_type))
     for path in tuple(files):
         files.update(dict.fromkeys(headers_of(path)))

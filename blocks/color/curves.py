@@ -1,0 +1,41 @@
+import numpy as np
+
+from blocks.color.curve_points import STRAIGHT, along_curve, read_points
+from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
+
+#: What the curves are made for, and the number of their values that the device has; it interpolates between them.
+SPACES, _ENTRIES = ("sRGB", "linear"), 4096
+
+
+class Curves(Block, id="image.curves", tags=("tone curve", "contrast", "grade", "grading", "rgb", "film", "spline")):
+    """Changes brightness and colours by curves through points.
+
+    Drag the points in the inspector: a curve that is steep in its middle gives contrast, and one whose ends move
+    fades. `all` applies to red, green and blue, or to the luminance alone, which leaves hues as they are; then each of
+    `red`, `green` and `blue` applies to its own. Between its points, a curve has no bumps. Light above 1 is treated as
+    1. As in photo editors, the curves are for encoded light, by sRGB's curve, unless `space` is linear.
+    """
+
+    image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(shape="same(image)", doc="The changed image, of the same size.")
+    all: str = param(STRAIGHT, language="curve", doc="The curve of all colours: points from 0 0 to 1 1, by commas.")
+    red: str = param(STRAIGHT, language="curve", doc="The curve of red.")
+    green: str = param(STRAIGHT, language="curve", doc="The curve of green.")
+    blue: str = param(STRAIGHT, language="curve", doc="The curve of blue.")
+    by: str = param("colours", choices=("colours", "luminance"), doc="What the curve of all colours applies to.")
+    space: str = param("sRGB", choices=SPACES, doc="Light that the curves are made for.")
+    amount: float = param(1.0, min=0, max=1, doc="Share of the new colours: 0 leaves the image as it is.")
+
+    kernel = Kernel("lut.cu", entry="along_curves")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Launch one thread per pixel; the curves are uploaded when they change."""
+        places = np.linspace(0, 1, _ENTRIES)
+        curves = [
+            along_curve(read_points(text, name), places)
+            for name, text in (("all", self.all), ("red", self.red), ("green", self.green), ("blue", self.blue))
+        ]
+        entries = np.stack(curves, axis=1).astype(np.float32)
+        table = build.buffer("table", f32, f"[{_ENTRIES}, 4]", state=True, initial=entries)
+        how, count = (_ENTRIES, self.by == "luminance", self.space == "sRGB", self.amount), self.out.size
+        build.launch(self.kernel, num_threads=count, args=(self.image, table, self.out, *how, count))
