@@ -61,6 +61,7 @@ def found(text: str) -> list[str]:
         ("biquad", "Sound Filter"),
         ("low pass", "Sound Filter"),
         ("tone curve", "Curves"),
+        ("terminal", "ASCII"),
         ("vco", "Oscillator"),
         ("attack", "ADSR"),
         ("reverb", "Echo"),

@@ -49,6 +49,7 @@ JUMPS: Mapping[str, str] = {
     ),
     **dict.fromkeys(("particles.emitter", "particles.forces", "particles.integrate"), "when one is born or bounces"),
     "field.cellular_automaton": "to which state a number is rounded",
+    "image.ascii": "which character is nearest",
     "image.convert_color": "the hue of a grey",
     "image.optical_flow": "whether a pixel comes from outside the picture",
     "tensor.train": "weights follow from all steps before",

@@ -716,6 +716,7 @@ RECIPES: dict[str, Cook] = {
     "io.load_image": _file("file", "images"),
     "io.save_image": _color(),
     "io.viewer": _color(),
+    "image.ascii": _sized(_color(), characters=(" .#", "ab"), columns=(1, 7, 40), size=(4, 11)),
     "image.checkerboard": _sized(**_IMAGE_SIZE),
     "image.chroma_key": _color(),
     "image.chromatic_aberration": _color(),

@@ -51,6 +51,7 @@ def test_offered_names_exist(seed: int) -> None:
             known |= set(dir(owner))
         known |= {name for module in engine.api.__all__ for name in dir(getattr(engine.api, module))}
         known |= {other.name for other in (*KERNELS_FOLDER.iterdir(), *path.parent.iterdir())}
+        known |= {f"warploom/{header.name}" for header in (KERNELS_FOLDER / "warploom").iterdir()}
         for source in (rest, *(header.read_text() for header in headers_of(path))):
             known |= set(re.findall(r"[A-Za-z_]\w*", source))
         assert set(found.names) <= known, (path.name, place)
