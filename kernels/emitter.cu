@@ -66,13 +66,18 @@ extern "C" __global__ void emit_particles(
     float swirl,
     int seed,
     int count) {
+    // Whole numbers of 64 bits cost most, so one thread computes what all need.
+    __shared__ long long first, end;
+    __shared__ int first_slot;
+    const double time_step = frame->time_step, time = frame->index * time_step;
+    if (threadIdx.x == 0) {
+        first = static_cast<long long>(floor(time * rate));
+        end = static_cast<long long>(floor((frame->index + 1.0) * time_step * rate));
+        first_slot = static_cast<int>(first % count);
+    }
+    __syncthreads();
     const int slot = blockIdx.x * blockDim.x + threadIdx.x;
     if (slot >= count) return;
-    const double time_step = frame->time_step;
-    const double time = frame->index * time_step;
-    const long long first = static_cast<long long>(floor(time * rate));
-    const long long end = static_cast<long long>(floor((frame->index + 1.0) * time_step * rate));
-    const int first_slot = static_cast<int>(first % count);
     const int steps = slot >= first_slot ? slot - first_slot : slot - first_slot + count;
     const long long number = first + steps;
     if (number >= end) return;
@@ -86,5 +91,6 @@ extern "C" __global__ void emit_particles(
     const float too_early = static_cast<float>(birth - time);
     particle.age = -too_early;
     particle.position = particle.position - particle.velocity * too_early;
-    particles[slot] = particle;
+    put_place(particles, slot, particle);
+    put_velocity(particles, slot, particle);
 }

@@ -41,9 +41,9 @@ extern "C" __global__ void apply_forces(
     int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    if (!is_alive(particles[i])) return;
-    const float3 position = particles[i].position;
-    const float3 velocity = particles[i].velocity;
+    Particle particle = particle_at(particles, i);
+    if (!is_alive(particle)) return;
+    const float3 position = particle.position, velocity = particle.velocity;
     const float time_step = frame->time_step;
 
     float3 acceleration = {0.0f, gravity, 0.0f};
@@ -57,7 +57,8 @@ extern "C" __global__ void apply_forces(
     // The exact solution for drag towards the air's velocity, which is stable for any drag and time step.
     const float3 air = {wind_x, 0.0f, wind_z};
     const float kept = expf(-drag * time_step);
-    particles[i].velocity = air + (velocity + acceleration * time_step - air) * kept;
+    particle.velocity = air + (velocity + acceleration * time_step - air) * kept;
+    put_velocity(particles, i, particle);
 }
 
 // Pulls particles towards a point and around an axis through it, which is upright; the strength falls to 0 at `reach`.
@@ -72,12 +73,15 @@ extern "C" __global__ void attract(
     float reach,
     int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count || !is_alive(particles[i])) return;
-    const float3 way = float3{x, y, z} - particles[i].position;
+    if (i >= count) return;
+    Particle particle = particle_at(particles, i);
+    if (!is_alive(particle)) return;
+    const float3 way = float3{x, y, z} - particle.position;
     const float far = length(way), near = fmaxf(1.0f - far / reach, 0.0f);
     if (!(far > 0.0f)) return;
     const float3 around = {-way.z, 0.0f, way.x};
-    particles[i].velocity += (way * pull + around * swirl) * (near * frame->time_step / far);
+    particle.velocity += (way * pull + around * swirl) * (near * frame->time_step / far);
+    put_velocity(particles, i, particle);
 }
 
 // Throws particles back that would be inside a solid, or outside of a hollow, at the end of the frame: a ball, a box or
@@ -95,9 +99,11 @@ extern "C" __global__ void collide(
     float friction,
     int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count || !is_alive(particles[i])) return;
-    const float3 velocity = particles[i].velocity;
-    const float3 at = particles[i].position + velocity * frame->time_step - float3{x, y, z};
+    if (i >= count) return;
+    Particle particle = particle_at(particles, i);
+    if (!is_alive(particle)) return;
+    const float3 velocity = particle.velocity;
+    const float3 at = particle.position + velocity * frame->time_step - float3{x, y, z};
     // The distance to the surface, negative inside, and the direction out of the solid.
     float distance = at.y;
     float3 normal = {0.0f, 1.0f, 0.0f};
@@ -117,8 +123,10 @@ extern "C" __global__ void collide(
     if (is_hollow) distance = -distance, normal = -normal;
     if (!(distance < 0.0f)) return;
     const float inward = dot(velocity, normal);
-    particles[i].position -= normal * distance;
+    particle.position -= normal * distance;
+    put_place(particles, i, particle);
     if (inward >= 0.0f) return;
     const float3 across = velocity - normal * inward;
-    particles[i].velocity = across * (1.0f - friction) - normal * (inward * bounce);
+    particle.velocity = across * (1.0f - friction) - normal * (inward * bounce);
+    put_velocity(particles, i, particle);
 }

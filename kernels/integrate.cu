@@ -12,7 +12,7 @@ extern "C" __global__ void integrate_particles(
     int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    Particle particle = particles[i];
+    Particle particle = particle_at(particles, i);
     if (!is_alive(particle)) return;
     const float time_step = frame->time_step;
     particle.age += time_step;
@@ -23,6 +23,7 @@ extern "C" __global__ void integrate_particles(
         particle.velocity.x *= 1.0f - friction;
         particle.velocity.y *= -bounce;
         particle.velocity.z *= 1.0f - friction;
+        put_velocity(particles, i, particle);
     }
-    particles[i] = particle;
+    put_place(particles, i, particle);
 }

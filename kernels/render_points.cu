@@ -104,7 +104,7 @@ extern "C" __global__ void splat_points(
     int width,
     int height) {
     for_each_counted(wanted, count, [&](unsigned int i) {
-        splat(particles[i], camera, lights, point_size, brightness, fastest, color_by_speed, width, height);
+        splat(particle_at(particles, i), camera, lights, point_size, brightness, fastest, color_by_speed, width, height);
     });
 }
 
@@ -158,18 +158,15 @@ __device__ inline float develop(float x) {
     return saturate(x * (2.51f * x + 0.03f) / (x * (2.43f * x + 0.59f) + 0.14f));
 }
 
-// The glow at a column of cells, interpolated between the cells above and below a row of pixels.
-__device__ inline float4 glow_at(const float4* __restrict__ glow, int column, float v, int cells_x, int cells_y) {
-    const int x = min(max(column, 0), cells_x - 1);
-    const int top = min(static_cast<int>(v), cells_y - 1);
-    const int bottom = min(top + 1, cells_y - 1);
-    const float4 upper = glow[top * cells_x + x];
-    const float4 lower = glow[bottom * cells_x + x];
-    return upper + (lower - upper) * (v - top);
+// The glow at a row of cells, interpolated between the cells to the left and to the right of a column of pixels.
+__device__ inline float4 glow_at(const float4* __restrict__ glow, int row, float u, int cells_x, int cells_y) {
+    const float4* cells = glow + min(max(row, 0), cells_y - 1) * cells_x;
+    const int left = min(static_cast<int>(u), cells_x - 1), right = min(left + 1, cells_x - 1);
+    return cells[left] + (cells[right] - cells[left]) * (u - left);
 }
 
-// Each thread computes the pixels of a row between the centres of two glow cells. Their common data, mainly the glow to
-// either side, are loaded and computed once for GLOW_CELL pixels.
+// Each thread computes the pixels of a column between the centres of two glow cells. Their common data, mainly the glow
+// above and below, are loaded and computed once for GLOW_CELL pixels.
 extern "C" __global__ void develop_picture(
     const Light* __restrict__ lights,
     const float4* __restrict__ glow,
@@ -182,21 +179,21 @@ extern "C" __global__ void develop_picture(
     int height,
     int cells_x,
     int cells_y) {
-    const int run = blockIdx.x * blockDim.x + threadIdx.x;
-    const int y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (run > cells_x || y >= height) return;
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int run = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || run > cells_y) return;
     const float gain = gain_of(exposure);
     const Palette colors = palette_by_index(palette);
-    const float row = fmaxf((y + 0.5f) / GLOW_CELL - 0.5f, 0.0f);
-    const float4 left = glow_at(glow, run - 1, row, cells_x, cells_y) * (gain * glow_amount);
-    const float4 right = glow_at(glow, run, row, cells_x, cells_y) * (gain * glow_amount);
-    const float v = 2.0f * (y + 0.5f) / height - 1.0f;
+    const float column = fmaxf((x + 0.5f) / GLOW_CELL - 0.5f, 0.0f);
+    const float4 above = glow_at(glow, run - 1, column, cells_x, cells_y) * (gain * glow_amount);
+    const float4 below = glow_at(glow, run, column, cells_x, cells_y) * (gain * glow_amount);
+    const float u = 2.0f * (x + 0.5f) / width - 1.0f;
 
     const int start = run * GLOW_CELL - GLOW_CELL / 2;
-    for (int x = max(start, 0); x < min(start + GLOW_CELL, width); ++x) {
-        const float4 halo = left + (right - left) * ((x - start + 0.5f) / GLOW_CELL);
+    for (int y = max(start, 0); y < min(start + GLOW_CELL, height); ++y) {
+        const float4 halo = above + (below - above) * ((y - start + 0.5f) / GLOW_CELL);
         // A night sky that is a little lighter towards the middle.
-        const float u = 2.0f * (x + 0.5f) / width - 1.0f;
+        const float v = 2.0f * (y + 0.5f) / height - 1.0f;
         const float dim = background / (1.0f + 1.5f * (u * u + v * v));
         float red = 0.010f * dim + halo.x, green = 0.014f * dim + halo.y, blue = 0.034f * dim + halo.z;
         const Light light = lights[y * width + x];

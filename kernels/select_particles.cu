@@ -15,7 +15,7 @@ extern "C" __global__ void select_particles(
     int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const Particle particle = particles[i];
+    const Particle particle = particle_at(particles, i);
     if (!is_alive(particle)) return;
     float value = sqrtf(dot(particle.velocity, particle.velocity));
     if (quantity == 1) value = particle.position.y;

@@ -76,5 +76,5 @@ class RenderPoints(Block, id="particles.render_points", tags=("draw", "splat", "
         build.launch(self.spread, num_threads=cells, args=(glow, spread, 0, *cells))
         build.launch(self.spread, num_threads=cells, args=(spread, glow, 1, *cells))
         build.launch(
-            self.develop, num_threads=(cells_x + 1, self.height), args=(lights, glow, self.image, *look, *size, *cells)
+            self.develop, num_threads=(self.width, cells_y + 1), args=(lights, glow, self.image, *look, *size, *cells)
         )
