@@ -61,17 +61,22 @@ extern "C" __global__ void copy_strided(
     }
 }
 
-constexpr int CHOICES = 4;  // elements that a thread chooses
+constexpr unsigned int EACH = 4;  // elements of a thread, which lie a thread block's width apart
+
+// True if both addresses are multiples of an element's size.
+__device__ inline bool are_aligned(unsigned int size, const void* a, const void* b) {
+    return (reinterpret_cast<size_t>(a) | reinterpret_cast<size_t>(b)) % size == 0;
+}
 
 template <typename Word, typename Condition>
 __device__ inline void choose_words(Condition condition, const void* a, const void* b, void* out, unsigned int count) {
-    const unsigned int first = blockIdx.x * CHOICES * blockDim.x + threadIdx.x;
-    Word held[CHOICES];
+    const unsigned int first = blockIdx.x * EACH * blockDim.x + threadIdx.x;
+    Word held[EACH];
 #pragma unroll
-    for (unsigned int k = 0, i = first; k < CHOICES; ++k, i += blockDim.x)
+    for (unsigned int k = 0, i = first; k < EACH; ++k, i += blockDim.x)
         if (i < count) held[k] = static_cast<const Word*>(condition(i) ? a : b)[i];
 #pragma unroll
-    for (unsigned int k = 0, i = first; k < CHOICES; ++k, i += blockDim.x)
+    for (unsigned int k = 0, i = first; k < EACH; ++k, i += blockDim.x)
         if (i < count) static_cast<Word*>(out)[i] = held[k];
 }
 
@@ -88,34 +93,54 @@ extern "C" __global__ void choose(
     unsigned int count) {
     const auto is_a = [=](unsigned int i) { return is_true(condition, condition_type, first + i * step); };
     const unsigned int size = type & ELEMENT_SIZE;
-    const size_t all = reinterpret_cast<size_t>(a) | reinterpret_cast<size_t>(b) | reinterpret_cast<size_t>(out);
-    switch (all % size == 0 ? size : 0) {
+    switch (are_aligned(size, a, b) && are_aligned(size, a, out) ? size : 0) {
         case 1: return choose_words<unsigned char>(is_a, a, b, out, count);
         case 2: return choose_words<unsigned short>(is_a, a, b, out, count);
         case 4: return choose_words<unsigned int>(is_a, a, b, out, count);
         case 8: return choose_words<uint2>(is_a, a, b, out, count);
         case 16: return choose_words<uint4>(is_a, a, b, out, count);
     }
-    for (unsigned int k = 0, i = blockIdx.x * CHOICES * blockDim.x + threadIdx.x; k < CHOICES; ++k, i += blockDim.x)
+    for (unsigned int k = 0, i = blockIdx.x * EACH * blockDim.x + threadIdx.x; k < EACH; ++k, i += blockDim.x)
         if (i < count)
             copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size,
                          element_at(is_a(i) ? a : b, type, i), size);
 }
 
+template <typename Word, typename Place>
+__device__ inline void copy_rows_of(Place place, const void* x, void* out, unsigned int count) {
+    const unsigned int first = blockIdx.x * EACH * blockDim.x + threadIdx.x;
+    Word held[EACH];
+#pragma unroll
+    for (unsigned int k = 0, i = first; k < EACH; ++k, i += blockDim.x)
+        if (i < count) held[k] = static_cast<const Word*>(x)[i];
+#pragma unroll
+    for (unsigned int k = 0, i = first; k < EACH; ++k, i += blockDim.x)
+        if (i < count) static_cast<Word*>(out)[place(i)] = held[k];
+}
+
 // Copies rows of `width` elements to the places of a larger buffer where they begin: `start` in each row of `pitch`
-// elements. One thread per element.
+// elements.
 extern "C" __global__ void copy_rows(
-    const void* x,
-    void* out,
+    const void* __restrict__ x,
+    void* __restrict__ out,
     unsigned int type,
-    int width,
-    int pitch,
-    int start,
-    int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
+    unsigned int width,
+    unsigned int pitch,
+    unsigned int start,
+    unsigned int count) {
+    const auto place = [=](unsigned int i) -> size_t {
+        if (count <= width) return static_cast<size_t>(start) + i;  // divisions cost most
+        return static_cast<size_t>(i / width) * pitch + start + i % width;
+    };
     const unsigned int size = type & ELEMENT_SIZE;
-    size_t to = static_cast<size_t>(start) + i;
-    if (count > width) to = static_cast<size_t>(i / width) * pitch + start + i % width;  // divisions cost most
-    copy_element(static_cast<unsigned char*>(out) + to * size, element_at(x, type, i), size);
+    switch (are_aligned(size, x, out) ? size : 0) {
+        case 1: return copy_rows_of<unsigned char>(place, x, out, count);
+        case 2: return copy_rows_of<unsigned short>(place, x, out, count);
+        case 4: return copy_rows_of<unsigned int>(place, x, out, count);
+        case 8: return copy_rows_of<uint2>(place, x, out, count);
+        case 16: return copy_rows_of<uint4>(place, x, out, count);
+    }
+    for (unsigned int k = 0, i = blockIdx.x * EACH * blockDim.x + threadIdx.x; k < EACH; ++k, i += blockDim.x)
+        if (i < count)
+            copy_element(static_cast<unsigned char*>(out) + place(i) * size, element_at(x, type, i), size);
 }

@@ -29,11 +29,11 @@ class Parts(Block, abstract=True):
         raise NotImplementedError
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch one thread per element of each part. The last one ends where the output does."""
+        """Launch one thread for every four elements of each part. The last one ends where the output does."""
         whole = elements_from(self.out, self.axis)
         first, second = self.width(self.a), self.width(self.b)
         starts = (0, first, first + second, whole - self.width(self.d))
         for part, start in zip((self.a, self.b, self.c, self.d), starts, strict=True):
             args = part, self.out, build.element_type(part), self.width(part), whole, start, part.size
             needs = part if part in (self.c, self.d) else None
-            build.launch(self.kernel, num_threads=part.size, args=args, needs=needs)
+            build.launch(self.kernel, num_threads=(part.size + 3) // 4, args=args, needs=needs)
