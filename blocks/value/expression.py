@@ -4,7 +4,9 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 NAMES = ("a", "b", "c", "d", "t", "dt", "frame")
 
 
-class Expression(ValueBlock, id="value.expression", tags=("formula", "math", "calculate", "arithmetic")):
+class Expression(
+    ValueBlock, id="value.expression", title="Value Expression", tags=("formula", "math", "calculate", "arithmetic")
+):
     """Computes a number by a formula of inputs and the time.
 
     The formula can use the inputs `a`, `b`, `c` and `d`, the time `t` and the time step `dt` in seconds, the frame

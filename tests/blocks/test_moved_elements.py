@@ -153,6 +153,17 @@ def test_clamp_is_numpys_clip() -> None:
     np.testing.assert_array_equal(out, np.float32([1, 1, 1, np.nan]))
 
 
+def test_interpolation_meets_both_ends() -> None:
+    """Interpolate gives `a` at 0 and `b` at 1 to the last bit, and the straight line through them elsewhere."""
+    a, b = some("f4", 1023), some("f4", 1023)[::-1].copy()
+    a, b = (np.where(np.isfinite(each), each, 0).clip(-1e9, 1e9).astype("f4") for each in (a, b))
+    for amount in (0.0, 1.0, 0.25, -2.0):
+        (out,) = apply_each(("math.mix", {"a": a, "b": b}, {"amount": amount}))
+        expected = a.astype(float) * (1 - amount) + b.astype(float) * amount
+        within = 0 if amount in (0, 1) else 4e-7 * (np.abs(a) + np.abs(b)) * max(abs(amount), 1)
+        assert (np.abs(out - expected) <= within).all()
+
+
 def test_map_range_maps_both_ends_exactly() -> None:
     """The ends of the first range become exactly those of the second; between them it is linear."""
     x = np.array([-3, -2, -0.5, 1, 4, np.nan], np.float32)

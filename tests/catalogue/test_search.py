@@ -62,6 +62,10 @@ def found(text: str) -> list[str]:
         ("low pass", "Sound Filter"),
         ("tone curve", "Curves"),
         ("terminal", "ASCII"),
+        ("interpolate", "Interpolate"),
+        ("value expression", "Value Expression"),
+        ("multiband", "Pyramid Blend"),
+        ("pyrdown", "Pyramid Down"),
         ("vco", "Oscillator"),
         ("attack", "ADSR"),
         ("reverb", "Echo"),
@@ -129,7 +133,7 @@ def test_typos_are_counted_as_by_trying_all_edits(one: str, other: str) -> None:
 
 def test_an_exact_word_finds_nothing_else() -> None:
     """An exact word finds only the blocks that contain it, and nonsense finds none."""
-    in_help = {"Glow", "Normal Numbers", "Sharpen", "Add Detail", "Canny", "Thin Edges", "Heat"}
+    in_help = {"Pyramid Down", "Glow", "Normal Numbers", "Sharpen", "Add Detail", "Canny", "Thin Edges", "Heat"}
     assert set(found("gaussian")) == {"Gaussian Blur"} | in_help
     assert search(CATALOGUE.all(), "xyzzyx") == []
 

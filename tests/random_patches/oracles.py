@@ -456,6 +456,10 @@ ORACLES: Mapping[str, Oracle] = {
     "linalg.norm": _norm,
     "math.add": _plain(lambda i, p: i["x"] + i["y"], lambda i, p: np.abs(i["x"]) + np.abs(i["y"])),
     "math.compare": _compare,
+    "math.mix": _plain(
+        lambda i, p: i["a"] + (i["b"] - i["a"]) * p["amount"],
+        lambda i, p: (np.abs(i["a"]) + np.abs(i["b"])) * (1 + abs(p["amount"])),
+    ),
     "math.multiply": _plain(lambda i, p: i["x"] * i["y"], lambda i, p: np.abs(i["x"] * i["y"])),
     "math.saxpy": _plain(lambda i, p: p["a"] * i["x"] + i["y"], lambda i, p: np.abs(p["a"] * i["x"]) + np.abs(i["y"])),
     "math.scale_offset": _plain(

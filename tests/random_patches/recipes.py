@@ -620,6 +620,18 @@ def _convolve(c: Chooser) -> Recipe:
     )
 
 
+def _blended(c: Chooser) -> Recipe:
+    shape = c.image()
+    mask = Want(c.any_of(("f32", "float4")), shape)
+    return Recipe(inputs={"a": Want("float4", shape), "b": Want("float4", shape), "mask": mask})
+
+
+def _enlarged(c: Chooser) -> Recipe:
+    height, width = c.image()
+    small = Want(c.any_of(("f32", "float4")), (-(-height // 2), -(-width // 2)))
+    return Recipe(inputs={"image": small, "like": Want(c.dtype(ANY), (height, width))})
+
+
 def _fir(c: Chooser) -> Recipe:
     return Recipe(inputs={"x": Want("f32", c.shape()), "weights": Want("f32", c.shape(1))})
 
@@ -749,6 +761,9 @@ RECIPES: dict[str, Cook] = {
     "image.pixelate": _color(),
     "image.plot": _sized(_alike(("f32",), "x", axes=1), width=(16, 33, 100), height=(16, 31)),
     "image.posterize": _color(),
+    "image.pyramid_blend": _sized(_blended, levels=(0, 1, 3)),
+    "image.pyramid_down": _alike(("f32", "float4"), "image", axes=2),
+    "image.pyramid_up": _enlarged,
     "image.radial_gradient": _sized(**_IMAGE_SIZE),
     "image.relief": _alike(("f32",), "heights", axes=2),
     "image.resize": _resize,
@@ -789,6 +804,7 @@ RECIPES: dict[str, Cook] = {
     "math.clamp": _alike(("f32",), "x"),
     "math.compare": _compare,
     "math.map_range": _alike(("f32",), "x"),
+    "math.mix": _alike(("f32",), "a", "b"),
     "math.multiply": _alike(("f32",), "x", "y"),
     "math.saxpy": _alike(("f32",), "x", "y"),
     "math.scale_offset": _alike(("f32",), "x"),

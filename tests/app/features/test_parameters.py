@@ -28,7 +28,7 @@ def test_a_number_is_typed_explained_and_reset(person: Person) -> None:
 def test_an_expression_drives_a_parameter(person: Person) -> None:
     """The menu beside a parameter adds an expression, whose formula is typed; Disconnect brings the number back."""
     person.select("blur")
-    person.menu(person.parameter("sigma").drive, "Drive with a new", "Expression")
+    person.menu(person.parameter("sigma").drive, "Drive with a new", "Value Expression")
     source = person.patch.source_of(PortRef("blur", "sigma"))
     assert source is not None and person.patch.nodes[source.node].type == "value.expression"
     person.select(source.node)

@@ -1,0 +1,1 @@
+"""Pictures at several sizes, each half as large as the one before."""

@@ -1,0 +1,99 @@
+// Pyramids of pictures, each half as large as the one before (P. Burt and E. Adelson, The Laplacian Pyramid as a
+// Compact Image Code, 1983).
+#include "elements.cuh"
+#include "warploom/color.h"
+#include "warploom/vector.h"
+
+// The place of a pixel beyond the border: mirrored about the pixel at the border.
+__device__ inline int mirrored(int at, int size) {
+    if (at < 0) at = -at;
+    if (at >= size) at = 2 * (size - 1) - at;
+    return min(max(at, 0), size - 1);
+}
+
+// Half the size: each pixel is the sum of 5 x 5 weights 1 4 6 4 1 / 16 around every second one.
+template <typename Pixel>
+__device__ void halve(const Pixel* __restrict__ image, Pixel* __restrict__ out, int width, int height, int out_width,
+                      int out_height) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= out_width || y >= out_height) return;
+    Pixel sum = {};
+    for (int j = -2; j <= 2; ++j) {
+        const Pixel* line = image + static_cast<size_t>(mirrored(2 * y + j, height)) * width;
+        const Pixel row = (line[mirrored(2 * x - 2, width)] + line[mirrored(2 * x + 2, width)]) * (1.0f / 16.0f) +
+                          (line[mirrored(2 * x - 1, width)] + line[mirrored(2 * x + 1, width)]) * (4.0f / 16.0f) +
+                          line[2 * x] * (6.0f / 16.0f);
+        sum += row * (j == 0 ? 6.0f / 16.0f : j == 1 || j == -1 ? 4.0f / 16.0f : 1.0f / 16.0f);
+    }
+    out[static_cast<size_t>(y) * out_width + x] = sum;
+}
+
+extern "C" __global__ void halve_image(
+    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int out_width,
+    int out_height) {
+    if ((type & ELEMENT_SIZE) == 4)
+        halve(static_cast<const float*>(image), static_cast<float*>(out), width, height, out_width, out_height);
+    else
+        halve(static_cast<const float4*>(image), static_cast<float4*>(out), width, height, out_width, out_height);
+}
+
+// A pixel between those of a picture of half the size: the same weights, of those that there are.
+template <typename Pixel> __device__ inline Pixel between(const Pixel* line, int x, int width) {
+    const int at = min(x / 2, width - 1), next = min(at + 1, width - 1);
+    if (x % 2) return (line[at] + line[next]) * 0.5f;
+    return (line[max(at - 1, 0)] + line[next]) * 0.125f + line[at] * 0.75f;
+}
+
+template <typename Pixel>
+__device__ inline Pixel enlarged(const Pixel* __restrict__ image, int x, int y, int width, int height) {
+    const int at = min(y / 2, height - 1);
+    const size_t before = static_cast<size_t>(max(at - 1, 0)) * width, next = static_cast<size_t>(min(at + 1, height - 1)) * width;
+    const Pixel here = between(image + static_cast<size_t>(at) * width, x, width), after = between(image + next, x, width);
+    if (y % 2) return (here + after) * 0.5f;
+    return (between(image + before, x, width) + after) * 0.125f + here * 0.75f;
+}
+
+extern "C" __global__ void enlarge_image(
+    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int out_width,
+    int out_height) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= out_width || y >= out_height) return;
+    const size_t to = static_cast<size_t>(y) * out_width + x;
+    if ((type & ELEMENT_SIZE) == 4)
+        static_cast<float*>(out)[to] = enlarged(static_cast<const float*>(image), x, y, width, height);
+    else
+        static_cast<float4*>(out)[to] = enlarged(static_cast<const float4*>(image), x, y, width, height);
+}
+
+// The share of the second image: a number, or the luminance of a colour where it is opaque.
+extern "C" __global__ void read_mask(
+    const void* __restrict__ mask, unsigned int type, float* __restrict__ out, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    float share;
+    if ((type & ELEMENT_SIZE) == 4) {
+        share = static_cast<const float*>(mask)[i];
+    } else {
+        const float4 color = static_cast<const float4*>(mask)[i];
+        share = luminance(color) * color.w;
+    }
+    out[i] = fminf(fmaxf(share, 0.0f), 1.0f);
+}
+
+// A level of a blend: the mixture of what two pictures have beyond their halves, added to the enlarged blend of those.
+extern "C" __global__ void blend_level(
+    const float4* __restrict__ a, const float4* __restrict__ b, const float* __restrict__ mask,
+    const float4* __restrict__ half_a, const float4* __restrict__ half_b, const float4* __restrict__ half_out,
+    float4* __restrict__ out, int has_half, int width, int height, int half_width, int half_height) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    const size_t at = static_cast<size_t>(y) * width + x;
+    const float share = mask[at];
+    float4 first = a[at], second = b[at], below = {};
+    if (has_half) {
+        first = first - enlarged(half_a, x, y, half_width, half_height);
+        second = second - enlarged(half_b, x, y, half_width, half_height);
+        below = enlarged(half_out, x, y, half_width, half_height);
+    }
+    out[at] = below + first + (second - first) * share;
+}
