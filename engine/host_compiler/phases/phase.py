@@ -38,9 +38,9 @@ class Phase:
     def _values(self) -> PhaseValues:
         """Return the facts of registers when the phase runs by itself."""
         shared = self._shared
-        _, restored = shared.spills.restore(shared.body(), self.restored)
+        facts = shared.spills.facts(shared.body(), self.restored)
         available = shared.available(self.start)
-        return phase_values(shared.kernel, shared.flow, self.ends.pieces, self.start, restored, available)
+        return phase_values(shared.kernel, shared.flow, self.ends.pieces, self.start, facts, available)
 
     @property
     def reads_neighbours(self) -> bool:

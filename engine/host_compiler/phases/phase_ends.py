@@ -46,6 +46,7 @@ class PhaseEnds:
         self.is_last = not self.sites and not any(item.opcode in ("trap", "call", "brx") for item in own)
         self._restored = set(spills.kept(restored))
         written = {name for item in own for name in defined(item)}
+        self._read = {name for item in own for name in used(item)}
         #: Registers whose spilled values are still right, because the phase does not write them.
         self._unchanged = self._restored - written
 
@@ -89,6 +90,15 @@ class PhaseEnds:
         for block in self.points(site):
             live |= self._flow.live_in(block.index + 1) - self._points[block.index].registers
         return [name for name in self._spills.kept(live) if name not in self._unchanged or name in own]
+
+    def needed(self, own: Collection[str] = ()) -> set[str]:
+        """Return the registers that the phase may read, or spills at its ends, some of them only if it writes them.
+
+        `own` is as in `spilled`.
+        """
+        spilled = {name for site in self.sites for name in self.spilled(site, own)}
+        waits = {name for site in self.sites for block in self.points(site) for name in used(block.instructions[-1])}
+        return self._read | waits | spilled
 
     def outputs(self) -> set[str]:
         """Return the registers that are read at the ends or after them."""

@@ -70,7 +70,8 @@ class PhaseFunction:
         self._phase, self._final, self._is_chain = steps[0].phase, final, final is not None
         self._warp = WarpValues([step.link.way for step in steps[1:]]) if self._is_chain else None
         self._body = shared.body(branch_free=is_parallel)
-        self._uniform, restored = shared.spills.restore(self._body, self._phase.restored)
+        #: The number of steps that `text` has written.
+        self.written = 0
         self._ranges: Ranges | None = None
         self._guards: Guards | None = None
         self._rows: RowParts | None = None
@@ -78,7 +79,8 @@ class PhaseFunction:
             pieces = sorted({index for step in steps for index in step.phase.ends.pieces})
             passed = self._phase.passed | {step.link.way for step in steps[1:]}
             start, flow = self._phase.start, shared.flow
-            values = phase_values(shared.kernel, flow, pieces, start, restored, shared.available(start), passed)
+            facts = shared.spills.facts(self._body, self._phase.restored)
+            values = phase_values(shared.kernel, flow, pieces, start, facts, shared.available(start), passed)
             self._guards = Guards(shared.kernel, flow, start, pieces, values.is_fresh, passed)
             self._ranges = Ranges(shared.kernel, shared.layout, values)
             in_warps = self._is_chain or (is_parallel and self._phase.reads_neighbours)
@@ -115,6 +117,7 @@ class PhaseFunction:
                 raise NoFunction
             parts += self._parts(step, common, own if parts else frozenset(), is_first=not parts)
             own |= step.phase.ends.written()
+            self.written += 1
         if self._warp is not None:
             parts[0] = replace(parts[0], resolve=self._warp.reset)
             writer.after = "".join(shared.spills.noted(body, name, slot) for name, slot in self._warp.common.items())
@@ -125,7 +128,8 @@ class PhaseFunction:
         kind = parallel.VECTORS if is_parallel else parallel.UNROLLED if self._is_hoisted and count <= SHORT else ""
         bounds = self._rows.bounds if self._rows is not None else ""
         loops = thread_loops([fold.around(part) for part in parts], edges, fold.done, kind, bounds)
-        prologue = memory_prologue(shared.layout) + _FIRST_THREAD + "\n".join([*self._uniform, loops.prologue])
+        uniform = shared.spills.uniform_text(body, f"{loops.prologue}{choice}{loops.text}")
+        prologue = f"{memory_prologue(shared.layout)}{_FIRST_THREAD}{uniform}\n{loops.prologue}"
         note = common + "  store i32 %common.now, ptr %common\n" if common else ""
         rarity = "noinline" if self._is_hoisted or not suffix else parallel.twin(is_parallel=is_parallel)
         slots = fold.slots + (self._warp.slots if self._warp is not None else "")
@@ -168,8 +172,7 @@ class PhaseFunction:
             body.code.lines.clear()
             # Again: the guards may compare registers that the version knows. A register that has not been written yet
             # is restored only here: a chain that begins at the kernel's start restores none at first.
-            lines, _ = shared.spills.restore(body, phase.restored, self._warp, own)
-            self._uniform = [*dict.fromkeys((*self._uniform, *lines))]
+            shared.spills.restore(body, phase.restored, phase.ends.needed(own), self._warp, own)
             if phase.point is not None:
                 with reading(shared.waiting[phase.number - 1].instructions[-1]):
                     _take(body, phase.point, None if is_first else self._warp, step.link.way)

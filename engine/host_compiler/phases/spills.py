@@ -6,6 +6,7 @@ Where all threads reach the same end of a phase, only the first thread's element
 when they diverge.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from engine.host_compiler import abi
@@ -23,6 +24,7 @@ from engine.ptx.tree import Function
 #: Bytes between arrays. A cache holds few lines whose addresses differ by a multiple of 4 KiB, as the elements of one
 #: thread would in arrays without a gap.
 _APART = 128
+_UNIFORM = re.compile(r"%uniform\.(\d+)")
 
 
 class Spills:
@@ -32,6 +34,7 @@ class Spills:
         self._kernel = kernel
         self._kinds = kinds
         self._rematerialised = rematerialisable(kernel)
+        self._order = {name: number for number, name in enumerate(self._rematerialised)}
         self._places: dict[str, int] = {}
         self.size = abi.SCRATCH_START
 
@@ -105,17 +108,49 @@ class Spills:
         value = code.value(f"load {kind}, ptr {slot}")
         return code.value(f"zext i1 {value} to i8") if kind == "i1" else value
 
-    def restore(
-        self, body: Body, live: Iterable[str], warp: WarpValues | None = None, own: Collection[str] = ()
-    ) -> tuple[list[str], dict[str, Restored]]:
-        """Reload the live registers; return the lines that must run before all threads, and the uniform parts.
+    def facts(self, body: Body, live: Iterable[str]) -> dict[str, Restored]:
+        """Return the uniform parts of the live registers that are integers; `uniform_text` loads those in use."""
+        found: dict[str, Restored] = {}
+        for name in self.uniform(live):
+            kind = body.register_type(name)
+            if kind in ("i32", "i64"):
+                value = self._uniform_value(body, name) + (".wide" if kind == "i32" else "")
+                found[name] = Restored(self._base(name), value)
+        return found
 
-        The registers `own` are kept in `warp`.
-        """
-        names = self.kept(live)
-        self._rematerialise(body, {*live, *(self._base(name) for name in names)})
+    def uniform_text(self, body: Body, text: str) -> str:
+        """Return the loads, before any thread runs, of the uniform parts that a text reads."""
+        offsets = {int(number) for number in _UNIFORM.findall(text)}
         lines: list[str] = []
-        restored: dict[str, Restored] = {}
+        for name in (name for name, offset in self._places.items() if offset in offsets):
+            (offset, stored), kind, value = self.array(body, name), body.register_type(name), self._uniform_value(body, name)
+            lines += [
+                f"  {value}.all = getelementptr i8, ptr %scratch, i64 {offset}",
+                f"  {value}.at = getelementptr {stored}, ptr {value}.all, i32 %first.thread",
+                f"  {value}{'.byte' if kind == 'i1' else ''} = load {stored}, ptr {value}.at",
+            ]
+            if kind == "i1":
+                lines.append(f"  {value} = trunc i8 {value}.byte to i1")
+            if kind == "i32":
+                lines.append(f"  {value}.wide = sext i32 {value} to i64")
+        return "\n".join(lines)
+
+    def _uniform_value(self, body: Body, name: str) -> str:
+        """Return the LLVM name of a register's uniform part."""
+        return f"%uniform.{self.array(body, name)[0]}"
+
+    def restore(
+        self,
+        body: Body,
+        live: Collection[str],
+        needed: Collection[str],
+        warp: WarpValues | None = None,
+        own: Collection[str] = (),
+    ) -> None:
+        """Reload the live registers that are needed, or compute them again. The registers `own` are kept in `warp`."""
+        found = {name for name in needed if name in live}
+        names = self.kept(found)
+        self._rematerialise(body, {*found, *map(self._base, needed)})
         for name in names:
             offset, stored = self.array(body, name)
             slot, kind = body.register_slot(name)
@@ -133,24 +168,12 @@ class Spills:
                 if kind == "i1":
                     value = body.code.value(f"trunc i8 {value} to i1")
             else:
-                value = f"%uniform.{offset}"
-                lines += [
-                    f"  {value}.all = getelementptr i8, ptr %scratch, i64 {offset}",
-                    f"  {value}.at = getelementptr {stored}, ptr {value}.all, i32 %first.thread",
-                    f"  {value}{'.byte' if kind == 'i1' else ''} = load {stored}, ptr {value}.at",
-                ]
-                if kind == "i1":
-                    lines.append(f"  {value} = trunc i8 {value}.byte to i1")
-                if kind == "i32":
-                    lines.append(f"  {value}.wide = sext i32 {value} to i64")
-                if kind in ("i32", "i64"):
-                    restored[name] = Restored(self._base(name), value + (".wide" if kind == "i32" else ""))
+                value = self._uniform_value(body, name)
             if self._base(name):
                 start, _ = body.register_slot(self._base(name))
                 kind = stored
                 value = body.code.value(f"add {kind} {body.code.value(f'load {kind}, ptr {start}')}, {value}")
             body.code.do(f"store {kind} {value}, ptr {slot}")
-        return lines, restored
 
     def _base(self, name: str) -> str:
         kind = self._kinds.get(name)
@@ -164,10 +187,9 @@ class Spills:
             if name not in needed:
                 needed.add(name)
                 pending += [item for item in used(self._rematerialised[name]) if item in self._rematerialised]
-        for name, instruction in self._rematerialised.items():
-            if name in needed:
-                with reading(instruction):
-                    emit(body, instruction)
+        for name in sorted(needed, key=self._order.__getitem__):
+            with reading(self._rematerialised[name]):
+                emit(body, self._rematerialised[name])
 
 
 def element(body: Body, offset: int, kind: str) -> str:

@@ -59,12 +59,16 @@ def _chained(shared: WaitingKernel, phases: list[Phase], first: int) -> tuple[Ph
     if shared.parts_at_barriers:
         return None
     ends = [phase.ends if phase.is_parallel else None for phase in phases]
+    most = len(phases)
     for chain in chains(first, ends.__getitem__, shared.points):
+        if len(chain.links) > most:  # it would fail at the same link as the chain before it
+            continue
         steps = [PhaseStep(phases[link.phase], link) for link in chain.links]
         function = PhaseFunction(shared, steps, is_parallel=True, is_hoisted=True, final=chain.final)
         try:
             text, _ = function.text("", "|alone")
         except NoFunction:
+            most = function.written
             continue
         phases[first].chained = function.common
         return chain, text
