@@ -8,11 +8,12 @@ each access.
 from collections.abc import Callable
 
 from engine.host_compiler import abi
+from engine.host_compiler.analysis.control_flow import fact
 from engine.host_compiler.analysis.provenance import Provenance, Root
 from engine.host_compiler.code import quoted
 from engine.host_compiler.errors import PtxOperandError, unsupported
 from engine.host_compiler.operands import Operands
-from engine.ptx.tree import Address, Instruction, Operand, Symbol
+from engine.ptx.tree import Address, Function, Instruction, Operand, Symbol
 
 
 class MemoryChecks:
@@ -27,10 +28,7 @@ class MemoryChecks:
         self._provenance = provenance
         self._limits_at = limits
         self._is_entry = body.is_entry
-        self._has_generic_parameters = any(
-            item.opcode == "cvta" and "param" in item.modifiers and "to" not in item.modifiers
-            for item in body.function.instructions
-        )
+        self._has_generic_parameters = _has_generic_parameters(body.function)
         self._limits: dict[tuple[Root, int], tuple[str, str, str]] = {}
         self._ranges: dict[Root, str] = {}
         #: Instructions that run once, before any thread: the look-up of each root's allocation.
@@ -241,4 +239,13 @@ def range_of_argument(name: str, parameter: int) -> str:
         f"  {name}.given.at = getelementptr i8, ptr %params, i64 {parameter}\n"
         f"  {name}.given = load i64, ptr {name}.given.at, !invariant.load !0\n"
         f"  {name} = call {{i64, i64}} @wl.argument(ptr %launch, ptr %worker, i64 {name}.given, i64 {parameter})"
+    )
+
+
+@fact
+def _has_generic_parameters(function: Function) -> bool:
+    """Whether a function takes the generic address of a parameter."""
+    return any(
+        item.opcode == "cvta" and "param" in item.modifiers and "to" not in item.modifiers
+        for item in function.instructions
     )

@@ -4,7 +4,8 @@ The kernels in host_kernels run on the host device and as C (`gcc -O3 -march=nat
 alternating in one process; the shortest time of each counts. A ratio is host over C: 1 is as fast as C, 2 takes twice
 as long. A gain is how much faster all cores are than one. Kernels are optimised before they are timed; the second table
 has their times before that. Without gcc, only the host's own times are printed. `taskset -c 0` before the command
-compares one core with one. With NAMEs, only those cases are timed.
+compares one core with one. With NAMEs, only those cases are timed. `--loads` times the first loads alone, also of long
+kernels: products of matrices and sorts by shuffles, as long as those that Triton writes.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from engine.device.protocol import GraphNode, LaunchConfig
 from engine.host_compiler.module import translate_module
 from engine.ptx import parse
 from tests.benchmarks.host_kernels.cases import Case, cases, compile_c, compile_ptx
+from tests.benchmarks.host_kernels.long_kernels import products, sort
 
 Array = np.ndarray[Any, Any]
 
@@ -129,30 +131,32 @@ def _check(name: str, case: Case, works: Sequence[Callable[[], object]], result:
 
 
 def compile_times(ptx: str, names: Sequence[str], write: Callable[[str], object]) -> None:
-    """Print the cost of each kernel's first load step by step, of a load from the cache, and of optimised code.
+    """Print the processor time of each kernel's first load step by step, and of optimised code; and of cached loads.
 
     A kernel is launched after its first load, and is optimised meanwhile.
     """
-    head = f"{'parse':>8}{'translate':>11}{'LLVM':>8}{'all':>8}{'cached':>8}{'optimise':>10}"
-    write(f"\n{'first load, ms':16}{head}\n")
+    head = f"{'lines':>7}{'parse':>8}{'translate':>11}{'LLVM':>8}{'all':>8}{'cached':>8}{'optimise':>10}"
+    write(f"\n{'first load, ms':18}{head}\n")
     device = HostDevice(quick_first=False)
     head_of_all, *parts = re.split(r"(?m)^\.visible \.entry (?=\w)", ptx)
-    for part in parts:
-        name = part.split("(")[0]
+    kernels = {part.split("(")[0]: (f"{head_of_all}.visible .entry {part}", 3) for part in parts}
+    kernels |= {f"products {n} x {m}": (products(n, m), 1) for n, m in ((16, 16), (64, 64), (256, 96))}
+    kernels |= {f"sort {count}": (sort(count), 1) for count in (8, 32)}
+    for title, (alone, repeats) in kernels.items():
+        name = title.split()[0]
         if names and name not in names:
             continue
-        alone = f"{head_of_all}.visible .entry {part}"
         steps = []
-        for _ in range(3):
-            start = time.perf_counter_ns()
+        for _ in range(repeats):
+            start = time.process_time_ns()
             module = parse(alone)
-            parsed = time.perf_counter_ns()
+            parsed = time.process_time_ns()
             translated = translate_module(module, native.triple(), *native.cpu(), quickly=True)
-            written = time.perf_counter_ns()
+            written = time.process_time_ns()
             native.quick_object(translated.text)
-            compiled = time.perf_counter_ns()
+            compiled = time.process_time_ns()
             build.optimise(alone, name, native.cpu())
-            optimised = time.perf_counter_ns() - compiled
+            optimised = time.process_time_ns() - compiled
             steps.append((parsed - start, written - parsed, compiled - written, optimised))
         with tempfile.TemporaryDirectory() as folder:
             kept, cache.folder = cache.folder, lambda f=folder: Path(f)  # type: ignore[misc]
@@ -160,7 +164,9 @@ def compile_times(ptx: str, names: Sequence[str], write: Callable[[str], object]
             (cached,) = best(lambda p=alone: device.load_module(p), repeats=5)  # type: ignore[misc]
             cache.folder = kept
         least = [min(item) / 1e6 for item in zip(*steps, strict=True)]
-        write(f"{name:16}{least[0]:8.1f}{least[1]:11.1f}{least[2]:8.1f}{sum(least[:3]):8.1f}{cached:8.1f}")
+        write(
+            f"{title:18}{len(alone.splitlines()):7}{least[0]:8.1f}{least[1]:11.1f}{least[2]:8.1f}{sum(least[:3]):8.1f}{cached:8.1f}"
+        )
         write(f"{least[3]:10.1f}\n")
     device.close()
 
@@ -196,17 +202,19 @@ def main() -> None:
     text = "NVRTC's target: compute_100 or later writes other PTX"
     parser.add_argument("--dialect", default=HOST_ARCHITECTURE, help=text)
     parser.add_argument("--no-loads", action="store_true", help="leave out what loading costs")
+    parser.add_argument("--loads", action="store_true", help="only time what loading costs")
     chosen = parser.parse_args()
     write = sys.stdout.write
     ptx = compile_ptx(chosen.dialect)
-    with tempfile.TemporaryDirectory() as folder:
-        library = compile_c(folder)
-        if library is None:
-            write("gcc was not found or failed: no ratios to C\n")
-        compare(library, ptx, chosen.names, write)
+    if not chosen.loads:
+        with tempfile.TemporaryDirectory() as folder:
+            library = compile_c(folder)
+            if library is None:
+                write("gcc was not found or failed: no ratios to C\n")
+            compare(library, ptx, chosen.names, write)
     if not chosen.no_loads:
         compile_times(ptx, chosen.names, write)
-    if not chosen.names:
+    if not chosen.names and not chosen.loads:
         overhead(ptx, write)
         simulator(write)
 

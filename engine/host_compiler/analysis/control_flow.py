@@ -93,11 +93,14 @@ class ControlFlow:
 
     blocks: list[BasicBlock]
     labels: dict[str, int]
+    _live_in: dict[int, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
 
     def live_in(self, index: int) -> frozenset[str]:
         """Return the registers that a block, or one after it, reads before they are written again."""
-        names, live = self._liveness
-        return frozenset(names[number] for number in members(live[index]))
+        if index not in self._live_in:
+            names, live = self._liveness
+            self._live_in[index] = frozenset(names[number] for number in members(live[index]))
+        return self._live_in[index]
 
     @cached_property
     def _liveness(self) -> tuple[list[str], list[int]]:

@@ -8,7 +8,7 @@ address once and use it behind several barriers. There it is reloaded, but it fo
 uniform.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from engine.host_compiler.analysis.control_flow import (
@@ -20,7 +20,6 @@ from engine.host_compiler.analysis.control_flow import (
     used,
     written_once,
 )
-from engine.host_compiler.analysis.reachability import members
 from engine.host_compiler.analysis.rematerialise import is_pure, rematerialisable
 from engine.host_compiler.analysis.suspension_points import is_suspension_point
 from engine.host_compiler.analysis.uniformity import may_change_shared, reads_shared_variable
@@ -64,13 +63,13 @@ def phase_values(
     pieces: Sequence[int],
     start: int,
     restored: dict[str, Restored],
-    available: Mapping[str, Instruction],
+    available: Callable[[str], Instruction | None],
     passed: Collection[int] = (),
 ) -> PhaseValues:
     """Return the known facts in the phase that runs the blocks `pieces` from block `start`.
 
-    `available` are the registers that the phase might compute again at its start. A chain of phases continues past the
-    points at the ends of the blocks `passed`.
+    `available` gives the instruction by which the phase might compute a register again at its start. A chain of phases
+    continues past the points at the ends of the blocks `passed`.
     """
     stale = _stale(flow, pieces, restored, passed)
     known = rematerialisable(function)
@@ -84,7 +83,7 @@ def phase_values(
         """Whether a register is known; known sources are recorded before it."""
         if name in known or name in restored or name in SPECIAL or name in derived:
             return True
-        item = available.get(name)
+        item = available(name)
         if item is None or name in own or name in unknown or depth > _DEPTH:
             return False
         if not all(derives(source, depth + 1) for source in used(item)):
@@ -96,11 +95,12 @@ def phase_values(
     for name in before:
         derives(name)
     keeps_shared = not any(may_change_shared(item) for index in pieces for item in flow.blocks[index].instructions)
-    written = {id(item): name for name, item in written_once(function).items()}
-    for item in (item for index in pieces for item in flow.blocks[index].instructions if id(item) in written):
-        name = written[id(item)]
+    once = written_once(function)
+    for item in (item for index in pieces for item in flow.blocks[index].instructions):
+        name = next(iter(defined(item)), "")
         if (
-            name not in known
+            once.get(name) is item
+            and name not in known
             and name not in before
             and (is_pure(function, item) or (keeps_shared and reads_shared_variable(item)))
             and all(
@@ -140,10 +140,10 @@ def _stale(
 
 
 @fact
-def availability(function: Function) -> Callable[[int], dict[str, Instruction]]:
-    """Return a function that gives the registers available at the start of a block, each with its instruction.
+def availability(function: Function) -> Callable[[int, str], Instruction | None]:
+    """Return a function that gives the instruction of a register that is available at the start of a block, or None.
 
-    They come in the order in which the function computes them. Blocks end at suspension points.
+    Blocks end at suspension points.
     """
     flow = control_flow(function, is_suspension_point)
     candidates = [item for item in written_once(function).values() if is_pure(function, item)]
@@ -181,8 +181,10 @@ def availability(function: Function) -> Callable[[int], dict[str, Instruction]]:
             ends[index] = end
             pending.update(dict.fromkeys(flow.blocks[index].successors))
 
-    def at(index: int) -> dict[str, Instruction]:
-        found = (candidates[number] for number in members(starts[index]))
-        return {name: item for item in found for name in defined(item)}
+    by_name = {name: number for number, item in enumerate(candidates) for name in defined(item)}
+
+    def at(index: int, name: str) -> Instruction | None:
+        number = by_name.get(name)
+        return candidates[number] if number is not None and starts[index] >> number & 1 else None
 
     return at

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+_WORD_BITS = 256
+_WORD = (1 << _WORD_BITS) - 1
+
 
 class Reachability:
     """Answers questions about a graph given by the successors of each block, and keeps computed answers."""
@@ -72,7 +75,11 @@ def _set(blocks: Iterable[int]) -> int:
 
 def members(bits: int) -> Iterator[int]:
     """Yield the blocks of a set."""
-    while bits:
-        low = bits & -bits
-        yield low.bit_length() - 1
-        bits ^= low
+    start = 0
+    while bits:  # word by word, since an operation on a long number takes time for each word
+        word, bits = bits & _WORD, bits >> _WORD_BITS
+        while word:
+            low = word & -word
+            yield start + low.bit_length() - 1
+            word ^= low
+        start += _WORD_BITS

@@ -118,7 +118,7 @@ def _complete(function: ptx.Function) -> ptx.Function:
         if unknown := used(item) - known:
             text = f"register {min(unknown)} must be declared or be a supported special register"
             raise error_at(item.line, f"{item.text}: {text}")
-        if unknown := defined(item) - function.registers.keys():
+        if unknown := {name for name in defined(item) if name not in function.registers}:
             raise error_at(item.line, f"{item.text}: register {min(unknown)} must be declared to be written")
         if len(item.operands) < _LEAST_OPERANDS.get(item.opcode, 0):
             raise error_at(

@@ -5,8 +5,9 @@ value would be unknown. When it follows from thread numbers and uniform register
 again in each block that reads it.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 
 from engine.host_compiler.analysis.control_flow import ControlFlow, defined, used
 from engine.host_compiler.analysis.phase_values import availability
@@ -41,7 +42,7 @@ def with_recomputed_registers(kernel: Function, flow: ControlFlow) -> Function:
     replaced: dict[int, list[Instruction]] = {}
     for block in flow.blocks:
         wanted = [name for name in _first_read(block.instructions) if name in kept and places[name] >> block.index & 1]
-        known = available(block.index) if wanted else {}
+        known = partial(available, block.index)
         lines, names = list[Instruction](), dict[str, str]()
         for name in wanted:
             if _may_compute(name, cheap, known):
@@ -75,11 +76,13 @@ def _first_read(instructions: Collection[Instruction]) -> list[str]:
     return sorted({name for item in instructions for name in used(item)} - written)
 
 
-def _may_compute(name: str, cheap: Mapping[str, tuple[Instruction, int]], known: Collection[str]) -> bool:
+def _may_compute(name: str, cheap: Mapping[str, tuple[Instruction, int]], known: Callable[[str], object]) -> bool:
     """Whether a register, and each one from which it is computed, still has the value that its instruction would
     compute.
     """
-    return name in known and all(_may_compute(item, cheap, known) for item in used(cheap[name][0]) if item in cheap)
+    return known(name) is not None and all(
+        _may_compute(item, cheap, known) for item in used(cheap[name][0]) if item in cheap
+    )
 
 
 def _again(

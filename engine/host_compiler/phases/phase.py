@@ -1,6 +1,7 @@
 """A phase of a waiting kernel: its start, the registers that it restores, and its end."""
 
 from collections.abc import Collection
+from functools import partial
 
 from engine.host_compiler import parallel
 from engine.host_compiler.analysis.phase_values import PhaseValues, phase_values
@@ -29,7 +30,9 @@ class Phase:
             self.restored = shared.flow.live_in(self.start) - self.point.registers
         #: Uniform registers that a chain from here spills once, beside those of the phase.
         self.chained: Collection[str] = ()
-        self.ends = PhaseEnds(shared.flow, shared.points, shared.spills, self.start, self.restored, passed)
+        self.ends = PhaseEnds(
+            shared.flow, shared.points, shared.numbers, shared.spills, self.start, self.restored, passed
+        )
         self.has_loop = bool(passed) or parallel.has_loop(shared.flow, self.ends.pieces)
         self.is_parallel = parallel.is_parallel(
             shared.flow, self.ends.pieces, shared.provenance
@@ -39,7 +42,7 @@ class Phase:
         """Return the facts of registers when the phase runs by itself."""
         shared = self._shared
         facts = shared.spills.facts(shared.body(), self.restored)
-        available = shared.available(self.start)
+        available = partial(shared.available, self.start)
         return phase_values(shared.kernel, shared.flow, self.ends.pieces, self.start, facts, available)
 
     @property
@@ -59,8 +62,7 @@ class Phase:
 
     def following(self) -> set[int]:
         """Return the numbers of the phases that may run next."""
-        numbers = {block.index: number for number, block in enumerate(self._shared.waiting, 1)}
-        return {numbers[block.index] for site in self.ends.sites for block in self.ends.points(site)}
+        return {self._shared.numbers[block.index] for site in self.ends.sites for block in self.ends.points(site)}
 
     def plan(self) -> PhasePlan:
         """Return the facts about the phase for the scheduler."""

@@ -21,21 +21,24 @@ _LEAVING = ("ret", "exit", "trap", "call", "brx")
 class PhaseEnds:
     """The ends of the phase that starts at block `start`, where the registers `restored` have been restored.
 
-    `pieces` are the blocks that it runs, `sites` those of them at which it ends: at a suspension point, or at a branch
-    that leads straight to two of them. Threads go on past the points at the ends of the blocks `passed`. In the blocks
-    `leaving` a thread may end. `is_single`: all threads reach the same site. `is_last`: all threads end here.
+    `numbers` are those of the points, by their blocks. `pieces` are the blocks that the phase runs, `sites` those of
+    them at which it ends: at a suspension point, or at a branch that leads straight to two of them. Threads go on past
+    the points at the ends of the blocks `passed`. In the blocks `leaving` a thread may end. `is_single`: all threads
+    reach the same site. `is_last`: all threads end here.
     """
 
     def __init__(
         self,
         flow: ControlFlow,
         points: Mapping[int, SuspensionPoint],
+        numbers: Mapping[int, int],
         spills: Spills,
         start: int,
         restored: frozenset[str],
         passed: Collection[int] = (),
     ) -> None:
         self._flow, self._points, self._spills, self._passed = flow, points, spills, passed
+        self.numbers = numbers
         self.pieces = blocks.reachable(flow, start, self.is_site)
         self.sites = [flow.blocks[index] for index in self.pieces if self.is_site(flow.blocks[index])]
         self.leaving = frozenset(index for index in self.pieces if self._may_leave(index))
@@ -145,7 +148,6 @@ class PhaseEndWriter:
     ) -> None:
         self._ends, self._body, self._spills, self._points = ends, body, spills, points
         self._warp, self._own = warp, own
-        self._numbers = {index: number for number, index in enumerate(points, 1)}
         self.notes_states = True
         self.after = ""
         #: The stack slots that are read after all threads.
@@ -178,11 +180,11 @@ class PhaseEndWriter:
             else:
                 self._spills.spill(body, name, self._store_in_scratch)
         if self.notes_states:
-            state = str(self._numbers[targets[0].index])
+            state = str(self._ends.numbers[targets[0].index])
             branch = self._ends.branch(block)
             if branch is not None and branch.guard is not None:
                 chosen = blocks.condition(body, branch.guard)
-                state = code.value(f"select i1 {chosen}, i32 {state}, i32 {self._numbers[targets[1].index]}")
+                state = code.value(f"select i1 {chosen}, i32 {state}, i32 {self._ends.numbers[targets[1].index]}")
             code.do(f"store i32 {state}, ptr %state.at{body.accesses.suffix}")
         code.jump("thread.done")
 
@@ -191,7 +193,7 @@ class PhaseEndWriter:
 
         Must be called before the site is written.
         """
-        targets = [self._numbers[target.index] for target in self._ends.points(site)]
+        targets = [self._ends.numbers[target.index] for target in self._ends.points(site)]
         if len(targets) == 1:
             return f"  %common.now = add i32 {targets[0]}, 0\n"
         branch = self._ends.branch(site)
@@ -206,7 +208,7 @@ class PhaseEndWriter:
 
     def decided_state(self, site: BasicBlock, always: str) -> str:
         """Return the text that yields `%common.now` when `always` says whether all threads take the branch."""
-        first, second = (self._numbers[target.index] for target in self._ends.points(site))
+        first, second = (self._ends.numbers[target.index] for target in self._ends.points(site))
         return f"  %common.now = select i1 {always}, i32 {first}, i32 {second}\n"
 
     def _give(self, point: SuspensionPoint, instruction: Instruction) -> None:

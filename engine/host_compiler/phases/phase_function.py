@@ -6,6 +6,7 @@ has its point.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from engine.host_compiler import abi, blocks, parallel
 from engine.host_compiler.accesses import space_of
@@ -80,7 +81,8 @@ class PhaseFunction:
             passed = self._phase.passed | {step.link.way for step in steps[1:]}
             start, flow = self._phase.start, shared.flow
             facts = shared.spills.facts(self._body, self._phase.restored)
-            values = phase_values(shared.kernel, flow, pieces, start, facts, shared.available(start), passed)
+            available = partial(shared.available, start)
+            values = phase_values(shared.kernel, flow, pieces, start, facts, available, passed)
             self._guards = Guards(shared.kernel, flow, start, pieces, values.is_fresh, passed)
             self._ranges = Ranges(shared.kernel, shared.layout, values)
             in_warps = self._is_chain or (is_parallel and self._phase.reads_neighbours)

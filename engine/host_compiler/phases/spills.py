@@ -36,6 +36,7 @@ class Spills:
         self._rematerialised = rematerialisable(kernel)
         self._order = {name: number for number, name in enumerate(self._rematerialised)}
         self._places: dict[str, int] = {}
+        self._names: dict[int, str] = {}
         self.size = abi.SCRATCH_START
 
     def reserve(self, size: int) -> int:
@@ -47,6 +48,7 @@ class Spills:
         """Return where an array of elements of `size` bytes lies."""
         if name not in self._places:
             self._places[name] = self.reserve(size * abi.MAX_THREADS + _APART)
+            self._names[self._places[name]] = name
         return self._places[name]
 
     def kept(self, live: Iterable[str]) -> list[str]:
@@ -120,10 +122,11 @@ class Spills:
 
     def uniform_text(self, body: Body, text: str) -> str:
         """Return the loads, before any thread runs, of the uniform parts that a text reads."""
-        offsets = {int(number) for number in _UNIFORM.findall(text)}
         lines: list[str] = []
-        for name in (name for name, offset in self._places.items() if offset in offsets):
-            (offset, stored), kind, value = self.array(body, name), body.register_type(name), self._uniform_value(body, name)
+        for place in dict.fromkeys(_UNIFORM.findall(text)):
+            name = self._names[int(place)]
+            (offset, stored), kind = self.array(body, name), body.register_type(name)
+            value = self._uniform_value(body, name)
             lines += [
                 f"  {value}.all = getelementptr i8, ptr %scratch, i64 {offset}",
                 f"  {value}.at = getelementptr {stored}, ptr {value}.all, i32 %first.thread",

@@ -8,6 +8,7 @@ from engine.host_compiler import abi
 from engine.host_compiler.analysis.control_flow import ControlFlow
 from engine.host_compiler.memory_layout import MemoryLayout
 from engine.host_compiler.phases.phase import Phase
+from engine.host_compiler.phases.phase_ends import PhaseEnds
 from engine.host_compiler.phases.phase_function import NoFunction, PhaseFunction, PhaseStep
 from engine.host_compiler.phases.waiting_kernel import WaitingKernel
 from engine.host_compiler.phases.warp_chains import Link, PhaseChain, chains
@@ -58,9 +59,12 @@ def _chained(shared: WaitingKernel, phases: list[Phase], first: int) -> tuple[Ph
     """Return the longest chain that begins with a phase, and its function; None when there is none."""
     if shared.parts_at_barriers:
         return None
-    ends = [phase.ends if phase.is_parallel else None for phase in phases]
+
+    def ends(number: int) -> PhaseEnds | None:
+        return phases[number].ends if phases[number].is_parallel else None
+
     most = len(phases)
-    for chain in chains(first, ends.__getitem__, shared.points):
+    for chain in chains(first, ends, shared.points, shared.numbers):
         if len(chain.links) > most:  # it would fail at the same link as the chain before it
             continue
         steps = [PhaseStep(phases[link.phase], link) for link in chain.links]

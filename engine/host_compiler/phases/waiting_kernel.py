@@ -29,6 +29,8 @@ class WaitingKernel:
         self.points: dict[int, SuspensionPoint] = {
             block.index: suspension_point(block.instructions[-1]) for block in self.waiting
         }
+        #: The number of each point, by its block.
+        self.numbers = {block.index: number for number, block in enumerate(self.waiting, 1)}
         self.points = shuffles.placed(kernel.name, flow, self.points)
         self.definitions = self._define_collectives() + shuffles.definitions(self.points.values())
         #: Whether threads may arrive at barriers without waiting, or name different ones. Then the scheduler checks

@@ -13,6 +13,12 @@ from engine.host_compiler.analysis.suspension_points import BARRIER, WARP, Suspe
 from engine.host_compiler.phases.phase_ends import PhaseEnds
 from engine.ptx.tree import Integer
 
+#: The most links, since the optimiser's time for a function grows with the square of its loops, of which each link has
+#: one. Shorter chains make a sort of 120 shuffles 5 % slower.
+_MOST = 128
+#: The links that a product of matrices counts as. Its fragments lie in memory, so a chain gains less from it.
+_PRODUCT = 4
+
 
 @dataclass(frozen=True)
 class Link:
@@ -36,16 +42,20 @@ class PhaseChain:
 
 
 def chains(
-    first: int, ends: Callable[[int], PhaseEnds | None], points: Mapping[int, SuspensionPoint]
+    first: int,
+    ends: Callable[[int], PhaseEnds | None],
+    points: Mapping[int, SuspensionPoint],
+    numbers: Mapping[int, int],
 ) -> list[PhaseChain]:
     """Return the chains of two phases and more that start with the phase `first`, the longest first.
 
-    `ends` gives the ends of a phase, None when it can be in no chain; `points` are the points by their blocks.
+    `ends` gives the ends of a phase, None when it can be in no chain; `points` are the points by their blocks, and
+    `numbers` their numbers.
     """
-    numbers = {index: number for number, index in enumerate(points, 1)}
     found: list[PhaseChain] = []
     links, aside = [Link(first)], set[int]()
-    while (phase := ends(links[-1].phase)) is not None:
+    length = 1
+    while length <= _MOST and (phase := ends(links[-1].phase)) is not None:
         ways = {site.index: numbers.get(site.index, 0) for site in phase.sites}
         if not all(ways.values()):
             break  # a branch that leads straight to two points
@@ -63,6 +73,7 @@ def chains(
         if not others and aside <= {ways[way]}:
             found.append(PhaseChain(tuple(links), ways[way]))
         links.append(Link(ways[way], way, frozenset(others)))
+        length += 1 if points[way].matrices is None else _PRODUCT
     counted = {numbers[index] for index, point in points.items() if point.kind == BARRIER and point.collective}
     # Reductions at barriers check the state of each thread.
     return [chain for chain in reversed(found) if len(chain.links) > 1 and chain.final not in counted]

@@ -131,7 +131,7 @@ def test_mma_of_doubles(run):
     lanes = np.arange(32)
     fa, fb = a[lanes // 4, lanes % 4], b[lanes % 4, lanes // 4]
     d = run(ptx, "k", 1, 32, fa, fb, _c16(c, 8), np.zeros((32, 2)))[3]
-    np.testing.assert_allclose(d, _c16(a @ b + c, 8), rtol=1e-14)
+    np.testing.assert_allclose(d, _c16(a @ b + c, 8), rtol=1e-14, atol=1e-14)
 
 
 MATRICES = (
