@@ -88,6 +88,14 @@ def found(text: str) -> list[str]:
         ("navier", "Advect Velocity"),
         ("conway", "Cellular Automaton"),
         ("diffusion", "Heat"),
+        ("lbm", "Lattice Boltzmann"),
+        ("wireframe", "Render Lines"),
+        ("comet", "Trails"),
+        ("copy to points", "Instances"),
+        ("kill", "Kill"),
+        ("dam break", "SPH"),
+        ("fabric", "Cloth"),
+        ("velocities", "Points of Particles"),
     ],
 )
 def test_what_a_new_user_types_comes_first(text: str, title: str) -> None:

@@ -41,12 +41,17 @@ EXACT = frozenset(
 JUMPS: Mapping[str, str] = {
     **dict.fromkeys(("fractal.mandelbrot_step", "fractal.color_escape"), "a step more or less for points on the edge"),
     **dict.fromkeys(("image.plot", "particles.render_points", "geometry.render_cloud"), "which pixel a point falls on"),
+    "geometry.cloth": "folds follow from all steps before",
+    "geometry.render_lines": "which pixels a line covers",
+    "geometry.trails": "whether a point has jumped",
     "signal.oscillator": "which side of a corner a sample is on",
     "signal.pitch": "which lag is the best",
     "signal.spectrogram": "which pixel a frequency falls on",
     **dict.fromkeys(
-        ("particles.select", "tensor.accuracy", "sound.onset", "sound.beat"), "which side of a limit a number is on"
+        ("particles.select", "particles.kill", "tensor.accuracy", "sound.onset", "sound.beat"),
+        "which side of a limit a number is on",
     ),
+    "particles.sph": "in which cell a particle is",
     **dict.fromkeys(("particles.emitter", "particles.forces", "particles.integrate"), "when one is born or bounces"),
     "field.cellular_automaton": "to which state a number is rounded",
     "image.ascii": "which character is nearest",

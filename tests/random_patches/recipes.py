@@ -597,6 +597,34 @@ def _mesh(c: Chooser) -> Recipe:
     return recipe
 
 
+def _lines(c: Chooser) -> Recipe:
+    want = Want("float4", c.any_of(((1,), (7,), (3, 5), (5, 1))))
+    recipe = Recipe(inputs={name: want for name in ("points", "colors") if name == "points" or c.maybe()})
+    if c.maybe(0.3):
+        recipe.inputs["edges"] = Want("s32", (3, 2), np.array([[0, 1], [1, 2], [-1, 9]], np.int32))
+    return recipe
+
+
+def _instances(c: Chooser) -> Recipe:
+    recipe = _mesh(c)
+    each = Want("float4", (c.any_of((1, 7)),))
+    recipe.inputs |= {n: each for n in ("places", "turns", "directions", "tints") if n == "places" or c.maybe(0.3)}
+    return recipe
+
+
+def _fluid(c: Chooser) -> Recipe:
+    shape = c.any_of((1, 5, 31)), c.any_of((1, 7, 33))
+    kinds = {"solid": "f32", "push": "float2", "start": "float2"}
+    inputs = {name: Want(kind, shape) for name, kind in kinds.items() if c.maybe(0.3)}
+    return Recipe({"height": shape[0], "width": shape[1], "steps": c.any_of((1, 2))}, inputs)
+
+
+def _cloth(c: Chooser) -> Recipe:
+    rows, columns = c.any_of((2, 5)), c.any_of((2, 3, 9))
+    pinned = {"pinned": Want("f32", (rows, columns))} if c.maybe() else {}
+    return Recipe({"rows": rows, "columns": columns, "steps": c.any_of((1, 2))}, pinned)
+
+
 def _scattered(c: Chooser) -> Recipe:
     return Recipe(inputs={"points": Want("float4", (c.any_of((1, 7, 100)),))} if c.maybe() else {})
 
@@ -707,6 +735,7 @@ RECIPES: dict[str, Cook] = {
     "field.edges": _alike(("f32",), "field", axes=2),
     "field.heat": _heat,
     "field.jacobi_step": _alike(("f32",), "u", axes=2),
+    "field.lattice_boltzmann": _fluid,
     "field.pressure_step": _sized(_alike(("f32",), "pressure", "divergence", axes=2), sweeps=(1, 2, 3)),
     "field.slime_mould": _slime,
     "field.subtract_gradient": _slope,
@@ -714,13 +743,17 @@ RECIPES: dict[str, Cook] = {
     "fractal.color_escape": _fractal,
     "fractal.mandelbrot_step": _fractal,
     "fractal.points": _sized(width=(16, 17, 33), height=(16, 31)),
+    "geometry.cloth": _cloth,
+    "geometry.instances": _instances,
     "geometry.load_mesh": _file("file", "meshes"),
     "geometry.load_points": _sized(_file("file", "clouds"), first_point=(0, 0, 2), most_points=(0, 0, 1)),
     "geometry.play_points": _sized(_file("file", "scans"), most_points=(1, 5, 50)),
     "geometry.render_cloud": _sized(_cloud, width=(16, 17, 33), height=(16, 31)),
+    "geometry.render_lines": _sized(_lines, width=(16, 17, 33), height=(16, 31)),
     "geometry.render_mesh": _sized(_mesh, width=(16, 17, 33), height=(16, 31), shadow_size=(16, 33)),
     "geometry.save_points": _cloud,
     "geometry.surface": _alike(("f32",), "heights", axes=2),
+    "geometry.trails": _sized(_alike(("float4",), "points", axes=1), length=(2, 5)),
     "io.array": _array,
     "io.external": _external,
     "io.image_array": _image_array,
@@ -821,9 +854,12 @@ RECIPES: dict[str, Cook] = {
     "particles.forces": _particles,
     "particles.gravitate": _particles,
     "particles.integrate": _particles,
+    "particles.kill": _particles,
+    "particles.points_of": _particles,
     "particles.render_points": _drawn,
     "particles.scatter": _sized(_scattered, count=(1, 7, 100)),
     "particles.select": _sized(_particles, capacity=(1, 5, 200)),
+    "particles.sph": _sized(_particles, steps=(1, 2)),
     "random.integers": _shaped,
     "random.normal": _shaped,
     "random.uniform": _shaped,

@@ -1,0 +1,96 @@
+"""The examples of simulations obey their laws, show pictures, and are saved by the editor without changes."""
+
+import numpy as np
+import pytest
+
+from engine import Engine
+from engine.patch.files import dump_patch, load_patch
+from engine.protocol.messages import SetInput
+from tests.blocks.control_checks import EXAMPLES
+
+
+@pytest.mark.parametrize("name", ["wake", "trails", "dam", "cloth"])
+def test_example_is_what_the_editor_saves(name: str) -> None:
+    """Loading and saving an example changes nothing, so a diff of it shows only edits."""
+    path = EXAMPLES / f"{name}.loom"
+    assert dump_patch(load_patch(path)) == path.read_text("utf-8")
+
+
+def test_a_wake_turns_both_ways_behind_the_pillar() -> None:
+    """The pillar follows the mouse; behind it the fluid is slower, and turns one way above and the other way below."""
+    patch = load_patch(EXAMPLES / "wake.loom")
+    with Engine(patch, device="host") as engine:
+        engine.post(SetInput("mouse.y", 0.4))
+        for _ in range(16):
+            assert not engine.step().diagnostics
+        solid, velocity = engine.read(patch["solid"]["out"]), engine.read(patch["fluid"]["velocity"])
+        density, image = engine.read(patch["fluid"]["density"]), engine.read(patch["light"]["out"])
+    rows, columns = np.nonzero(solid)
+    assert rows.mean() == pytest.approx(0.4 * 160, abs=1) and columns.mean() == pytest.approx(0.2 * 320, abs=1)
+    assert not velocity[solid > 0].any()
+    turning = np.gradient(velocity[..., 1], axis=1) - np.gradient(velocity[..., 0], axis=0)
+    above, below = turning[48:62, 76:86].mean(), turning[66:80, 76:86].mean()
+    assert above * below < 0 and velocity[64, 78, 0] < 0.06 < velocity[20, 78, 0]
+    assert 0.9 < density.min() < density.max() < 1.1 and image[..., :3].std() > 0.02
+
+
+def test_trails_are_the_ways_of_the_birds() -> None:
+    """Trails have the places of the last frames, and are drawn where the birds are."""
+    patch = load_patch(EXAMPLES / "trails.loom")
+    patch.set("birds", count=300)
+    patch.set("draw", width=320, height=180)
+    kept = []
+    with Engine(patch, device="host") as engine:
+        for _ in range(9):
+            assert not engine.step().diagnostics
+            kept.append(engine.read(patch["move"]["out"])["position"])
+        lines = engine.read(patch["trails"]["lines"]).view(np.float32).reshape(48, 300, 4)
+        image = engine.read(patch["tone"]["out"])
+    np.testing.assert_array_equal(lines[:9, :, :3], kept[::-1])
+    connected = np.where(np.arange(48) < 8, 1, np.where(np.arange(48) == 8, -1, 0))
+    np.testing.assert_array_equal(lines[..., 3], np.broadcast_to(connected[:, None], (48, 300)))
+    assert 0.005 < (image[..., :3].max(2) > 0.1).mean() < 0.6
+
+
+def test_a_dam_breaks_over_the_ball() -> None:
+    """The water flows to the other wall, stays in its box and out of the ball, and only loses energy."""
+    patch = load_patch(EXAMPLES / "dam.loom")
+    for node, name in (("column", "size"), ("water", "count")):
+        patch.set(node, **{name: 16 * 26 * 5})
+    patch.set("draw", width=320, height=180)
+    energies = []
+    with Engine(patch, device="host") as engine:
+        for frame in range(45):
+            report = engine.step()
+            assert not report.diagnostics
+            if frame % 4 == 0:
+                water = engine.read(patch["flow"]["out"])
+                energies.append((9.8 * water["position"][:, 1] + (water["velocity"] ** 2).sum(1) / 2).mean())
+        image = engine.read(patch["draw"]["image"])
+    at = water["position"]
+    assert (
+        at[:, 0].max() > 0.95 and np.abs(at[:, 0]).max() <= 1 and np.abs(at[:, 2]).max() <= 0.4 and at[:, 1].min() >= 0
+    )
+    assert np.linalg.norm(at - [report.values["ball.x"], 0.22, 0], axis=1).min() > 0.1
+    assert max(energies) <= 1.02 * energies[0] and energies[-1] < 0.9 * energies[0]
+    assert 0.05 < (image[..., 3] > 0).mean() < 0.8
+
+
+def test_cloth_blows_in_the_wind() -> None:
+    """The cloth hangs by its corners, is moved by the wind, keeps its size, and has lit and shaded folds."""
+    patch = load_patch(EXAMPLES / "cloth.loom")
+    patch.set("draw", width=320, height=180)
+    with Engine(patch, device="host") as engine:
+        for frame in range(40):
+            assert not engine.step().diagnostics
+            if frame == 10:
+                early = engine.read(patch["cloth"]["points"])
+        at = engine.read(patch["cloth"]["points"]).view(np.float32).reshape(48, 72, 4)[..., :3]
+        image = engine.read(patch["draw"]["image"])
+    np.testing.assert_allclose(at[0, [0, -1]], [[-0.9, 1.7, 0], [0.9, 1.7, 0]], atol=1e-6)
+    spacing = 1.8 / 71
+    lengths = np.linalg.norm(np.diff(at, axis=0), axis=-1) / spacing
+    assert 0.6 < lengths.mean() < 1.2 and at[..., 2].std() > 0.02
+    assert np.abs(at.reshape(-1, 3) - early.view(np.float32).reshape(-1, 4)[:, :3]).max() > 0.1
+    covered = image[..., 3] > 0
+    assert 0.05 < covered.mean() < 0.6 and image[covered][:, 0].std() > 0.05
