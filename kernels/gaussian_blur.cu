@@ -89,12 +89,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) blur(
         for (float& sum : found) sum = 0.0f;
         slide(found, 2 * radius + 1, load, [=](float& sum, float pixel, int t) { sum += pixel * weights[abs(t - radius)]; });
     };
+    const auto down = [=](auto& found, bool is_needed, auto row) {
+        if (is_needed) filter(found, [=](int i) { return *row(i); });
+    };
     const auto choose = [](int, auto work) {
         float found[BATCH];
         work(found);
     };
-    march({image, out, number, number, 4, width, height, width, 1, radius, radius, THREADS, BATCH, segment}, choose, filter,
-          filter);
+    march<4>({image, out, number, width, height, width, 1, radius, radius, segment}, choose, filter, down);
 }
 
 // The place of a pixel in the smaller image, and the weight of a pixel there at a distance below 2.

@@ -1,93 +1,108 @@
 // Filters along the rows of an image and then along its columns, in one pass. A thread block moves down a strip of the
 // image, and keeps those filtered rows that columns still need. So each number is read once, except at the strip's sides.
+// Instructions limit its speed, so sizes are constants where they can be.
 #pragma once
 #include "image_numbers.cuh"
 #include "slide.cuh"
 
-constexpr int THREADS = 256, BATCH = 16;
+// The threads of a thread block, which are also the numbers of a strip's row; the rows that are filtered together, the
+// largest radius, and the rows that are kept, a power of two. The first batch of them lies behind the others as well.
+constexpr int THREADS = 256, BATCH = 16, MOST = 24, KEPT = 64;
 
 struct Strips {
     const void* image;
     void* out;
-    int number, out_number;  // sizes of numbers in bytes
-    int channels, width, height, row, column;
+    int number;  // the size of a number in bytes
+    int width, height, row, column;
     int radius_x, radius_y;
-    int tile, batch, segment;  // numbers of a row, rows that are filtered together, and rows of a thread block
+    int segment;  // rows of a thread block
 };
 
+// The numbers of a strip's row with those beside it that windows need, and a distance between rows that lets threads
+// with neighbouring rows or channels use different banks.
+template <int CHANNELS> constexpr int pitch_of = (THREADS + 2 * MOST * CHANNELS + 31) / 32 * 32 + CHANNELS;
+template <int CHANNELS> constexpr int kept_pitch_of = THREADS + CHANNELS;
+
 // `across(found, load)` filters windows next to each other of a row, where load(i) is number i of the first window and
-// those after it; `down` does so in a column. choose(radius, work) calls `work` with an array for as many windows as a
-// thread filters at once: a divisor of BATCH. `batch` is BATCH unless `radius_y` is 0.
-template <typename Choose, typename Across, typename Down>
+// those after it. `down(found, is_needed, row)` does so in a column, where row(i) points to number i, and the rows after it
+// up to the end of its batch, or BATCH if there are more, are a distance of kept_pitch_of apart. Windows that are not needed
+// reach beyond the thread block's rows. `down` is called in order. choose(radius, work) calls `work` with an array for as many windows as a
+// thread filters at once: a divisor of BATCH.
+template <int CHANNELS, typename Choose, typename Across, typename Down>
 __device__ inline void march(const Strips& image, Choose choose, Across across, Down down) {
     extern __shared__ float tile[];
-    const int channels = image.channels, batch = image.batch, numbers = image.width * channels;
-    const int wide_row = image.tile + 2 * image.radius_x * channels, pitch = (wide_row + 31) / 32 * 32 + channels;
-    const int kept_rows = 2 * image.radius_y + batch, kept_pitch = image.tile + channels;
-    float* const kept = tile + batch * pitch;
-    const int left = blockIdx.x * image.tile, top = blockIdx.y * image.segment;
+    constexpr int PITCH = pitch_of<CHANNELS>, KEPT_PITCH = kept_pitch_of<CHANNELS>;
+    float* const kept = tile + BATCH * PITCH;
+    const int numbers = image.width * CHANNELS, side = image.radius_x * CHANNELS, wide_row = THREADS + 2 * side;
+    const int left = blockIdx.x * THREADS, top = blockIdx.y * image.segment, thread = threadIdx.x;
     const int rows = min(image.segment, image.height - top);
     if (left >= numbers || rows <= 0) return;
-    const auto fetch = [&](int first, int x, float(&held)[BATCH]) {
-        const long long from =
-            line((left + x) / channels - image.radius_x, image.width, image.column * channels) + x % channels;
-        by_number(image.image, image.number, [&](auto* source) {
-#pragma unroll
-            for (int k = 0; k < BATCH; ++k)
-                if (k < batch) held[k] = wide(source[from + line(first + k, image.height, image.row * channels)]);
-        });
+
+    const int pitch = image.row * CHANNELS;
+    const auto place = [&](int x) {  // of a number in a row of the image
+        return inside((left + x) / CHANNELS - image.radius_x, image.width) * image.column * CHANNELS + x % CHANNELS;
     };
-    const auto put = [&](int x, const float(&held)[BATCH]) {
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k)
-            if (k < batch) tile[k * pitch + x] = held[k];
-    };
-    const int x0 = threadIdx.x, x1 = x0 + THREADS;
+    const bool has_second = thread + THREADS < wide_row;
+    const int place0 = place(thread), place1 = place(thread + THREADS);
     float next[2][BATCH];  // loaded while the rows before are filtered
-    fetch(top - image.radius_y, x0, next[0]);
-    if (x1 < wide_row) fetch(top - image.radius_y, x1, next[1]);
     int slot = 0;  // where the first row of a batch is kept
-    for (int y = -2 * image.radius_y; y < rows; y += batch) {  // the first row that the batch completes
-        const int first = top + y + image.radius_y;
-        put(x0, next[0]);
-        if (x1 < wide_row) put(x1, next[1]);
-        for (int x = x1 + THREADS; x < wide_row; x += THREADS) {
-            float held[BATCH];
-            fetch(first, x, held);
-            put(x, held);
+    // `y` is the first row that the batch completes. The first turn only loads.
+    for (int y = -2 * image.radius_y - BATCH; y < rows; y += BATCH) {
+        const bool has_batch = y >= -2 * image.radius_y;
+        if (has_batch) {
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k) {
+                tile[k * PITCH + thread] = next[0][k];
+                if (has_second) tile[k * PITCH + thread + THREADS] = next[1][k];
+            }
         }
         __syncthreads();
-        if (y + batch < rows) {
-            fetch(first + batch, x0, next[0]);
-            if (x1 < wide_row) fetch(first + batch, x1, next[1]);
-        }
-        const auto kept_at = [=](int at) { return kept + (at < kept_rows ? at : at - kept_rows) * kept_pitch; };
+        if (y + BATCH < rows) by_number(image.image, image.number, [&](auto* source) {
+            const int first = top + y + BATCH + image.radius_y;
+            source += line(first, image.height, pitch);
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k) {
+                next[0][k] = wide(source[place0]);
+                if (has_second) next[1][k] = wide(source[place1]);
+                if (first + k >= 0 && first + k < image.height - 1) source += pitch;
+            }
+        });
+        if (!has_batch) continue;
         choose(image.radius_x, [&](auto& found) {
             constexpr int RUN = sizeof(found) / sizeof(float);
-            for (int item = threadIdx.x; item < batch * image.tile / RUN; item += THREADS) {
-                const int k = item / channels % batch, x = item / channels / batch * RUN * channels + item % channels;
-                const float* const in = tile + k * pitch + x;
-                across(found, [=](int i) { return in[i * channels]; });
-                float* const to = kept_at(slot + k) + x;
+            const int channel = thread % CHANNELS, k = thread / CHANNELS % BATCH, run = thread / CHANNELS / BATCH;
+            const int x = run * RUN * CHANNELS + channel;
+            const float* in = tile + k * PITCH + x;
+            float* to = kept + (slot + k) * KEPT_PITCH + x;
+            for (int turn = 0; turn < BATCH / RUN; ++turn) {
+                across(found, [=](int i) { return in[i * CHANNELS]; });
 #pragma unroll
-                for (int j = 0; j < RUN; ++j) to[j * channels] = found[j];
+                for (int j = 0; j < RUN; ++j) to[j * CHANNELS] = found[j];
+                if (slot == 0) {
+#pragma unroll
+                    for (int j = 0; j < RUN; ++j) to[KEPT * KEPT_PITCH + j * CHANNELS] = found[j];
+                }
+                in += THREADS / BATCH * RUN;
+                to += THREADS / BATCH * RUN;
             }
         });
         __syncthreads();
-        const int begin = slot + batch < kept_rows ? slot + batch : slot + batch - kept_rows;
-        if (y > -batch) choose(image.radius_y, [&](auto& found) {
+        if (left + thread < numbers) choose(image.radius_y, [&](auto& found) {
             constexpr int RUN = sizeof(found) / sizeof(float);
-            for (int x = threadIdx.x; x < image.tile && left + x < numbers; x += THREADS)
-                for (int k = 0; k < batch; k += RUN) {
-                    down(found, [=](int i) { return kept_at(begin + k + i)[x]; });
-                    by_number(image.out, image.out_number, [&](auto* out) {
+            const float* const column = kept + thread;
+            for (int k = y; k < y + BATCH; k += RUN) {
+                const int first = slot - 2 * image.radius_y + k - y;
+                const bool is_needed = k > -RUN;
+                const auto kept_row = [=](int i) { return column + ((first + i) & (KEPT - 1)) * KEPT_PITCH; };
+                down(found, is_needed, kept_row);
+                if (is_needed) by_number(image.out, image.number, [&](auto* out) {
+                    out += static_cast<long long>(top + k) * numbers + left + thread;
 #pragma unroll
-                        for (int j = 0; j < RUN; ++j)
-                            if (y + k + j >= 0 && y + k + j < rows)
-                                narrow(found[j], out + (static_cast<size_t>(top + y + k + j) * numbers + left + x));
-                    });
-                }
+                    for (int j = 0; j < RUN; ++j, out += numbers)
+                        if (static_cast<unsigned int>(k + j) < rows) narrow(found[j], out);
+                });
+            }
         });
-        slot = begin;
+        slot = (slot + BATCH) & (KEPT - 1);
     }
 }

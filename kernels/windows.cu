@@ -64,19 +64,110 @@ template <typename Work> __device__ inline void by_radius(int radius, Work work)
     }
 }
 
-// Combines windows of both axes, or of rows. With `is_wide_in` or `is_wide_out`, the image or the result are f32 instead.
+template <int CHANNELS, typename Choose, typename Across>
+__device__ inline void march_down(const Strips& strips, Choose choose, Across across) {
+    constexpr int PITCH = kept_pitch_of<CHANNELS>;
+    const int end = 2 * strips.radius_y, count = (2 * strips.radius_x + 1) * (end + 1);
+    float last = 0.0f, before = 0.0f;  // the combinations of the two batches before this one
+    march<CHANNELS>(strips, choose, across, [&](auto& found, bool is_needed, auto row) {
+        if constexpr (sizeof(found) < sizeof(float) * BATCH) {
+            if (is_needed) combine(found, end, [=](int i) { return *row(i); });
+        } else {
+            const float *const newest = row(end), *const oldest = row(0), *const others = row(BATCH);
+            float held[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k) held[k] = newest[k * PITCH];
+            if (is_needed) {
+                float common = held[0];
+                const int whole = (end - BATCH + 1) / BATCH;
+                if (whole > 0) common = both(common, last);
+                if (whole > 1) common = both(common, before);
+                for (int i = end - whole * BATCH - 1; i >= BATCH; --i) common = both(common, others[(i - BATCH) * PITCH]);
+                combine(found, BATCH, common, [=](int i) { return oldest[i * PITCH]; }, [&](int k) { return held[k]; });
+            }
+            before = last;
+            last = held[0];
+#pragma unroll
+            for (int k = 1; k < BATCH; ++k) last = both(last, held[k]);
+        }
+        if (is_needed) scale(found, count);
+    });
+}
+
+// Combines windows with radii of MOST or less.
 extern "C" __global__ void __launch_bounds__(THREADS, 2) combine_windows(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
-    int column, int radius_x, int radius_y, bool is_wide_in, bool is_wide_out, int tile, int batch, int segment) {
-    const int number = number_size(type), channels = (type & ELEMENT_SIZE) / number;
-    const int in_number = is_wide_in ? 4 : number, out_number = is_wide_out ? 4 : number;
-    march({image, out, in_number, out_number, channels, width, height, row, column, radius_x, radius_y, tile, batch, segment},
-          [](int radius, auto work) { by_radius(radius, work); },
-          [=](auto& found, auto load) { combine(found, 2 * radius_x, load); },
-          [=](auto& found, auto load) {
-              combine(found, 2 * radius_y, load);
-              scale(found, (2 * radius_x + 1) * (2 * radius_y + 1));
-          });
+    int column, int radius_x, int radius_y, int segment) {
+    const int number = number_size(type);
+    const Strips strips = {image, out, number, width, height, row, column, radius_x, radius_y, segment};
+    const auto choose = [](int radius, auto work) { by_radius(radius, work); };
+    const auto across = [=](auto& found, auto load) { combine(found, 2 * radius_x, load); };
+    if ((type & ELEMENT_SIZE) == number)
+        march_down<1>(strips, choose, across);
+    else
+        march_down<4>(strips, choose, across);
+}
+
+// Combines wide windows of rows. A thread computes BATCH windows of a channel, next to each other. The numbers of a row are
+// combined in groups of BATCH first, so that a thread reads few of them.
+template <int CHANNELS>
+__device__ inline void combine_wide(const void* image, void* out, int number, int out_number, int width, int height,
+                                    int row, int column, int radius) {
+    extern __shared__ float tile[];
+    constexpr int GROUP = BATCH * CHANNELS;
+    const auto slot = [](int i) { return i + i / GROUP * CHANNELS; };  // threads use different banks
+    const int numbers = width * CHANNELS, left = blockIdx.x * THREADS * BATCH, y = blockIdx.y;
+    if (left >= numbers) return;
+    const int inner = min(THREADS * BATCH, numbers - left), wide_row = inner + 2 * radius * CHANNELS;
+    const int groups = (wide_row + GROUP - 1) / GROUP;
+    float* const totals = tile + slot(groups * GROUP);
+    by_number(image, number, [&](auto* source) {
+        source += static_cast<long long>(y) * row * CHANNELS;
+        for (int i = threadIdx.x; i < groups * GROUP; i += THREADS)
+            tile[slot(i)] = wide(source[line((left + i) / CHANNELS - radius, width, column * CHANNELS) + i % CHANNELS]);
+    });
+    __syncthreads();
+    for (int i = threadIdx.x; i < groups * CHANNELS; i += THREADS) {
+        const float* const group = tile + i / CHANNELS * (GROUP + CHANNELS) + i % CHANNELS;
+        float total = group[0];
+#pragma unroll
+        for (int k = 1; k < BATCH; ++k) total = both(total, group[k * CHANNELS]);
+        totals[i] = total;
+    }
+    __syncthreads();
+    const int thread = threadIdx.x, run = thread / CHANNELS, channel = thread % CHANNELS;
+    float found[BATCH];
+    if (run * GROUP < inner) {
+        const float* const first = tile + run * (GROUP + CHANNELS) + channel;
+        const auto load = [=](int i) { return first[slot(i * CHANNELS)]; };
+        const int end = 2 * radius / BATCH;  // the group in which the first window ends
+        float common = load(end * BATCH);
+        for (int i = end * BATCH + 1; i <= 2 * radius; ++i) common = both(common, load(i));
+        for (int group = 1; group < end; ++group) common = both(common, totals[(run + group) * CHANNELS + channel]);
+        combine(found, BATCH, common, load, [=](int k) { return load(2 * radius + k); });
+        scale(found, 2 * radius + 1);
+    }
+    __syncthreads();
+    if (run * GROUP < inner) {
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) tile[run * (GROUP + CHANNELS) + k * CHANNELS + channel] = found[k];
+    }
+    __syncthreads();
+    by_number(out, out_number, [&](auto* target) {
+        for (int i = thread; i < inner; i += THREADS)
+            narrow(tile[slot(i)], target + (static_cast<size_t>(y) * numbers + left + i));
+    });
+}
+
+// With `is_wide_out`, the result is f32, and here and below, with `is_wide_in`, the image is.
+extern "C" __global__ void __launch_bounds__(THREADS, 4) combine_rows(
+    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
+    int column, int radius, bool is_wide_in, bool is_wide_out) {
+    const int number = number_size(type), in = is_wide_in ? 4 : number, to = is_wide_out ? 4 : number;
+    if ((type & ELEMENT_SIZE) == number)
+        combine_wide<1>(image, out, in, to, width, height, row, column, radius);
+    else
+        combine_wide<4>(image, out, in, to, width, height, row, column, radius);
 }
 
 // Combines tall windows of columns. A thread moves down a column, and keeps the combinations of BATCH rows each, so that

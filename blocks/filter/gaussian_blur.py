@@ -1,9 +1,10 @@
-from blocks.filter.windows import THREADS, Strips
+from blocks.filter.windows import ONE_PASS, STRIP_BYTES, THREADS, strips
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
-#: As in `kernels/gaussian_blur.cu`: the rows that a thread computes, the border of smaller images, the most weights
-#: and the largest radius.
-RUN, BORDER, WEIGHTS, RADIUS = 4, 27, 64, 24
+#: As in `kernels/gaussian_blur.cu`: the rows that a thread computes, the border of smaller images, the most weights.
+RUN, BORDER, WEIGHTS = 4, 27, 64
+#: The rows of a thread block.
+SEGMENT = 12 * ONE_PASS
 
 
 class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "filter", "denoise")):
@@ -34,14 +35,13 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
         weights, common = build.buffer("weights", f32, f"[{WEIGHTS}]"), (self.sigma, width, height)
         half = (width // 2 + border, (height // 2 + (border + RUN - 1)) // RUN)
         whole = (width, (height + (RUN - 1)) // RUN)
-        strips = Strips.of(RADIUS, RADIUS)
         build.launch(self.weigh, num_threads=WEIGHTS, args=(weights, self.sigma, WEIGHTS))
         build.launch(self.shrink, num_threads=half, thread_block=(32, 8), args=(image, small, *common))
         build.launch(
             self.blur,
-            num_threads=strips.threads(width + border, height + border),
-            args=(image, self.out, small, blurred, weights, *common, strips.segment),
+            num_threads=strips(width + border, height + border, SEGMENT),
+            args=(image, self.out, small, blurred, weights, *common, SEGMENT),
             thread_block=(THREADS, 1),
-            shared_bytes=strips.bytes,
+            shared_bytes=STRIP_BYTES,
         )
         build.launch(self.grow, num_threads=whole, thread_block=(32, 8), args=(blurred, self.out, *common))

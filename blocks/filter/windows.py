@@ -13,34 +13,15 @@ SHAPES = ("square", "disc", "diamond", "cross")
 #: square, the pixels of a column that a thread computes.
 THREADS, BATCH, RUN = 256, 16, 8
 CHANNELS = 4
-#: With a larger radius, a pass along each axis takes less time.
+#: The largest radius for which rows and columns are filtered in one pass.
 ONE_PASS = 24
-#: The most bytes of shared memory.
-MOST_BYTES = 220 * 1024
+#: The bytes of shared memory for that: a batch of rows, and those that are kept.
+STRIP_BYTES = 4 * (BATCH * (THREADS + 2 * ONE_PASS * CHANNELS + CHANNELS) + 5 * BATCH * (THREADS + CHANNELS))
 
 
-class Strips(NamedTuple):
-    """How `kernels/march.cuh` divides an image: the numbers of a row and the rows of a thread block, the rows that are
-    filtered together, and the bytes of shared memory.
-    """
-
-    tile: int
-    segment: int
-    batch: int
-    bytes: int
-
-    @staticmethod
-    def of(x: int, y: int) -> "Strips":
-        """Return strips for windows with a radius along x and y."""
-        tile = THREADS if x <= ONE_PASS else 2 * THREADS
-        row = -(-(tile + 2 * x * CHANNELS) // 32) * 32 + CHANNELS
-        kept = tile + CHANNELS
-        batch = BATCH if y else min(BATCH, MOST_BYTES // (4 * (row + kept)))
-        return Strips(tile, 32 + 10 * y, batch, 4 * (batch * row + (2 * y + batch) * kept))
-
-    def threads(self, width: Any, height: Any) -> tuple[Any, Any]:
-        """Return the number of threads for an image of up to four channels."""
-        return -(-(width * CHANNELS) // self.tile) * THREADS, -(-height // self.segment)
+def strips(width: Any, height: Any, segment: int) -> tuple[Any, Any]:
+    """Return the number of threads for an image of up to four channels, whose thread blocks have a segment of rows."""
+    return -(-(width * CHANNELS) // THREADS) * THREADS, -(-height // segment)
 
 
 class Window(NamedTuple):
@@ -76,21 +57,22 @@ class Window(NamedTuple):
                 thread_block=(32, 4),
             )
             return
-        strips = Strips.of(self.x, self.y)
-        if self.y > ONE_PASS:
-            strips = strips._replace(
-                tile=THREADS, segment=128 + 2 * self.y, bytes=4 * THREADS * ((2 * self.y + 1) // BATCH)
-            )
-            entry, args = "combine_columns", (*common, self.y, *wide, strips.segment)
-        else:
-            entry = "combine_windows"
-            args = (*common, self.x, self.y, *wide, strips.tile, strips.batch, strips.segment)
+        threads, shared_bytes = (
+            strips(width, height, segment := 128 + self.y),
+            4 * THREADS * ((2 * self.y + 1) // BATCH),
+        )
+        entry, args = "combine_columns", (*common, self.y, *wide, segment)
+        if max(self.x, self.y) <= ONE_PASS:
+            threads, shared_bytes = strips(width, height, segment := 64 + 10 * self.y), STRIP_BYTES
+            entry, args = "combine_windows", (*common, self.x, self.y, segment)
+        elif self.y == 0:
+            group, numbers = BATCH * CHANNELS, (THREADS * BATCH + 2 * self.x * CHANNELS)
+            groups = -(-numbers // group)
+            threads = -(-(width * CHANNELS) // (THREADS * BATCH)) * THREADS, height
+            shared_bytes = 4 * groups * (group + 2 * CHANNELS)
+            entry, args = "combine_rows", (*common, self.x, *wide)
         build.launch(
-            self.kernel(entry),
-            num_threads=strips.threads(width, height),
-            args=args,
-            thread_block=(THREADS, 1),
-            shared_bytes=strips.bytes,
+            self.kernel(entry), num_threads=threads, args=args, thread_block=(THREADS, 1), shared_bytes=shared_bytes
         )
 
 
