@@ -1,0 +1,5 @@
+"""`python -m warploom`: the same as `warploom`."""
+
+from warploom.app.start import main
+
+main()
