@@ -1,5 +1,5 @@
 """`python -m app`: the same as `warploom`."""
 
-from app.start import main
+from warploom.app.start import main
 
 main()

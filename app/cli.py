@@ -17,8 +17,8 @@ from typing import Any
 
 import click
 
-from app.logs import choose_levels, log_outputs
-from app.outcome import end, json_object
+from warploom.app.logs import choose_levels, log_outputs
+from warploom.app.outcome import end, json_object
 
 _log = logging.getLogger(__name__)
 _VERBOSITY = re.compile("-v+|--verbose")
@@ -35,7 +35,7 @@ class _LoggedCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         import platform
 
-        from engine.version import version
+        from warploom.engine.version import version
 
         is_engine = self.name == "engine"  # the engine's client prints and writes the engine's records
         traceless = is_engine or ctx.params.get("screenshot") is not None
@@ -70,7 +70,7 @@ class _EditByDefault(click.Group):
 
 
 def _means_nothing(word: str) -> bool:
-    from app.documents.gallery import find_patch
+    from warploom.app.documents.gallery import find_patch
 
     try:
         return not find_patch(Path(word)).exists()
@@ -80,14 +80,14 @@ def _means_nothing(word: str) -> bool:
 
 def _importing() -> AbstractContextManager[None]:
     """Import modules without collections, which would take a tenth of the start to find that modules are no garbage."""
-    from engine.runtime.update.garbage import without_collections
+    from warploom.engine.runtime.update.garbage import without_collections
 
     return without_collections()
 
 
 def _check_device(name: str) -> None:
-    from engine.device.open import check_device_name
-    from engine.diagnostics import DeviceError
+    from warploom.engine.device.open import check_device_name
+    from warploom.engine.diagnostics import DeviceError
 
     try:
         check_device_name(name)
@@ -138,7 +138,7 @@ class _FrameRange(click.ParamType[range | int]):
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
     if is_asked and not ctx.resilient_parsing:
-        from engine.version import version
+        from warploom.engine.version import version
 
         click.echo(f"warploom, version {version()}")
         ctx.exit()
@@ -176,14 +176,14 @@ def cli() -> None:
 @_trust
 def edit(**options: Any) -> int:
     """Open the editor."""
-    from app.qt.qt_check import require_qt
+    from warploom.app.qt.qt_check import require_qt
 
     require_qt()
     _check_device(options["device"])
     if options["in_process"] and options["engine"] is not None:
         raise click.UsageError("either --engine or --in-process must be given, got both")
     with _importing():
-        from app.editor import run_editor
+        from warploom.app.editor import run_editor
 
     return run_editor(**options)
 
@@ -292,13 +292,13 @@ def run(**options: Any) -> int:
 
     Frames run without pauses, and each is one time step long, so that every run has the same results.
     """
-    from app.run_result import RunResult
+    from warploom.app.run_result import RunResult
 
     result = RunResult()
     with json_object(options["as_json"], result.as_json):
         _check_device(options["device"])
         with _importing():
-            from app.headless import run_headless
+            from warploom.app.headless import run_headless
 
         return run_headless(result=result, **options)
 
@@ -311,7 +311,7 @@ def check(**options: Any) -> int:
     """Check whether a patch would compile, and list its problems."""
     reported: dict[str, Any] = {"ok": False, "diagnostics": []}
     with json_object(options["as_json"], reported.copy):
-        from app.headless import check_headless
+        from warploom.app.headless import check_headless
 
         return check_headless(reported=reported, **options)
 
@@ -330,7 +330,7 @@ def check(**options: Any) -> int:
 @_trust
 def plan(**options: Any) -> int:
     """Show the compiled plan of a patch: operations, their dependencies, and buffers that share memory."""
-    from app.headless import plan_headless
+    from warploom.app.headless import plan_headless
 
     return plan_headless(**options)
 
@@ -345,7 +345,7 @@ def plan(**options: Any) -> int:
 def trace(**options: Any) -> int:
     """Record the time of every kernel in some frames, as a trace for Perfetto and chrome://tracing."""
     _check_device(options["device"])
-    from app.headless import trace_headless
+    from warploom.app.headless import trace_headless
 
     return trace_headless(**options)
 
@@ -357,7 +357,7 @@ def blocks(name: str | None, as_json: bool) -> None:
     """List the block types, or one block type's ports, parameters and help."""
     reported: dict[str, Any] = {"blocks": []} if name is None else {"id": name}
     with json_object(as_json, reported.copy):
-        from app.listings import list_blocks
+        from warploom.app.listings import list_blocks
 
         list_blocks(reported, name, as_json)
 
@@ -371,7 +371,7 @@ def blocks(name: str | None, as_json: bool) -> None:
 )
 def kernel(file: Path, write_json: bool) -> None:
     """Show the entry points of a kernel file, their parameters and directions."""
-    from app.listings import show_kernel
+    from warploom.app.listings import show_kernel
 
     show_kernel(file, write_json)
 
@@ -381,8 +381,9 @@ def engine_process() -> None:
     """Run an engine by messages on standard input and output, for --engine COMMAND."""
     with _importing():
         import engine.api  # noqa: F401 - block files do so; a process that waits for its patch has the time for it
-        from engine.catalogue.catalogue import default_catalogue
-        from engine.runtime.serve import serve_standard_streams
+
+        from warploom.engine.catalogue.catalogue import default_catalogue
+        from warploom.engine.runtime.serve import serve_standard_streams
 
         default_catalogue()
     serve_standard_streams()
@@ -394,7 +395,7 @@ def devices(as_json: bool) -> None:
     """List the devices of this machine, with the reason why one can't be used."""
     reported: dict[str, Any] = {"devices": []}
     with json_object(as_json, reported.copy):
-        from app.listings import show_devices
+        from warploom.app.listings import show_devices
 
         show_devices(reported, as_json)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.diagnostics import Diagnostic, printable
+from warploom.engine.diagnostics import Diagnostic, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,30 +11,30 @@ from pathlib import Path
 from PySide6.QtCore import QEventLoop, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
-from app.console import print_diagnostics
-from app.documents.editor_state import load_state
-from app.documents.engines import Engines
-from app.documents.gallery import find_patch
-from app.exit_status import DEVICE_FAILED, PATCH_WRONG
-from app.logs import details_place
-from app.qt.faults import install_fault_handler
-from app.qt.qt_check import has_display
-from app.qt.safe_overrides import protect_overrides
-from app.theme.icons import program_icon
-from app.window.main_window import MainWindow
-from engine.block_process.client import BlockProcess
-from engine.catalogue.block_folders import block_folders
-from engine.catalogue.catalogue import configured_folder, folder_beside
-from engine.diagnostics import WarploomError
-from engine.protocol.messages import FrameReport
-from engine.runtime.check.check_patch import has_errors
+from warploom.app.console import print_diagnostics
+from warploom.app.documents.editor_state import load_state
+from warploom.app.documents.engines import Engines
+from warploom.app.documents.gallery import find_patch
+from warploom.app.exit_status import DEVICE_FAILED, PATCH_WRONG
+from warploom.app.logs import details_place
+from warploom.app.qt.faults import install_fault_handler
+from warploom.app.qt.qt_check import has_display
+from warploom.app.qt.safe_overrides import protect_overrides
+from warploom.app.theme.icons import program_icon
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.block_process.client import BlockProcess
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.catalogue.catalogue import configured_folder, folder_beside
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.protocol.messages import FrameReport
+from warploom.engine.runtime.check.check_patch import has_errors
 
 # The time limits of a screenshot: for the build, then for this many frames or this long.
 _BUILD_LIMIT_MS = 60_000
 _FRAMES = 90
 _RUN_LIMIT_MS = 6_000
 _STILL_MS = 300  # without an engine, nothing moves
-_qt_log = logging.getLogger("app.qt")
+_qt_log = logging.getLogger("warploom.app.qt")
 _QT_LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,
     QtMsgType.QtInfoMsg: logging.INFO,

@@ -9,19 +9,19 @@ from typing import Any
 import click
 import numpy as np
 
-from blocks.sound.sound_reader import in_channels
-from blocks.sound.windows import channels_of, newest, samples_in
-from blocks.video.codecs import BY_NAME, SUFFIXES, check_encoding, is_deep
-from blocks.video.film_source import load_av
-from blocks.video.film_writer import FilmWriter
-from blocks.video.sound_track import SoundTrack
-from engine import Patch
-from engine.api import Moment, Taken
-from engine.diagnostics import PatchError, printable
-from engine.figures import plural
-from engine.patch.changes import PortRef
-from engine.protocol.client import Client
-from engine.protocol.messages import FrameReport, Saved
+from warploom import Patch
+from warploom.api import Moment, Taken
+from warploom.blocks.sound.sound_reader import in_channels
+from warploom.blocks.sound.windows import channels_of, newest, samples_in
+from warploom.blocks.video.codecs import BY_NAME, SUFFIXES, check_encoding, is_deep
+from warploom.blocks.video.film_source import load_av
+from warploom.blocks.video.film_writer import FilmWriter
+from warploom.blocks.video.sound_track import SoundTrack
+from warploom.engine.diagnostics import PatchError, printable
+from warploom.engine.figures import plural
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import FrameReport, Saved
 
 _LEVELS = 1 << 16
 

@@ -13,33 +13,33 @@ from typing import Any
 import click
 import msgspec
 
-from app.console import print_diagnostics, progress
-from app.documents.trust.trust import open_patch
-from app.engine_command import ENGINE_COMMAND
-from app.film_out import FilmOut, is_film
-from app.run_result import RunResult
-from app.run_table import print_result
-from engine import Patch, ProfilingLevel
-from engine.blocktypes.parameters import parse_text
-from engine.compiler.inspection import frame_plan, memory_svg, plan_dot, plan_svg, plan_text
-from engine.compiler.plan import Plan
-from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, printable
-from engine.figures import plural
-from engine.patch.files import dump_node, write_atomically
-from engine.patch.organise.osc_addresses import osc_settings
-from engine.patch.trust import asks_for_trust
-from engine.profiling.exports import profile_csv, profile_json
-from engine.profiling.trace import chrome_trace
-from engine.protocol.client import Client
-from engine.protocol.culprit import CulpritSearch
-from engine.protocol.engine_state import load_state, save_state
-from engine.protocol.flight_record import record_csv, record_json
-from engine.protocol.messages import FrameReport, Frozen, SetFrameBudget, SetKernelTimeLimit
-from engine.protocol.pacing import Pacer, Pacing
-from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
-from engine.runtime.check.pins import PinChecks
-from engine.runtime.engine import open_engine
-from engine.runtime.frame.clock import Clock
+from warploom import Patch, ProfilingLevel
+from warploom.app.console import print_diagnostics, progress
+from warploom.app.documents.trust.trust import open_patch
+from warploom.app.engine_command import ENGINE_COMMAND
+from warploom.app.film_out import FilmOut, is_film
+from warploom.app.run_result import RunResult
+from warploom.app.run_table import print_result
+from warploom.engine.blocktypes.parameters import parse_text
+from warploom.engine.compiler.inspection import frame_plan, memory_svg, plan_dot, plan_svg, plan_text
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, printable
+from warploom.engine.figures import plural
+from warploom.engine.patch.files import dump_node, write_atomically
+from warploom.engine.patch.organise.osc_addresses import osc_settings
+from warploom.engine.patch.trust import asks_for_trust
+from warploom.engine.profiling.exports import profile_csv, profile_json
+from warploom.engine.profiling.trace import chrome_trace
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.culprit import CulpritSearch
+from warploom.engine.protocol.engine_state import load_state, save_state
+from warploom.engine.protocol.flight_record import record_csv, record_json
+from warploom.engine.protocol.messages import FrameReport, Frozen, SetFrameBudget, SetKernelTimeLimit
+from warploom.engine.protocol.pacing import Pacer, Pacing
+from warploom.engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
+from warploom.engine.runtime.check.pins import PinChecks
+from warploom.engine.runtime.engine import open_engine
+from warploom.engine.runtime.frame.clock import Clock
 
 _STEP_S = 1 / 60
 #: The output of `--profile-out`, by suffix.

@@ -5,18 +5,18 @@ from typing import Any
 
 import msgspec
 
-from app.console import heading, make_console, make_table
-from app.widgets.marked_text import without_marks
-from engine.blocktypes.block import Block
-from engine.blocktypes.parameters import ParameterSpec
-from engine.catalogue.catalogue import default_catalogue
-from engine.device.device import HOST_ARCHITECTURE
-from engine.device.open import list_devices
-from engine.kernel_sources.describe import describe_kernels
-from engine.kernel_sources.image import manifest_paths, read_source, write_manifest
-from engine.kernel_sources.loader import file_source, load_image
-from engine.kernel_sources.python.files import kernels_in
-from engine.kernel_sources.python.trust import trusted_folders
+from warploom.app.console import heading, make_console, make_table
+from warploom.app.widgets.marked_text import without_marks
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.device.open import list_devices
+from warploom.engine.kernel_sources.describe import describe_kernels
+from warploom.engine.kernel_sources.image import manifest_paths, read_source, write_manifest
+from warploom.engine.kernel_sources.loader import file_source, load_image
+from warploom.engine.kernel_sources.python.files import kernels_in
+from warploom.engine.kernel_sources.python.trust import trusted_folders
 
 
 def block_info(block: type[Block]) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from pathlib import Path
 import click
 from platformdirs import user_state_path
 
-from engine.diagnostics import printable
-from engine.logs import attach, detach, set_level
+from warploom.engine.diagnostics import printable
+from warploom.engine.logs import attach, detach, set_level
 
 _log = logging.getLogger(__name__)
 #: Loggers whose messages commands print themselves, as diagnostics.
-_PRINTED = ("app.outcome", "engine.runtime.report")
+_PRINTED = ("warploom.app.outcome", "warploom.engine.runtime.report")
 
 #: The size at which a new log file is started; one older file is kept, so the log takes at most twice as much.
 _SIZE_LIMIT = 1_000_000

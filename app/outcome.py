@@ -10,10 +10,10 @@ from typing import Any
 import click
 import msgspec
 
-from app.exit_status import DEVICE_FAILED, INTERRUPTED, PATCH_WRONG
-from app.logs import details_place
-from app.qt.faults import fault_text
-from engine.diagnostics import (
+from warploom.app.exit_status import DEVICE_FAILED, INTERRUPTED, PATCH_WRONG
+from warploom.app.logs import details_place
+from warploom.app.qt.faults import fault_text
+from warploom.engine.diagnostics import (
     DeviceError,
     Diagnostic,
     GraphValidationError,

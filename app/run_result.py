@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from engine.profiling.exports import profile_object
+from warploom.engine.profiling.exports import profile_object
 
 if TYPE_CHECKING:
-    from engine.profiling.profile import Profile
-    from engine.protocol.messages import FrameReport, Saved
-    from engine.runtime.check.pins import PinResult
+    from warploom.engine.profiling.profile import Profile
+    from warploom.engine.protocol.messages import FrameReport, Saved
+    from warploom.engine.runtime.check.pins import PinResult
 
 
 class RunResult:

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from app.console import make_console, make_table
-from app.run_result import RunResult
-from app.view_models.profile.texts import side_work_lines
-from engine.figures import budget_text, format_time, plural
-from engine.profiling.critical_path import critical_path
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile, SpanProfile
-from engine.profiling.rows import ProfileRow, RowTimes, row_times, rows
-from engine.protocol.messages import FrameReport, NodeReport
+from warploom.app.console import make_console, make_table
+from warploom.app.run_result import RunResult
+from warploom.app.view_models.profile.texts import side_work_lines
+from warploom.engine.figures import budget_text, format_time, plural
+from warploom.engine.profiling.critical_path import critical_path
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile, SpanProfile
+from warploom.engine.profiling.rows import ProfileRow, RowTimes, row_times, rows
+from warploom.engine.protocol.messages import FrameReport, NodeReport
 
 _NO_PROFILE = ("node", "type", "state", "kernels")
 _PROFILE = ("node", "type", "state", "now", "mean", "p99", "turns", "share", "kernels")

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from app.exit_status import INTERRUPTED
+from warploom.app.exit_status import INTERRUPTED
 
 
 def main() -> None:
@@ -12,7 +12,7 @@ def main() -> None:
     is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_ours:
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
-    from app.cli import main as run
+    from warploom.app.cli import main as run
 
     if is_ours:
         signal.signal(signal.SIGINT, signal.default_int_handler)

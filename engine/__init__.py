@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.catalogue.catalogue import forget_blocks, trust_blocks
-    from engine.device.open import open_device
-    from engine.patch.document import Patch
-    from engine.patch.files import load_patch, save_patch
-    from engine.profiling.levels import ProfilingLevel
-    from engine.protocol.messages import UpdateLevel
-    from engine.runtime.engine import Engine
+    from warploom.engine.catalogue.catalogue import forget_blocks, trust_blocks
+    from warploom.engine.device.open import open_device
+    from warploom.engine.patch.document import Patch
+    from warploom.engine.patch.files import load_patch, save_patch
+    from warploom.engine.profiling.levels import ProfilingLevel
+    from warploom.engine.protocol.messages import UpdateLevel
+    from warploom.engine.runtime.engine import Engine
 
 __all__ = [
     "Engine",
@@ -28,15 +28,15 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Engine": "engine.runtime.engine",
-    "Patch": "engine.patch.document",
-    "ProfilingLevel": "engine.profiling.levels",
-    "UpdateLevel": "engine.protocol.messages",
-    "forget_blocks": "engine.catalogue.catalogue",
-    "load_patch": "engine.patch.files",
-    "open_device": "engine.device.open",
-    "save_patch": "engine.patch.files",
-    "trust_blocks": "engine.catalogue.catalogue",
+    "Engine": "warploom.engine.runtime.engine",
+    "Patch": "warploom.engine.patch.document",
+    "ProfilingLevel": "warploom.engine.profiling.levels",
+    "UpdateLevel": "warploom.engine.protocol.messages",
+    "forget_blocks": "warploom.engine.catalogue.catalogue",
+    "load_patch": "warploom.engine.patch.files",
+    "open_device": "warploom.engine.device.open",
+    "save_patch": "warploom.engine.patch.files",
+    "trust_blocks": "warploom.engine.catalogue.catalogue",
 }
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args,
 
 import msgspec
 
-from engine.diagnostics import WarploomError
+from warploom.engine.diagnostics import WarploomError
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -23,7 +23,7 @@ from inspect import unwrap
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from engine.arguments import checked
+from warploom.engine.arguments import checked
 
 T = TypeVar("T")
 #: A question about a path; answers are compared, and shown by `repr` where a digest is made of them.

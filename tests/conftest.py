@@ -18,16 +18,16 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 from hypothesis import settings
 
-from engine.blocktypes.block import LIBRARY, block_types
-from engine.device import optimiser as optimising
-from engine.device.device import Device
-from engine.device.host.modules import module as host_modules
-from engine.device.open import list_devices, open_device
-from engine.logs import LogBuffer, attach, detach
-from engine.processes import pool
-from engine.protocol import pipe
-from engine.protocol.child import liveness
 from tests.fuzzing import FACTOR, FIRST_SEED, many
+from warploom.engine.blocktypes.block import LIBRARY, block_types
+from warploom.engine.device import optimiser as optimising
+from warploom.engine.device.device import Device
+from warploom.engine.device.host.modules import module as host_modules
+from warploom.engine.device.open import list_devices, open_device
+from warploom.engine.logs import LogBuffer, attach, detach
+from warploom.engine.processes import pool
+from warploom.engine.protocol import pipe
+from warploom.engine.protocol.child import liveness
 
 # The processes of pytest-xdist share one cache folder, so a kernel is compiled once per run. The process that makes the
 # folder removes it.

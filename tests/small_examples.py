@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from engine.patch.document import Patch
-from engine.patch.files import EXAMPLES_FOLDER, load_patch, save_patch
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch, save_patch
 
 _SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "jacobi": {"plate": {"shape": "17, 26"}},

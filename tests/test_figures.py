@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.figures import budget_text, format_bytes, format_rate, format_shape, format_time, plural
+from warploom.engine.figures import budget_text, format_bytes, format_rate, format_shape, format_time, plural
 
 
 @pytest.mark.parametrize(

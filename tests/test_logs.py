@@ -3,7 +3,17 @@
 import logging
 import threading
 
-from engine.logs import ROOTS, LogBuffer, Logged, attach, detach, follow_level, log_again, set_level, wanted_level
+from warploom.engine.logs import (
+    ROOTS,
+    LogBuffer,
+    Logged,
+    attach,
+    detach,
+    follow_level,
+    log_again,
+    set_level,
+    wanted_level,
+)
 
 _log = logging.getLogger("engine.tested")
 

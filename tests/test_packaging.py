@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from engine.catalogue.catalogue import default_catalogue
+from warploom.engine.catalogue.catalogue import default_catalogue
 
 ROOT = Path(__file__).parents[1]
 #: Sources of the wheel. The test builds in a copy of them, since a build leaves files in its folder.
@@ -21,8 +21,8 @@ SOURCES = ("app", "blocks", "engine", "kernels", "resources", "pyproject.toml", 
 _OWN = ("warploom", "__editable__")
 #: Python code that checks every example of the package, which compiles the example's kernels.
 _CHECK_ALL = """
-from engine.patch.files import EXAMPLES_FOLDER, load_patch
-from engine.runtime.check.check_patch import plan_patch
+from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch
+from warploom.engine.runtime.check.check_patch import plan_patch
 for path in sorted(EXAMPLES_FOLDER.glob("*.loom")):
     plan, problems = plan_patch(load_patch(path, trust=True))
     print(path.stem, [item.message for item in problems], plan is not None and len(plan.operations) > 0)

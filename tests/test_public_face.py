@@ -14,19 +14,19 @@ import numpy as np
 import pytest
 
 import engine
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel, api
-from engine.api import Block, BlockBuilder
-from engine.descriptions.checks import BlockDefinitionError
-from engine.diagnostics import DeviceError, PatchError, WarploomError
-from engine.patch.files import save_patch
-from engine.protocol import messages
-from engine.protocol.client import Client
-from engine.protocol.messages import check_message
-from engine.protocol.pacing import Pacing
-from engine.protocol.pipe import connect
-from engine.runtime.engine import open_engine
 from tests.fuzzing import many, seeds
 from tests.patch.test_any_arguments import ODD
+from warploom.api import Block, BlockBuilder
+from warploom.engine import Engine, Patch, ProfilingLevel, UpdateLevel, api
+from warploom.engine.descriptions.checks import BlockDefinitionError
+from warploom.engine.diagnostics import DeviceError, PatchError, WarploomError
+from warploom.engine.patch.files import save_patch
+from warploom.engine.protocol import messages
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import check_message
+from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.protocol.pipe import connect
+from warploom.engine.runtime.engine import open_engine
 
 #: Leaves out classes, which many functions take, and large numbers, which could be accepted and use much memory.
 VALUES = [value for value in ODD if not isinstance(value, type) and not (type(value) is int and value > 3)]

@@ -7,8 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from engine.readings import Disk, PathQuestion, Reading, content, digest, is_file, open_file, read_bytes, resolved
 from tests.fuzzing import many, seeds
+from warploom.engine.readings import (
+    Disk,
+    PathQuestion,
+    Reading,
+    content,
+    digest,
+    is_file,
+    open_file,
+    read_bytes,
+    resolved,
+)
 
 
 def test_each_question_is_asked_once(tmp_path: Path) -> None:
@@ -116,7 +126,7 @@ def test_only_touched_paths_are_asked_about_again(tmp_path: Path) -> None:
 
 def test_only_files_of_a_limited_size_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file over the limit is read as little as a folder or a pipe; others are, up to the last byte."""
-    monkeypatch.setattr("engine.readings.MOST_KEPT", 3 << 20)
+    monkeypatch.setattr("warploom.engine.readings.MOST_KEPT", 3 << 20)
     for size, said in ((3 << 20, None), ((3 << 20) + 1, "it has more than 3 MB"), (1 << 40, "it has more than 3 MB")):
         with (tmp_path / "a").open("wb") as file:
             file.truncate(size)
@@ -133,5 +143,5 @@ def test_a_pipe_that_takes_the_place_of_a_file_does_not_hold_up_the_reader(
 ) -> None:
     """A file that was replaced by a pipe after it was looked at is an error too."""
     os.mkfifo(tmp_path / "pipe")
-    monkeypatch.setattr("engine.readings.is_pipe", lambda path: False)
+    monkeypatch.setattr("warploom.engine.readings.is_pipe", lambda path: False)
     assert content(tmp_path / "pipe") == "it is not a file"

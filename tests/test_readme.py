@@ -22,7 +22,7 @@ def test_the_examples_hold(code: str) -> None:
 
 def test_the_first_block_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The README's first block is loaded from a folder beside the patch, and it squares numbers."""
-    from engine.catalogue.block_folders import block_folders
+    from warploom.engine.catalogue.block_folders import block_folders
 
     block, script = [code for code in PYTHON if "square" in code]
     (kernel,) = [code for kind, code in BLOCKS if kind == "c++"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from engine.protocol.messages import FrameReport
+from warploom.engine.protocol.messages import FrameReport
 
 #: Time limit, longer than pytest's, for calls that need one, such as pytest-qt's.
 PATIENCE_MS = 3_600_000

@@ -73,9 +73,9 @@ def look(size: tuple[int, int], theme: str, folder: Path) -> int:
     """Take all pictures at one size, and return 1 if something is clipped or too small."""
     from look_scenes import scenes
 
-    from app.qt.safe_overrides import protect_overrides
-    from app.window.main_window import MainWindow
-    from engine import Engine
+    from warploom import Engine
+    from warploom.app.qt.safe_overrides import protect_overrides
+    from warploom.app.window.main_window import MainWindow
 
     qInstallMessageHandler(lambda kind, context, text: None)  # the offscreen platform repeats a meaningless one
     app = QApplication(["warploom"])

@@ -8,24 +8,24 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QDialog, QMenu, QMessageBox, QToolButton, QWidget
 
-from app.canvas.frames.frame_form import FrameForm
-from app.canvas.gestures.connection_edits import DropTarget
-from app.canvas.sentinel_form import SentinelForm
-from app.commands.commands import CONTEXT_MENUS
-from app.commands.help_dialogs import show_about
-from app.commands.shortcut_dialog import ShortcutDialog
-from app.docks.pins.pin_form import PinForm
-from app.documents import dialogs as questions
-from app.documents.code_files.new_code_dialog import NewCodeDialog
-from app.documents.trust.contents import FileChange
-from app.edits.organise.frames import add_frame
-from app.edits.rects import Rect
-from app.inspector.inspector import Inspector
-from app.view_models.looking.tone import Tone
-from app.viewers.recording.record_form import RecordForm
-from app.viewers.recording.recorder import Order
-from app.window.main_window import MainWindow
-from engine.patch.changes import PortRef
+from warploom.app.canvas.frames.frame_form import FrameForm
+from warploom.app.canvas.gestures.connection_edits import DropTarget
+from warploom.app.canvas.sentinel_form import SentinelForm
+from warploom.app.commands.commands import CONTEXT_MENUS
+from warploom.app.commands.help_dialogs import show_about
+from warploom.app.commands.shortcut_dialog import ShortcutDialog
+from warploom.app.docks.pins.pin_form import PinForm
+from warploom.app.documents import dialogs as questions
+from warploom.app.documents.code_files.new_code_dialog import NewCodeDialog
+from warploom.app.documents.trust.contents import FileChange
+from warploom.app.edits.organise.frames import add_frame
+from warploom.app.edits.rects import Rect
+from warploom.app.inspector.inspector import Inspector
+from warploom.app.view_models.looking.tone import Tone
+from warploom.app.viewers.recording.record_form import RecordForm
+from warploom.app.viewers.recording.recorder import Order
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.changes import PortRef
 
 #: What to save, with its name.
 Shown = Iterator[tuple[str, QWidget]]

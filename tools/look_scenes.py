@@ -8,16 +8,16 @@ from look_dialogs import Shown, dialogs, menus
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QWidget
 
-from app.docks.code.code import Code
-from app.docks.recorder import Recorder
-from app.edits.compatible import refusal
-from app.edits.groups import group
-from app.edits.organise.frames import add_frame, change_frames
-from app.edits.rects import Rect
-from app.widgets.banner import Notice
-from app.window.main_window import MainWindow
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
+from warploom.app.docks.code.code import Code
+from warploom.app.docks.recorder import Recorder
+from warploom.app.edits.compatible import refusal
+from warploom.app.edits.groups import group
+from warploom.app.edits.organise.frames import add_frame, change_frames
+from warploom.app.edits.rects import Rect
+from warploom.app.widgets.banner import Notice
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
 
 EXAMPLES = Path(__file__).parents[1] / "resources" / "examples"
 Wait = Callable[[int], None]
@@ -252,7 +252,7 @@ def _tooltip(window: MainWindow, text: str) -> QWidget:
     """Return a label that looks as a tooltip does."""
     from PySide6.QtWidgets import QLabel
 
-    from app.widgets.tooltip import as_html
+    from warploom.app.widgets.tooltip import as_html
 
     label = QLabel(as_html(text), window, Qt.WindowType.ToolTip, objectName="shownTooltip")
     label.setStyleSheet(_tooltip_style(window))

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps
 
-from engine import Engine, load_patch
-from engine.protocol.messages import Observe, Viewing
+from warploom import Engine, load_patch
+from warploom.engine.protocol.messages import Observe, Viewing
 
 FOLDER = Path(__file__).parents[1] / "resources" / "examples"
 #: Twice the size of the picture on a card, for screens of scale 2.

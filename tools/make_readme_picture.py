@@ -9,8 +9,8 @@ from pathlib import Path
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.window.main_window import MainWindow
-from engine import Engine
+from warploom import Engine
+from warploom.app.window.main_window import MainWindow
 
 ROOT = Path(__file__).parents[1]
 FRAMES = 260  # by which the fountain is full

@@ -25,10 +25,10 @@ GROUND_ROWS = 3
 #: How far rooms that have a row of their own lie from the middle, so that arrows of others pass them.
 ASIDE = {
     "blocks": 260,
-    "engine.tensor": -334,
-    "engine.tensor_runtime": -334,
-    "engine.protocol": -30,
-    "engine.patch": -30,
+    "warploom.tensors": -334,
+    "warploom.engine.tensor_runtime": -334,
+    "warploom.engine.protocol": -30,
+    "warploom.engine.patch": -30,
 }
 WIDTH, BOX_WIDTH, BOX_HEIGHT, ROW_HEIGHT, TOP = 1000, 292, 62, 92, 20
 CAPTION_LETTERS, CAPTION_LINES = 48, 2

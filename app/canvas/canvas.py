@@ -8,36 +8,36 @@ from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from app.canvas.gestures.connection_edits import ConnectionEdits
-from app.canvas.graph_view import GraphView
-from app.canvas.items.scene import GraphScene
-from app.canvas.keyboard import CanvasKeyboard
-from app.canvas.mirror import Mirror
-from app.canvas.notice import CanvasNotice, EmptyHint
-from app.canvas.organise_edits import OrganiseEdits
-from app.canvas.reports.heat_legend import HeatLegend
-from app.canvas.reports.path_display import PathDisplay
-from app.canvas.reports.report_display import ReportDisplay
-from app.canvas.reports.thumbnails import Thumbnails
-from app.canvas.search.block_search import BlockSearch, Goal
-from app.canvas.search.find_bar import FindBar
-from app.canvas.selection_edits import SelectionEdits
-from app.edits import nodes as node_edits
-from app.edits import regions
-from app.edits.files.dropped_files import place_files
-from app.edits.interfaces import drop_work
-from app.edits.organise.layered import GAP_X
-from app.edits.regions import NodeDrop
-from app.edits.remedies import Remedy
-from app.qt.beside import Run, at_once
-from app.view_models.tooltips import Hit, tooltip
-from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, PortRef
-from engine.patch.document import Patch
-from engine.patch.files import SUFFIX
-from engine.patch.inner_patch import InnerPatch
-from engine.profiling.profile import Profile
-from engine.protocol.messages import FrameReport
+from warploom.app.canvas.gestures.connection_edits import ConnectionEdits
+from warploom.app.canvas.graph_view import GraphView
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.canvas.keyboard import CanvasKeyboard
+from warploom.app.canvas.mirror import Mirror
+from warploom.app.canvas.notice import CanvasNotice, EmptyHint
+from warploom.app.canvas.organise_edits import OrganiseEdits
+from warploom.app.canvas.reports.heat_legend import HeatLegend
+from warploom.app.canvas.reports.path_display import PathDisplay
+from warploom.app.canvas.reports.report_display import ReportDisplay
+from warploom.app.canvas.reports.thumbnails import Thumbnails
+from warploom.app.canvas.search.block_search import BlockSearch, Goal
+from warploom.app.canvas.search.find_bar import FindBar
+from warploom.app.canvas.selection_edits import SelectionEdits
+from warploom.app.edits import nodes as node_edits
+from warploom.app.edits import regions
+from warploom.app.edits.files.dropped_files import place_files
+from warploom.app.edits.interfaces import drop_work
+from warploom.app.edits.organise.layered import GAP_X
+from warploom.app.edits.regions import NodeDrop
+from warploom.app.edits.remedies import Remedy
+from warploom.app.qt.beside import Run, at_once
+from warploom.app.view_models.tooltips import Hit, tooltip
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import SUFFIX
+from warploom.engine.patch.inner_patch import InnerPatch
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.messages import FrameReport
 
 _ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
 #: The distance from an input, or an output, to the edge of a block that is searched for it, in scene units.

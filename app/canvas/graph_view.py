@@ -25,27 +25,27 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QGraphicsView, QWidget
 
-from app.canvas.drawing.connection_painter import DOT
-from app.canvas.drawing.shapes import on_screen, qcolor
-from app.canvas.frames.frame_boxes import EDGE_REACH
-from app.canvas.frames.frame_gestures import FrameDrag, FrameResize
-from app.canvas.gestures.box_select import BoxSelect
-from app.canvas.gestures.connection_drag import REACH, ConnectionDrag, grasped_at
-from app.canvas.gestures.connection_edits import ConnectionEdits
-from app.canvas.gestures.dot_drag import DotDrag
-from app.canvas.gestures.gesture import Gesture
-from app.canvas.gestures.knife import Knife
-from app.canvas.gestures.node_drag import NodeDrag, Refusal
-from app.canvas.gestures.slider_drag import SliderDrag, slider_at
-from app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
-from app.canvas.items.scene import GraphScene
-from app.canvas.sliced_painting import SlicedPainting
-from app.edits.files.dropped_files import is_usable
-from app.edits.regions import NodeDrop
-from app.theme import colours
-from app.view_models.tooltips import Hit
-from app.widgets.tooltip import LiveTooltip
-from engine.patch.changes import Connection
+from warploom.app.canvas.drawing.connection_painter import DOT
+from warploom.app.canvas.drawing.shapes import on_screen, qcolor
+from warploom.app.canvas.frames.frame_boxes import EDGE_REACH
+from warploom.app.canvas.frames.frame_gestures import FrameDrag, FrameResize
+from warploom.app.canvas.gestures.box_select import BoxSelect
+from warploom.app.canvas.gestures.connection_drag import REACH, ConnectionDrag, grasped_at
+from warploom.app.canvas.gestures.connection_edits import ConnectionEdits
+from warploom.app.canvas.gestures.dot_drag import DotDrag
+from warploom.app.canvas.gestures.gesture import Gesture
+from warploom.app.canvas.gestures.knife import Knife
+from warploom.app.canvas.gestures.node_drag import NodeDrag, Refusal
+from warploom.app.canvas.gestures.slider_drag import SliderDrag, slider_at
+from warploom.app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.canvas.sliced_painting import SlicedPainting
+from warploom.app.edits.files.dropped_files import is_usable
+from warploom.app.edits.regions import NodeDrop
+from warploom.app.theme import colours
+from warploom.app.view_models.tooltips import Hit
+from warploom.app.widgets.tooltip import LiveTooltip
+from warploom.engine.patch.changes import Connection
 
 _CLICK = 4  # the most pixels that a click may move
 _NEAR_EDGE = 24  # the distance from the edge to which what must stay in view comes, in pixels

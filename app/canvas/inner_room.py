@@ -5,24 +5,24 @@ from typing import cast
 
 from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 
-from app.canvas.breadcrumb import Breadcrumb
-from app.canvas.canvas import Canvas
-from app.documents.bridge import Bridge
-from app.documents.session import Session
-from app.edits.organise.bookmarks import bookmark, set_bookmark
-from app.qt.beside import Run
-from app.view_models.groups import GroupReports
-from app.view_models.ops.report import op_report
-from app.view_models.profile.tape import Moment
-from engine.diagnostics import PatchError
-from engine.figures import plural
-from engine.inner_patches.editing import InnerEditing
-from engine.kernel_blocks.graph_block import ComputeBlock
-from engine.kernel_sources.sources import OpGraphSource
-from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerPatch, inner_kind
-from engine.patch.organise.annotations import Frame
-from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport
+from warploom.app.canvas.breadcrumb import Breadcrumb
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.documents.bridge import Bridge
+from warploom.app.documents.session import Session
+from warploom.app.edits.organise.bookmarks import bookmark, set_bookmark
+from warploom.app.qt.beside import Run
+from warploom.app.view_models.groups import GroupReports
+from warploom.app.view_models.ops.report import op_report
+from warploom.app.view_models.profile.tape import Moment
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.figures import plural
+from warploom.engine.inner_patches.editing import InnerEditing
+from warploom.engine.kernel_blocks.graph_block import ComputeBlock
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.inner_patch import InnerPatch, inner_kind
+from warploom.engine.patch.organise.annotations import Frame
+from warploom.engine.protocol.messages import EngineStatistics, FrameReport, NodeReport
 
 #: Keeps an abandoned edit where redo can restore it.
 Shelve = Callable[[Callable[[Patch], object]], None]

@@ -6,16 +6,16 @@ from functools import partial
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.gestures.connection_edits import ConnectionEdits
-from app.canvas.graph_view import GraphView
-from app.canvas.items.scene import GraphScene
-from app.canvas.organise_edits import OrganiseEdits
-from app.canvas.selection_edits import SelectionEdits
-from app.edits.nodes import parameter_label
-from app.widgets.chooser import Choice, Chooser
-from engine.patch.changes import Connection, PortRef
-from engine.patch.document import Patch
-from engine.patch.rules import is_drivable, is_target
+from warploom.app.canvas.gestures.connection_edits import ConnectionEdits
+from warploom.app.canvas.graph_view import GraphView
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.canvas.organise_edits import OrganiseEdits
+from warploom.app.canvas.selection_edits import SelectionEdits
+from warploom.app.edits.nodes import parameter_label
+from warploom.app.widgets.chooser import Choice, Chooser
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.rules import is_drivable, is_target
 
 #: How much a sideways distance counts when the next block in a direction is searched.
 _SIDEWAYS = 2.0

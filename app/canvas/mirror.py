@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QPointF
 
-from app.canvas.items.scene import GraphScene
-from app.theme.port_style import PortKind
-from app.view_models.node_view_model import NodeViewModel, node_view_model, region_view_model
-from engine.patch import changes
-from engine.patch.changes import Change
-from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerPatch
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.theme.port_style import PortKind
+from warploom.app.view_models.node_view_model import NodeViewModel, node_view_model, region_view_model
+from warploom.engine.patch import changes
+from warploom.engine.patch.changes import Change
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.inner_patch import InnerPatch
 
 
 class Mirror:

@@ -6,9 +6,9 @@ from functools import partial
 from PySide6.QtCore import QMargins, QPoint, QRect, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
-from app.theme import colours
-from app.widgets.button_row import ButtonRow
-from engine.diagnostics import cut
+from warploom.app.theme import colours
+from warploom.app.widgets.button_row import ButtonRow
+from warploom.engine.diagnostics import cut
 
 _SHOWN_MS, _OFFERED_MS = 3500, 12_000
 _DISTANCE = 16

@@ -9,22 +9,22 @@ from math import dist
 from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.drawing.measures import measures
-from app.canvas.drawing.node_layout import node_size
-from app.canvas.frames.frame_form import FrameForm
-from app.canvas.frames.frame_gestures import nodes_in
-from app.canvas.items.scene import GraphScene
-from app.edits import nodes as node_edits
-from app.edits.nodes import STEP, snapped
-from app.edits.organise import dots, frames, presets
-from app.edits.organise.align import align, distribute
-from app.edits.organise.arrange import arrange, spread_pile
-from app.edits.organise.room import make_room
-from app.edits.rects import Rect, free_shift
-from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, Mode, Position
-from engine.patch.document import Patch
-from engine.patch.organise.annotations import Preset
+from warploom.app.canvas.drawing.measures import measures
+from warploom.app.canvas.drawing.node_layout import node_size
+from warploom.app.canvas.frames.frame_form import FrameForm
+from warploom.app.canvas.frames.frame_gestures import nodes_in
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.edits import nodes as node_edits
+from warploom.app.edits.nodes import STEP, snapped
+from warploom.app.edits.organise import dots, frames, presets
+from warploom.app.edits.organise.align import align, distribute
+from warploom.app.edits.organise.arrange import arrange, spread_pile
+from warploom.app.edits.organise.room import make_room
+from warploom.app.edits.rects import Rect, free_shift
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Connection, Mode, Position
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotations import Preset
 
 #: The size of a frame that is made around nothing.
 _FRAME = (320.0, 200.0)

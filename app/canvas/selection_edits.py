@@ -8,20 +8,20 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.drawing.node_layout import node_size
-from app.canvas.drawing.region_layout import MARGIN
-from app.canvas.frames.frame_gestures import nodes_in
-from app.canvas.items.scene import GraphScene
-from app.canvas.sentinel_form import SentinelForm
-from app.edits import groups, regions
-from app.edits import nodes as node_edits
-from app.edits.nodes import STEP, snapped
-from app.edits.organise import frames
-from engine.blocktypes.block import Block
-from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, Position
-from engine.patch.document import Patch
-from engine.patch.groups.functions import instances
+from warploom.app.canvas.drawing.node_layout import node_size
+from warploom.app.canvas.drawing.region_layout import MARGIN
+from warploom.app.canvas.frames.frame_gestures import nodes_in
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.canvas.sentinel_form import SentinelForm
+from warploom.app.edits import groups, regions
+from warploom.app.edits import nodes as node_edits
+from warploom.app.edits.nodes import STEP, snapped
+from warploom.app.edits.organise import frames
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Connection, Position
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.groups.functions import instances
 
 
 class SelectionEdits(QObject):

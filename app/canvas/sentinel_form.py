@@ -13,10 +13,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.widgets.number_box import NumberBox
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef, Sentinel, SentinelAction
-from engine.patch.document import Patch
+from warploom.app.widgets.number_box import NumberBox
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef, Sentinel, SentinelAction
+from warploom.engine.patch.document import Patch
 
 _ACTIONS = {
     SentinelAction.MARK: "Mark the block",

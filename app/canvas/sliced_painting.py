@@ -10,9 +10,9 @@ from PySide6.QtCore import QPoint, QPointF, QRectF
 from PySide6.QtGui import QImage, QPainter, QPixmap, QRegion, QTransform
 from PySide6.QtWidgets import QGraphicsView
 
-from app.canvas.drawing.shapes import qcolor
-from app.qt.turn import left_s
-from app.theme import colours
+from warploom.app.canvas.drawing.shapes import qcolor
+from warploom.app.qt.turn import left_s
+from warploom.app.theme import colours
 
 #: How long a slice takes at least, and the height of the lowest part of one in pixels.
 _LEAST_S, _LOWEST = 0.0015, 24

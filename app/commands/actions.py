@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt, SignalInstance
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu, QToolBar, QWidget
 
-from app.theme.icons import icon
+from warploom.app.theme.icons import icon
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,14 +4,14 @@ from typing import Protocol
 
 from PySide6.QtGui import QScreen
 
-from app.canvas.reports.overlays import Overlays
-from app.docks.code.code import Code
-from app.docks.dock import Editor
-from app.documents.restarts import Restarts
-from app.documents.trust.questions import TrustQuestions
-from app.viewers.ports.port_docks import PortDocks
-from app.viewers.viewer_docks import ViewerDocks
-from app.welcome.tour import Tour
+from warploom.app.canvas.reports.overlays import Overlays
+from warploom.app.docks.code.code import Code
+from warploom.app.docks.dock import Editor
+from warploom.app.documents.restarts import Restarts
+from warploom.app.documents.trust.questions import TrustQuestions
+from warploom.app.viewers.ports.port_docks import PortDocks
+from warploom.app.viewers.viewer_docks import ViewerDocks
+from warploom.app.welcome.tour import Tour
 
 
 class CommandWindow(Editor, Protocol):

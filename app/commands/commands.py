@@ -1,15 +1,15 @@
 """All commands of the editor, by the menus that hold them; context menus and the toolbar name them."""
 
-from app.commands.actions import Menu
-from app.commands.command_window import CommandWindow
-from app.commands.menus.code import code_menu
-from app.commands.menus.edit import edit_menu
-from app.commands.menus.file import file_menu
-from app.commands.menus.help import help_menu
-from app.commands.menus.organise import organise_menu
-from app.commands.menus.run import run_menu
-from app.commands.menus.view import view_menu
-from app.commands.needs import Needs
+from warploom.app.commands.actions import Menu
+from warploom.app.commands.command_window import CommandWindow
+from warploom.app.commands.menus.code import code_menu
+from warploom.app.commands.menus.edit import edit_menu
+from warploom.app.commands.menus.file import file_menu
+from warploom.app.commands.menus.help import help_menu
+from warploom.app.commands.menus.organise import organise_menu
+from warploom.app.commands.menus.run import run_menu
+from warploom.app.commands.menus.view import view_menu
+from warploom.app.commands.needs import Needs
 
 #: Context menus for items of the canvas: commands, and menus of the menu bar by their ids.
 CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {

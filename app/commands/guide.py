@@ -12,10 +12,10 @@ from PySide6.QtCore import QEvent, QMargins, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QLineEdit, QMenu, QTextBrowser, QVBoxLayout, QWidget
 
-from app.commands.actions import Actions
-from app.commands.palette import SEPARATOR, plain
-from app.theme import colours
-from app.widgets.marked_text import marked_html
+from warploom.app.commands.actions import Actions
+from warploom.app.commands.palette import SEPARATOR, plain
+from warploom.app.theme import colours
+from warploom.app.widgets.marked_text import marked_html
 
 _FILE = Path(__file__).resolve().parents[2] / "resources" / "help" / "guide.toml"
 _COMMAND = re.compile(r"\{(\w+)\}")

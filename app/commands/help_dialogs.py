@@ -2,8 +2,8 @@
 
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from app.theme.icons import program_icon
-from engine.version import version
+from warploom.app.theme.icons import program_icon
+from warploom.engine.version import version
 
 #: The gestures of `canvas/graph_view.py` and the keys of the canvas.
 GESTURES = (

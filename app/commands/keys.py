@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from PySide6.QtGui import QKeySequence
 
-from app.commands.actions import Actions, Command
-from app.documents.editor_state import UserState
+from warploom.app.commands.actions import Actions, Command
+from warploom.app.documents.editor_state import UserState
 
 #: Keys that the canvas, fields and dialogs need themselves.
 _FIXED = ("Return", "Enter", "Esc", "Left", "Right", "Up", "Down", "Shift+Tab")

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from app.commands.actions import Need
-from app.docks.dock import Editor
-from engine.patch.groups.functions import function_of
-from engine.patch.inner_patch import inner_kind
+from warploom.app.commands.actions import Need
+from warploom.app.docks.dock import Editor
+from warploom.engine.patch.groups.functions import function_of
+from warploom.engine.patch.inner_patch import inner_kind
 
 
 class Needs:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu
 
-from app.commands.actions import Actions
-from app.widgets.chooser import Choice
+from warploom.app.commands.actions import Actions
+from warploom.app.widgets.chooser import Choice
 
 #: Between the parts of a place in the menus.
 SEPARATOR = " › "

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.commands.help_dialogs import GESTURES
-from app.commands.keys import Keys, shown_keys
+from warploom.app.commands.help_dialogs import GESTURES
+from warploom.app.commands.keys import Keys, shown_keys
 
 _COMMAND = Qt.ItemDataRole.UserRole
 _CHANGED = "\N{BULLET}"

@@ -11,12 +11,12 @@ import numpy as np
 from PySide6.QtCore import QEvent, QMargins, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.docks.dock import Dock, Editor
-from app.theme import colours
-from app.theme.fonts import code_font
-from app.widgets.empty_state import EmptyState
-from engine.diagnostics import cut
-from engine.patch.document import Patch
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import code_font
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.engine.diagnostics import cut
+from warploom.engine.patch.document import Patch
 
 #: The packages of the extra `console`.
 PACKAGES = ("qtconsole", "ipykernel")

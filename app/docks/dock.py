@@ -6,16 +6,16 @@ from typing import ClassVar, Protocol, TypeVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu
 
-from app.canvas.canvas import Canvas
-from app.canvas.inner_room import InnerRoom
-from app.documents.bridge import Bridge
-from app.documents.code_files.own_code import OwnCode
-from app.documents.editor_state import UserState
-from app.documents.file_commands import FileCommands
-from app.documents.playhead import Playhead
-from app.documents.session import Session
-from app.edits.remedies import Remedy
-from app.qt.beside import Beside
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.inner_room import InnerRoom
+from warploom.app.documents.bridge import Bridge
+from warploom.app.documents.code_files.own_code import OwnCode
+from warploom.app.documents.editor_state import UserState
+from warploom.app.documents.file_commands import FileCommands
+from warploom.app.documents.playhead import Playhead
+from warploom.app.documents.session import Session
+from warploom.app.edits.remedies import Remedy
+from warploom.app.qt.beside import Beside
 
 D = TypeVar("D", bound="Dock")
 

@@ -5,16 +5,16 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QToolButton
 
-from app.docks.dock import Editor
-from app.documents import dialogs
-from app.theme.icons import icon
-from engine.diagnostics import PatchError, WarploomError
-from engine.patch.files import write_atomically
-from engine.profiling.exports import profile_csv, profile_json
-from engine.profiling.profile import Profile
-from engine.profiling.trace import chrome_trace
-from engine.protocol.client import Client
-from engine.protocol.flight_record import FlightRecord, record_csv, record_json
+from warploom.app.docks.dock import Editor
+from warploom.app.documents import dialogs
+from warploom.app.theme.icons import icon
+from warploom.engine.diagnostics import PatchError, WarploomError
+from warploom.engine.patch.files import write_atomically
+from warploom.engine.profiling.exports import profile_csv, profile_json
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.profiling.trace import chrome_trace
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.flight_record import FlightRecord, record_csv, record_json
 
 _TRACED = 10
 #: By suffix, what a file of it is, and how its text is made.

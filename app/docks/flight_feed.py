@@ -6,11 +6,11 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.qt.beside import Run, at_once
-from app.view_models.profile.flight import Flight
-from engine.diagnostics import WarploomError
-from engine.protocol.client import Client
-from engine.protocol.flight_record import FlightRecord
+from warploom.app.qt.beside import Run, at_once
+from warploom.app.view_models.profile.flight import Flight
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.flight_record import FlightRecord
 
 _PERIOD_MS = 100
 

@@ -7,11 +7,11 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from app.theme import colours
-from app.theme.fonts import SMALL, length, widget_font
-from app.view_models.profile.flight import Flight
-from engine.figures import format_time
-from engine.protocol.messages import UpdateLevel
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL, length, widget_font
+from warploom.app.view_models.profile.flight import Flight
+from warploom.engine.figures import format_time
+from warploom.engine.protocol.messages import UpdateLevel
 
 #: The height of the marks of updates and slow frames below the bars, in pixels.
 _MARKS = 4

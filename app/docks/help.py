@@ -3,18 +3,18 @@
 from PySide6.QtCore import QEvent, QMargins, Qt
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QTextBrowser, QVBoxLayout, QWidget
 
-from app.docks.dock import Dock, Editor
-from app.documents.gallery import example_with
-from app.edits.example_patch import example_patch
-from app.theme import colours
-from app.theme.fonts import SMALL
-from app.view_models.block_help import help_html
-from app.widgets.empty_state import EmptyState
-from engine.blocktypes.block import Block
-from engine.catalogue.catalogue import default_catalogue
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, parse_patch
-from engine.runtime.check.check_patch import check_patch
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.documents.gallery import example_with
+from warploom.app.edits.example_patch import example_patch
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL
+from warploom.app.view_models.block_help import help_html
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.runtime.check.check_patch import check_patch
 
 
 class Help(EmptyState, Dock):

@@ -17,18 +17,18 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
-from app.docks.dock import Dock, Editor
-from app.theme import colours
-from app.theme.icons import icon
-from app.view_models.lists.log_lines import LEVELS, Line, dropped, merge
-from app.widgets.empty_state import EmptyState
-from app.widgets.list_table import ListModel, RowFilter, make_table
-from app.widgets.tooltip import as_html
-from engine.diagnostics import Diagnostic
-from engine.logs import LogBuffer, Logged, attach, detach, set_level
-from engine.protocol.messages import Frozen, Saved
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.theme import colours
+from warploom.app.theme.icons import icon
+from warploom.app.view_models.lists.log_lines import LEVELS, Line, dropped, merge
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.app.widgets.list_table import ListModel, RowFilter, make_table
+from warploom.app.widgets.tooltip import as_html
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.logs import LogBuffer, Logged, attach, detach, set_level
+from warploom.engine.protocol.messages import Frozen, Saved
 
-_log = logging.getLogger("app.editor")
+_log = logging.getLogger("warploom.app.editor")
 _PERIOD_MS = 100
 _WIDTHS = {0: 104, 1: 80, 2: 168}
 

@@ -18,22 +18,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.docks.dock import Dock, Editor
-from app.edits.organise import osc as edits
-from app.qt.flow_row import FlowRow
-from app.qt.throttle import Throttle
-from app.theme import colours
-from app.view_models.lists.osc_rows import OscRow, osc_rows
-from app.view_models.live_values import number_text
-from app.widgets.empty_state import EmptyState
-from app.widgets.list_table import Index, ListModel, RowFilter, make_table
-from engine.diagnostics import PatchError
-from engine.figures import plural
-from engine.patch.changes import Change
-from engine.patch.document import Patch
-from engine.patch.organise.osc import THIS_MACHINE
-from engine.patch.organise.osc_addresses import may_change_table, osc_settings
-from engine.protocol.messages import FrameReport, ReleaseOsc
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.edits.organise import osc as edits
+from warploom.app.qt.flow_row import FlowRow
+from warploom.app.qt.throttle import Throttle
+from warploom.app.theme import colours
+from warploom.app.view_models.lists.osc_rows import OscRow, osc_rows
+from warploom.app.view_models.live_values import number_text
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.app.widgets.list_table import Index, ListModel, RowFilter, make_table
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.figures import plural
+from warploom.engine.patch.changes import Change
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.osc import THIS_MACHINE
+from warploom.engine.patch.organise.osc_addresses import may_change_table, osc_settings
+from warploom.engine.protocol.messages import FrameReport, ReleaseOsc
 
 _HINT = "No parameters that messages could set.\nPress Tab on the canvas to add a block"
 _PORT = 9000  # what most controllers send to at first

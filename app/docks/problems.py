@@ -22,20 +22,28 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.drawing.node_layout import node_size
-from app.docks.dock import Dock, Editor
-from app.edits.remedies import Remedy, remedies
-from app.theme import colours
-from app.theme.fonts import length
-from app.theme.icons import icon
-from app.view_models.lists.problems import Problem, ProblemColumn, ProblemFilter, ProblemOrder, Rank, listed, rank_text
-from app.widgets.button_row import ButtonRow
-from app.widgets.empty_state import EmptyState
-from app.widgets.list_table import RIGHT, Index, level_filter
-from app.widgets.tooltip import as_html
-from engine.diagnostics import Diagnostic, Sighting, Source, error
-from engine.patch.changes import Change, NodeRenamed
-from engine.patch.document import Patch
+from warploom.app.canvas.drawing.node_layout import node_size
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.edits.remedies import Remedy, remedies
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import length
+from warploom.app.theme.icons import icon
+from warploom.app.view_models.lists.problems import (
+    Problem,
+    ProblemColumn,
+    ProblemFilter,
+    ProblemOrder,
+    Rank,
+    listed,
+    rank_text,
+)
+from warploom.app.widgets.button_row import ButtonRow
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.app.widgets.list_table import RIGHT, Index, level_filter
+from warploom.app.widgets.tooltip import as_html
+from warploom.engine.diagnostics import Diagnostic, Sighting, Source, error
+from warploom.engine.patch.changes import Change, NodeRenamed
+from warploom.engine.patch.document import Patch
 
 #: The most rows that get buttons. More would cost time at every change, and nobody reads that many.
 _MOST_WITH_BUTTONS = 50

@@ -14,22 +14,22 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QScrollArea, QTableView, QToolButton, QVBoxLayout, QWidget
 
-from app.docks.dock import Dock, Editor
-from app.docks.elided_label import ElidedLabel
-from app.docks.exports import export_button, export_record
-from app.docks.flight_feed import FlightFeed
-from app.docks.frame_bars import FrameBars, phase_colours
-from app.documents.bridge import Bridge
-from app.theme import colours
-from app.theme.icons import icon
-from app.view_models.profile.flight import PHASES, Flight
-from app.view_models.profile.tape import Moment, Tape
-from app.widgets.empty_state import EmptyState
-from app.widgets.list_table import ListModel, make_table
-from engine.figures import format_time
-from engine.protocol.client import Client
-from engine.protocol.flight_record import BUDGET_NS, FlightRecord, SlowFrame
-from engine.protocol.messages import SetFrameBudget
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.docks.elided_label import ElidedLabel
+from warploom.app.docks.exports import export_button, export_record
+from warploom.app.docks.flight_feed import FlightFeed
+from warploom.app.docks.frame_bars import FrameBars, phase_colours
+from warploom.app.documents.bridge import Bridge
+from warploom.app.theme import colours
+from warploom.app.theme.icons import icon
+from warploom.app.view_models.profile.flight import PHASES, Flight
+from warploom.app.view_models.profile.tape import Moment, Tape
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.app.widgets.list_table import ListModel, make_table
+from warploom.engine.figures import format_time
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.flight_record import BUDGET_NS, FlightRecord, SlowFrame
+from warploom.engine.protocol.messages import SetFrameBudget
 
 _HINT = "No frames yet.\nThe last 600 frames are recorded here while the patch plays, and slow ones longer"
 #: Frames per second that a budget may be for.

@@ -16,15 +16,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.docks.dock import Dock, Editor
-from app.qt.throttle import Throttle
-from app.theme import colours
-from app.theme.icons import icon
-from app.widgets.empty_state import EmptyState
-from app.widgets.list_table import Index, ListModel, RowFilter, level_filter, make_table
-from engine.figures import format_time
-from engine.patch.document import Patch
-from engine.protocol.messages import FrameReport, UpdateLevel, UpdateRecord
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.qt.throttle import Throttle
+from warploom.app.theme import colours
+from warploom.app.theme.icons import icon
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.app.widgets.list_table import Index, ListModel, RowFilter, level_filter, make_table
+from warploom.engine.figures import format_time
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import FrameReport, UpdateLevel, UpdateRecord
 
 #: The listed levels, most expensive first, with titles and explanations.
 LEVELS = {

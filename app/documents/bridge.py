@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
-from app.qt.display_rate import refresh_rate
-from app.view_models.profile.tape import Moment, Shown, Tape
-from engine.diagnostics import Diagnostic
-from engine.profiling.profile import Profile
-from engine.protocol.child.liveness import SILENT_S
-from engine.protocol.messages import (
+from warploom.app.qt.display_rate import refresh_rate
+from warploom.app.view_models.profile.tape import Moment, Shown, Tape
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.child.liveness import SILENT_S
+from warploom.engine.protocol.messages import (
     FrameReport,
     Frozen,
     Observe,
@@ -27,10 +27,10 @@ from engine.protocol.messages import (
     UpdateRecord,
     Viewing,
 )
-from engine.protocol.sampling import ObservePorts, Sample, Sampling
+from warploom.engine.protocol.sampling import ObservePorts, Sample, Sampling
 
 if TYPE_CHECKING:
-    from engine.protocol.client import Client
+    from warploom.engine.protocol.client import Client
 
 #: Pictures per second that look smooth and leave time for other work.
 SHARED_RATE = 30.0

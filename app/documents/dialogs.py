@@ -9,14 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMessageBox, QPushButton, QWidget
 
-from app.documents.code_files.new_code_dialog import NewCodeDialog
-from app.documents.trust.changes_dialog import ChangesDialog
-from app.documents.trust.contents import FileChange
-from app.documents.trust.trust import Trust
-from app.theme.icons import icon
-from app.widgets.banner import shorten
-from engine.figures import plural
-from engine.patch.files import SUFFIX
+from warploom.app.documents.code_files.new_code_dialog import NewCodeDialog
+from warploom.app.documents.trust.changes_dialog import ChangesDialog
+from warploom.app.documents.trust.contents import FileChange
+from warploom.app.documents.trust.trust import Trust
+from warploom.app.theme.icons import icon
+from warploom.app.widgets.banner import shorten
+from warploom.engine.figures import plural
+from warploom.engine.patch.files import SUFFIX
 
 _log = logging.getLogger(__name__)
 _NAMES_SHOWN = 6

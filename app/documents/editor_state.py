@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from engine.patch.files import write_atomically
+from warploom.engine.patch.files import write_atomically
 
 _log = logging.getLogger(__name__)
 RECENT_LIMIT = 10

@@ -4,13 +4,13 @@ from weakref import WeakSet
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.engine_command import ENGINE_COMMAND
-from engine.patch.document import Patch
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.child.process import SpareProcesses
-from engine.protocol.client import Client
-from engine.protocol.culprit import CulpritSearch
-from engine.runtime.engine import open_engine
+from warploom.app.engine_command import ENGINE_COMMAND
+from warploom.engine.patch.document import Patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.child.process import SpareProcesses
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.culprit import CulpritSearch
+from warploom.engine.runtime.engine import open_engine
 
 #: How long after a patch's first engine was started another process is made ready: it competes with the first frames.
 _SPARE_MS = 500

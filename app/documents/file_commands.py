@@ -6,17 +6,17 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.documents import dialogs
-from app.documents.code_files.drafts import Drafts
-from app.documents.dialogs import UnsavedChoice, in_a_line
-from app.documents.editor_state import UserState
-from app.documents.outside_changes import look_outside
-from app.documents.recovery import Recovered, RecoverySlot
-from app.documents.session import Session
-from app.documents.trust.questions import TrustQuestions
-from engine.diagnostics import WarploomError
-from engine.patch.document import Patch
-from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
+from warploom.app.documents import dialogs
+from warploom.app.documents.code_files.drafts import Drafts
+from warploom.app.documents.dialogs import UnsavedChoice, in_a_line
+from warploom.app.documents.editor_state import UserState
+from warploom.app.documents.outside_changes import look_outside
+from warploom.app.documents.recovery import Recovered, RecoverySlot
+from warploom.app.documents.session import Session
+from warploom.app.documents.trust.questions import TrustQuestions
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import EXAMPLES_FOLDER, SUFFIX
 
 #: The time from the first edit after a copy to the next copy. A crash loses this much work, plus the time of writing.
 _AUTOSAVE_MS = 1000

@@ -5,7 +5,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
+from warploom.engine.patch.files import EXAMPLES_FOLDER, SUFFIX
 
 #: The file of an example's film, which `tools/make_gallery_pictures.py` makes.
 FILM = ".webp"

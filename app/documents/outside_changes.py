@@ -6,13 +6,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.documents.session import Session
-from app.widgets.banner import NO_NOTICE, Notice
-from engine.diagnostics import PatchError
-from engine.patch.document import Patch
-from engine.patch.editing.comparison import describe_difference
-from engine.patch.files import MOST_BYTES, file_version, read_patch
-from engine.readings import read_bytes
+from warploom.app.documents.session import Session
+from warploom.app.widgets.banner import NO_NOTICE, Notice
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.editing.comparison import describe_difference
+from warploom.engine.patch.files import MOST_BYTES, file_version, read_patch
+from warploom.engine.readings import read_bytes
 
 #: The interval for checking the file's times and size, since network drives don't announce changes.
 _INTERVAL_MS = 500

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
 
-from app.documents.bridge import Bridge
-from app.documents.session import Session
-from app.edits import keyframes
-from engine.patch.animation.timeline import Timeline
-from engine.patch.changes import PortRef
-from engine.protocol.messages import FrameReport, Seek
+from warploom.app.documents.bridge import Bridge
+from warploom.app.documents.session import Session
+from warploom.app.edits import keyframes
+from warploom.engine.patch.animation.timeline import Timeline
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import FrameReport, Seek
 
 #: How long the report of a frame is waited for that was gone to, and how many frames may be played meanwhile.
 _PATIENCE_S, _NEAR = 3.0, 30

@@ -14,11 +14,11 @@ from pathlib import Path
 import msgspec
 from PySide6.QtCore import QLockFile
 
-from app.documents.code_files.drafts import Draft
-from engine.diagnostics import PatchError
-from engine.patch.document import Patch
-from engine.patch.editing.comparison import describe_difference
-from engine.patch.files import FrozenPatch, dump_patch, load_patch, parse_patch, write_atomically
+from warploom.app.documents.code_files.drafts import Draft
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.editing.comparison import describe_difference
+from warploom.engine.patch.files import FrozenPatch, dump_patch, load_patch, parse_patch, write_atomically
 
 #: An editor writes its number into its lock at once. A lock that is empty for longer is of one that was killed before.
 _EMPTY_S = 5.0

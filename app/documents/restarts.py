@@ -9,19 +9,19 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.documents.bridge import Bridge
-from app.documents.session import Session
-from app.documents.state_copies import StateCopies
-from app.edits.organise.osc import held_by_osc
-from app.widgets.banner import NO_NOTICE, Notice
-from engine.catalogue.block_folders import block_folders
-from engine.diagnostics import Diagnostic, Mend, Severity, Source, WarploomError, error
-from engine.patch.changes import Change, nodes_of
-from engine.patch.document import Patch
-from engine.protocol.culprit import Culprit, CulpritSearch
-from engine.protocol.messages import FrameReport, HoldOsc, Mute, RunMuted, UpdateRecord
-from engine.protocol.pipe import LOST_LINE
-from engine.runtime.observed.launch_watch import LIMIT_S
+from warploom.app.documents.bridge import Bridge
+from warploom.app.documents.session import Session
+from warploom.app.documents.state_copies import StateCopies
+from warploom.app.edits.organise.osc import held_by_osc
+from warploom.app.widgets.banner import NO_NOTICE, Notice
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.diagnostics import Diagnostic, Mend, Severity, Source, WarploomError, error
+from warploom.engine.patch.changes import Change, nodes_of
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.culprit import Culprit, CulpritSearch
+from warploom.engine.protocol.messages import FrameReport, HoldOsc, Mute, RunMuted, UpdateRecord
+from warploom.engine.protocol.pipe import LOST_LINE
+from warploom.engine.runtime.observed.launch_watch import LIMIT_S
 
 _log = logging.getLogger(__name__)
 #: Makes the search for the block that has made the engine of a patch fail in a frame, with or without fused kernels.

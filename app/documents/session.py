@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.edits.files.file_paths import moved_paths
-from app.qt.display_rate import USUAL_RATE
-from engine.blocktypes.block import block_types
-from engine.catalogue.catalogue import forget_blocks, trust_blocks
-from engine.device.device import HOST_ARCHITECTURE
-from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError
-from engine.patch.changes import BlockTypesChanged, Change, inverse
-from engine.patch.document import Patch
-from engine.patch.files import load_patch, save_patch
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.child.liveness import SILENT_S
-from engine.protocol.messages import (
+from warploom.app.edits.files.file_paths import moved_paths
+from warploom.app.qt.display_rate import USUAL_RATE
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.catalogue.catalogue import forget_blocks, trust_blocks
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError
+from warploom.engine.patch.changes import BlockTypesChanged, Change, inverse
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import load_patch, save_patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.child.liveness import SILENT_S
+from warploom.engine.protocol.messages import (
     CancelCompiles,
     EditCost,
     Message,
@@ -35,10 +35,10 @@ from engine.protocol.messages import (
     SetTrust,
     StateCopy,
 )
-from engine.protocol.pacing import Pacing, PacingMode
+from warploom.engine.protocol.pacing import Pacing, PacingMode
 
 if TYPE_CHECKING:
-    from engine.protocol.client import Client
+    from warploom.engine.protocol.client import Client
 
 
 _log = logging.getLogger(__name__)

@@ -4,9 +4,9 @@ import time
 
 from PySide6.QtCore import QObject
 
-from app.documents.bridge import Bridge
-from app.documents.session import Session
-from engine.protocol.messages import FrameReport, StateCopy
+from warploom.app.documents.bridge import Bridge
+from warploom.app.documents.session import Session
+from warploom.engine.protocol.messages import FrameReport, StateCopy
 
 #: How often the state is copied, and the bytes of its buffers above which it is not: a copy falls between two frames.
 _PERIOD_S, _MOST_BYTES = 5.0, 16 << 20

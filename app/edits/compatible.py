@@ -6,19 +6,19 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from engine.blocktypes.adaptive import adapted
-from engine.blocktypes.block import Block, is_ours
-from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.updated_blocks import UpdatedBlock
-from engine.catalogue.block_errors import code_diagnostic
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
-from engine.kernel_blocks.graph_block import ComputeBlock
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.rules import End, ends_of, fits, is_target
-from engine.types import NAMED, f32
-from engine.user_code.runner import CodeRunner
+from warploom.engine.blocktypes.adaptive import adapted
+from warploom.engine.blocktypes.block import Block, is_ours
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.blocktypes.updated_blocks import UpdatedBlock
+from warploom.engine.catalogue.block_errors import code_diagnostic
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.kernel_blocks.graph_block import ComputeBlock
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.rules import End, ends_of, fits, is_target
+from warploom.engine.types import NAMED, f32
+from warploom.engine.user_code.runner import CodeRunner
 
 #: The block that computes a formula of inputs of any type.
 EXPRESSION = "kernel.expression"

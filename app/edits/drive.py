@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from app.edits.compatible import best_end
-from app.edits.nodes import STEP, join, parameter_of, snapped
-from engine.blocktypes.block import Block
-from engine.blocktypes.parameters import ParameterSpec
-from engine.patch.changes import PortRef, Position
-from engine.patch.document import Patch
+from warploom.app.edits.compatible import best_end
+from warploom.app.edits.nodes import STEP, join, parameter_of, snapped
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.patch.changes import PortRef, Position
+from warploom.engine.patch.document import Patch
 
 #: Returns the width and height of a node of a patch, as on the canvas.
 NodeSize = Callable[[Patch, str], tuple[float, float]]

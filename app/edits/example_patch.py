@@ -6,18 +6,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from app.edits.compatible import best_end
-from app.edits.organise.frames import top_of
-from engine.blocktypes.block import Block
-from engine.catalogue.catalogue import Catalogue
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import Diagnostic, PatchError
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.organise.annotations import Frame
-from engine.patch.regions import OTHERWISE, scope_text
-from engine.patch.rules import is_drivable
+from warploom.app.edits.compatible import best_end
+from warploom.app.edits.organise.frames import top_of
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import Diagnostic, PatchError
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotations import Frame
+from warploom.engine.patch.regions import OTHERWISE, scope_text
+from warploom.engine.patch.rules import is_drivable
 
 #: Blocks that may feed an input, with their parameters: images first, then matrices, vectors and others.
 _FEEDS: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Collection
 
-from app.edits.nodes import parameter_label, snapped, uncover
-from app.edits.regions import outermost
-from engine.diagnostics import PatchError
-from engine.figures import plural
-from engine.patch.changes import PortRef, Position
-from engine.patch.document import Patch
-from engine.patch.groups.functions import free_function, function_of, instances
-from engine.patch.groups.types import FUNCTION
-from engine.patch.inner_patch import InnerPatch
+from warploom.app.edits.nodes import parameter_label, snapped, uncover
+from warploom.app.edits.regions import outermost
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.figures import plural
+from warploom.engine.patch.changes import PortRef, Position
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.groups.functions import free_function, function_of, instances
+from warploom.engine.patch.groups.types import FUNCTION
+from warploom.engine.patch.inner_patch import InnerPatch
 
 
 def group(patch: Patch, nodes: Collection[str], size: Callable[[str], tuple[float, float]]) -> str:

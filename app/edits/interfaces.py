@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
 
-from app.edits.files.dropped_files import kernel_blocks
-from engine.kernel_blocks.kernel_block import KernelBlock
-from engine.patch.document import Patch
+from warploom.app.edits.files.dropped_files import kernel_blocks
+from warploom.engine.kernel_blocks.kernel_block import KernelBlock
+from warploom.engine.patch.document import Patch
 
 
 def setting_work(patch: Patch, node_ids: Collection[str], name: str, value: object) -> Callable[[], None] | None:

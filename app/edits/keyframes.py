@@ -7,15 +7,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from app.edits.nodes import parameter_label
-from engine.blocktypes.parameters import ParameterSpec
-from engine.diagnostics import PatchError
-from engine.patch.animation.curves import Course
-from engine.patch.animation.edits import check_animated
-from engine.patch.animation.keys import DIGITS, Curve, Ease, Key, checked_curve, dump_curve
-from engine.patch.animation.timeline import Timeline
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
+from warploom.app.edits.nodes import parameter_label
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.animation.curves import Course
+from warploom.engine.patch.animation.edits import check_animated
+from warploom.engine.patch.animation.keys import DIGITS, Curve, Ease, Key, checked_curve, dump_curve
+from warploom.engine.patch.animation.timeline import Timeline
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
 
 #: The field of copied keys that tells them from other text.
 _COPIED = "warploom keys"

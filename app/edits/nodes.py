@@ -3,23 +3,23 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from app.edits.compatible import best_end, ends, reading, spanning
-from app.edits.rects import Rect, free_shift
-from engine.blocktypes.block import Block
-from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.value_blocks import ValueBlock
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
-from engine.figures import plural
-from engine.patch.changes import Connection, Mode, PortRef, Position
-from engine.patch.contents import NodeRef
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, parse_patch
-from engine.patch.groups.flat import GROUP
-from engine.patch.groups.functions import function_of, instances
-from engine.patch.inner_patch import InnerPatch, owner_of
-from engine.patch.organise.annotations import Dots, moved
-from engine.patch.regions import TOP
+from warploom.app.edits.compatible import best_end, ends, reading, spanning
+from warploom.app.edits.rects import Rect, free_shift
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.blocktypes.value_blocks import ValueBlock
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.figures import plural
+from warploom.engine.patch.changes import Connection, Mode, PortRef, Position
+from warploom.engine.patch.contents import NodeRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.patch.groups.flat import GROUP
+from warploom.engine.patch.groups.functions import function_of, instances
+from warploom.engine.patch.inner_patch import InnerPatch, owner_of
+from warploom.engine.patch.organise.annotations import Dots, moved
+from warploom.engine.patch.regions import TOP
 
 #: Positions are multiples of this number, so that nodes line up.
 STEP = 8

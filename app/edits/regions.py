@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from app.edits.nodes import carry_dots, put_into
-from engine.blocktypes.block import Block
-from engine.diagnostics import PatchError
-from engine.figures import plural
-from engine.patch.changes import Connection, Position
-from engine.patch.document import Patch
-from engine.patch.regions import branch_of, region_of, scope_text
+from warploom.app.edits.nodes import carry_dots, put_into
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.figures import plural
+from warploom.engine.patch.changes import Connection, Position
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.regions import branch_of, region_of, scope_text
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from app.edits import nodes as node_edits
-from app.edits.compatible import EXPRESSION, ends
-from app.edits.drive import NodeSize, free_place
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import Diagnostic, Mend, PatchError
-from engine.patch.changes import Connection, Mode, PortRef, Position
-from engine.patch.document import Patch
-from engine.patch.rules import TypeMismatch, WouldCycle, fits, reached
-from engine.types import NAMED, f32
+from warploom.app.edits import nodes as node_edits
+from warploom.app.edits.compatible import EXPRESSION, ends
+from warploom.app.edits.drive import NodeSize, free_place
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import Diagnostic, Mend, PatchError
+from warploom.engine.patch.changes import Connection, Mode, PortRef, Position
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.rules import TypeMismatch, WouldCycle, fits, reached
+from warploom.engine.types import NAMED, f32
 
 #: The kind of a parameter for which a folder is chosen; patterns are typed.
 FOLDER = "open images"

@@ -7,11 +7,11 @@ from PySide6.QtCore import QEvent, QSignalBlocker, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit
 
-from app.inspector.parameter_editors import ParameterEditor
-from app.inspector.typed_line import TypedInput
-from app.theme.fonts import code_font
-from app.widgets.highlighter import Highlighter
-from engine.blocktypes.parameters import ParameterSpec
+from warploom.app.inspector.parameter_editors import ParameterEditor
+from warploom.app.inspector.typed_line import TypedInput
+from warploom.app.theme.fonts import code_font
+from warploom.app.widgets.highlighter import Highlighter
+from warploom.engine.blocktypes.parameters import ParameterSpec
 
 _FEWEST, _MOST = 2, 18  # the fewest and most visible lines
 

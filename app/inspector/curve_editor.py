@@ -8,11 +8,11 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.inspector.parameter_editors import ParameterEditor
-from app.theme.colours import current
-from blocks.color.curve_points import MOST_POINTS, Point, along_curve, points_text, read_points
-from engine.blocktypes.parameters import ParameterSpec
-from engine.diagnostics import PatchError
+from warploom.app.inspector.parameter_editors import ParameterEditor
+from warploom.app.theme.colours import current
+from warploom.blocks.color.curve_points import MOST_POINTS, Point, along_curve, points_text, read_points
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.diagnostics import PatchError
 
 #: How near the pointer must be to a point, the room around the square, and a step of an arrow key.
 _NEAR, _ROOM, _STEP = 9.0, 7.0, 0.01

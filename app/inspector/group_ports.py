@@ -6,13 +6,13 @@ from functools import partial
 from PySide6.QtCore import QMargins, QSize, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QToolButton, QWidget
 
-from app.inspector.typed_line import TypedLine
-from app.theme.icons import icon
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.groups.flat import INPUTS, OUTPUTS
-from engine.patch.groups.functions import function_of
-from engine.patch.groups.types import names_of
+from warploom.app.inspector.typed_line import TypedLine
+from warploom.app.theme.icons import icon
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.groups.flat import INPUTS, OUTPUTS
+from warploom.engine.patch.groups.functions import function_of
+from warploom.engine.patch.groups.types import names_of
 
 
 class GroupPorts(QWidget):

@@ -16,29 +16,29 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.drawing.node_layout import node_size
-from app.canvas.inner_room import Shelve
-from app.docks.dock import Dock, Editor
-from app.edits import nodes as node_edits
-from app.edits.interfaces import setting_work
-from app.edits.remedies import Remedy, remedies
-from app.inspector.code_editor import CodeEditor
-from app.inspector.curve_editor import CurveEditor
-from app.inspector.node_info import NodeHeader, NodeStatus
-from app.inspector.node_page import NodePage, Unfinished
-from app.inspector.parameter_drives import ParameterDrives
-from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
-from app.inspector.parameter_row import ParameterRow
-from app.inspector.patch_page import PatchPage
-from app.inspector.typed_line import TypedInput
-from app.qt.beside import Run, at_once
-from app.view_models.parameter_text import common_parameters
-from app.widgets.empty_state import EmptyState
-from engine.blocktypes.block import Block
-from engine.blocktypes.parameters import ParameterSpec
-from engine.diagnostics import Diagnostic, PatchError
-from engine.kernel_blocks.constants import CONSTANTS, marked
-from engine.patch.changes import (
+from warploom.app.canvas.drawing.node_layout import node_size
+from warploom.app.canvas.inner_room import Shelve
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.edits import nodes as node_edits
+from warploom.app.edits.interfaces import setting_work
+from warploom.app.edits.remedies import Remedy, remedies
+from warploom.app.inspector.code_editor import CodeEditor
+from warploom.app.inspector.curve_editor import CurveEditor
+from warploom.app.inspector.node_info import NodeHeader, NodeStatus
+from warploom.app.inspector.node_page import NodePage, Unfinished
+from warploom.app.inspector.parameter_drives import ParameterDrives
+from warploom.app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
+from warploom.app.inspector.parameter_row import ParameterRow
+from warploom.app.inspector.patch_page import PatchPage
+from warploom.app.inspector.typed_line import TypedInput
+from warploom.app.qt.beside import Run, at_once
+from warploom.app.view_models.parameter_text import common_parameters
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.diagnostics import Diagnostic, PatchError
+from warploom.engine.kernel_blocks.constants import CONSTANTS, marked
+from warploom.engine.patch.changes import (
     Change,
     Connected,
     CurveChanged,
@@ -47,9 +47,9 @@ from engine.patch.changes import (
     NodeRenamed,
     ParameterChanged,
 )
-from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerPatch
-from engine.protocol.messages import FrameReport, LookFor, Offered, ReleaseOsc, SaveOutputs
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.inner_patch import InnerPatch
+from warploom.engine.protocol.messages import FrameReport, LookFor, Offered, ReleaseOsc, SaveOutputs
 
 _HINT = "Select a block to edit its parameters"
 _IDLE_MS = 600  # milliseconds; closer steps of a wheel or a held key are one gesture

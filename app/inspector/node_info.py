@@ -9,18 +9,18 @@ from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from app.inspector.typed_line import TypedLine
-from app.theme.fonts import code_font
-from app.view_models.live_values import LiveValue
-from app.view_models.profile.texts import share_text
-from app.view_models.tooltips import message_text, titles_of
-from app.widgets.button_row import ButtonRow
-from app.widgets.marked_text import without_marks
-from engine.blocktypes.block import Block
-from engine.figures import format_bytes, format_shape, format_time, plural
-from engine.patch.document import Patch
-from engine.patch.rules import LONGEST_TITLE
-from engine.protocol.messages import FrameReport, NodeState
+from warploom.app.inspector.typed_line import TypedLine
+from warploom.app.theme.fonts import code_font
+from warploom.app.view_models.live_values import LiveValue
+from warploom.app.view_models.profile.texts import share_text
+from warploom.app.view_models.tooltips import message_text, titles_of
+from warploom.app.widgets.button_row import ButtonRow
+from warploom.app.widgets.marked_text import without_marks
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.figures import format_bytes, format_shape, format_time, plural
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.rules import LONGEST_TITLE
+from warploom.engine.protocol.messages import FrameReport, NodeState
 
 _NOT_RUNNING = (NodeState.IDLE, NodeState.INCOMPLETE)
 #: A compiler's mark of a place in the line above.

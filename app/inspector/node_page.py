@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from PySide6.QtCore import QMargins, Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.inspector.group_ports import GroupPorts
-from app.inspector.node_info import NodeHeader, NodeStatus
-from app.inspector.parameter_form import ParameterForm
-from app.inspector.parameter_row import ParameterRow
-from app.inspector.typed_line import TypedInput, continue_line, input_of
-from app.qt.turn import left_s
-from app.theme.icons import icon
-from engine.blocktypes.block import Block
-from engine.blocktypes.parameters import ParameterSpec
-from engine.patch.document import Patch
-from engine.patch.groups.types import FUNCTION
+from warploom.app.inspector.group_ports import GroupPorts
+from warploom.app.inspector.node_info import NodeHeader, NodeStatus
+from warploom.app.inspector.parameter_form import ParameterForm
+from warploom.app.inspector.parameter_row import ParameterRow
+from warploom.app.inspector.typed_line import TypedInput, continue_line, input_of
+from warploom.app.qt.turn import left_s
+from warploom.app.theme.icons import icon
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.groups.types import FUNCTION
 
 #: The height below which the summary is hidden, in sizes of the font.
 _LOW = 14

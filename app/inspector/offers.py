@@ -5,8 +5,8 @@ from functools import partial
 from PySide6.QtCore import QPoint, QTimer, Signal
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from app.theme.icons import icon
-from engine.protocol.messages import Offered
+from warploom.app.theme.icons import icon
+from warploom.engine.protocol.messages import Offered
 
 #: How long the engine may look before the button can be pressed again, in milliseconds.
 _PATIENCE_MS = 10_000

@@ -8,25 +8,25 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.documents.playhead import Playhead
-from app.edits import drive, groups, keyframes
-from app.edits.drive import NodeSize
-from app.edits.nodes import parameter_label
-from app.edits.organise import osc
-from app.inspector.parameter_row import ParameterRow
-from app.qt.throttle import Throttle
-from app.theme.icons import icon
-from app.view_models.drive_candidates import value_sources
-from app.view_models.live_values import LiveValue, frame_text
-from app.view_models.parameter_text import value_text
-from app.widgets.marked_text import without_marks
-from engine.diagnostics import PatchError
-from engine.patch.animation.curves import Course
-from engine.patch.changes import Connection, PortRef
-from engine.patch.document import Patch
-from engine.patch.organise.osc_addresses import is_live, osc_address, osc_names
-from engine.patch.rules import is_drivable
-from engine.protocol.messages import FrameReport
+from warploom.app.documents.playhead import Playhead
+from warploom.app.edits import drive, groups, keyframes
+from warploom.app.edits.drive import NodeSize
+from warploom.app.edits.nodes import parameter_label
+from warploom.app.edits.organise import osc
+from warploom.app.inspector.parameter_row import ParameterRow
+from warploom.app.qt.throttle import Throttle
+from warploom.app.theme.icons import icon
+from warploom.app.view_models.drive_candidates import value_sources
+from warploom.app.view_models.live_values import LiveValue, frame_text
+from warploom.app.view_models.parameter_text import value_text
+from warploom.app.widgets.marked_text import without_marks
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.animation.curves import Course
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.osc_addresses import is_live, osc_address, osc_names
+from warploom.engine.patch.rules import is_drivable
+from warploom.engine.protocol.messages import FrameReport
 
 _INTERVAL_MS = 100
 #: The significant digits of a number that follows keys: more would not be read, and cover the unit.

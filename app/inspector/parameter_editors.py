@@ -22,18 +22,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.edits.files.dropped_files import ARRAYS, CLOUDS, FILMS, LUTS, MESHES, PICTURES, SOUNDS, TABLES
-from app.edits.files.file_paths import relative_to
-from app.edits.nodes import parameter_label
-from app.edits.remedies import FOLDER
-from app.inspector.offers import OffersButton
-from app.inspector.typed_line import TypedInput, TypedLine, continue_line, input_of
-from app.theme.colours import current
-from app.theme.icons import icon
-from app.widgets.number_box import NumberBox
-from engine.blocktypes.parameters import ParameterSpec, UserArray
-from engine.descriptions.checks import SHOWN
-from engine.figures import format_bytes, format_shape
+from warploom.app.edits.files.dropped_files import ARRAYS, CLOUDS, FILMS, LUTS, MESHES, PICTURES, SOUNDS, TABLES
+from warploom.app.edits.files.file_paths import relative_to
+from warploom.app.edits.nodes import parameter_label
+from warploom.app.edits.remedies import FOLDER
+from warploom.app.inspector.offers import OffersButton
+from warploom.app.inspector.typed_line import TypedInput, TypedLine, continue_line, input_of
+from warploom.app.theme.colours import current
+from warploom.app.theme.icons import icon
+from warploom.app.widgets.number_box import NumberBox
+from warploom.engine.blocktypes.parameters import ParameterSpec, UserArray
+from warploom.engine.descriptions.checks import SHOWN
+from warploom.engine.figures import format_bytes, format_shape
 
 SLIDER_STEPS = 1000
 _WIDEST_SLIDER = 1e8  # with wider bounds, a slider could not select a number

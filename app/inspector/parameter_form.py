@@ -6,9 +6,9 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFormLayout, QSizePolicy, QToolButton
 
-from app.inspector.parameter_editors import NumberEditor
-from app.inspector.parameter_row import LEAST_NAME, ParameterRow
-from app.theme.icons import icon
+from warploom.app.inspector.parameter_editors import NumberEditor
+from warploom.app.inspector.parameter_row import LEAST_NAME, ParameterRow
+from warploom.app.theme.icons import icon
 
 #: The width below which there are no sliders, in sizes of the font.
 _TIGHT = 28

@@ -6,15 +6,15 @@ from functools import cached_property
 from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QStackedLayout, QToolButton, QWidget
 
-from app.docks.elided_label import ElidedLabel
-from app.edits.nodes import parameter_label
-from app.inspector.parameter_editors import ParameterEditor
-from app.theme.icons import icon
-from app.view_models.live_values import LiveValue
-from app.view_models.parameter_text import parameter_facts, value_text
-from app.widgets.marked_text import without_marks
-from engine.blocktypes.parameters import ParameterSpec
-from engine.patch.rules import is_drivable
+from warploom.app.docks.elided_label import ElidedLabel
+from warploom.app.edits.nodes import parameter_label
+from warploom.app.inspector.parameter_editors import ParameterEditor
+from warploom.app.theme.icons import icon
+from warploom.app.view_models.live_values import LiveValue
+from warploom.app.view_models.parameter_text import parameter_facts, value_text
+from warploom.app.widgets.marked_text import without_marks
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.patch.rules import is_drivable
 
 #: The width to which a name may be cut off in a narrow inspector, in pixels.
 LEAST_NAME = 72

@@ -6,12 +6,12 @@ from functools import partial
 from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from app.docks.elided_label import ElidedLabel
-from app.inspector.node_info import text_label
-from app.view_models.profile.texts import percent, time_share
-from engine.figures import format_bytes, format_time, plural
-from engine.patch.document import Patch
-from engine.protocol.messages import FrameReport
+from warploom.app.docks.elided_label import ElidedLabel
+from warploom.app.inspector.node_info import text_label
+from warploom.app.view_models.profile.texts import percent, time_share
+from warploom.engine.figures import format_bytes, format_time, plural
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import FrameReport
 
 #: The most blocks that are listed, those with the longest times.
 _LISTED = 6

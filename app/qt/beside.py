@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from engine.processes.scope import Cancelled, CancelScope
+from warploom.engine.processes.scope import Cancelled, CancelScope
 
 _log = logging.getLogger(__name__)
 #: Milliseconds after which work is reported as slow, and after which it can be cancelled.

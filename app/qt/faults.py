@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from types import TracebackType
 
-from engine.diagnostics import WarploomError
+from warploom.engine.diagnostics import WarploomError
 
 _log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from engine.diagnostics import WarploomError
+from warploom.engine.diagnostics import WarploomError
 
 #: The Debian and Ubuntu packages with the libraries that PySide6 and its X11 plugin load from the system.
 PACKAGES = (

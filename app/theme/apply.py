@@ -11,9 +11,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette, QPixmap
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.theme.colours import Colours, make_current, mix
-from app.theme.fonts import BODY, code_font, length, set_zoom, widget_font
-from app.theme.icons import save_icon
+from warploom.app.theme.colours import Colours, make_current, mix
+from warploom.app.theme.fonts import BODY, code_font, length, set_zoom, widget_font
+from warploom.app.theme.icons import save_icon
 
 #: The glyphs of the stylesheet: icons, their sides in pixels, how much the drawing is enlarged, to leave no margin, and
 #: their colours.

@@ -7,7 +7,7 @@ import qtawesome
 from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPen, QPixmap
 
-from app.theme import colours
+from warploom.app.theme import colours
 
 ACTIONS = {
     "add": "mdi6.plus",

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.theme.colours import Colours
-from engine.blocktypes.block import Block
-from engine.descriptions.ports import PortSpec
-from engine.types import float4, uchar4
+from warploom.app.theme.colours import Colours
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.types import float4, uchar4
 
 _SAME = re.compile(r"same(?:\(\s*(\w+)\s*\))?$")
 

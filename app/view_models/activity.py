@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from enum import Enum
 
-from engine.patch.changes import Connection
-from engine.protocol.messages import FrameReport, NodeReport, NodeState
+from warploom.engine.patch.changes import Connection
+from warploom.engine.protocol.messages import FrameReport, NodeReport, NodeState
 
 
 class Activity(Enum):

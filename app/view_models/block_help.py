@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from app.edits.nodes import parameter_label
-from app.view_models.parameter_text import parameter_facts
-from app.view_models.tooltips import port_facts
-from app.widgets.marked_text import marked_html
-from engine.blocktypes.block import Block
-from engine.descriptions.entries import Kernel
-from engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.app.edits.nodes import parameter_label
+from warploom.app.view_models.parameter_text import parameter_facts
+from warploom.app.view_models.tooltips import port_facts
+from warploom.app.widgets.marked_text import marked_html
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.descriptions.entries import Kernel
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 
 _Row = tuple[str, str, str]
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from app.edits.compatible import ends, refusal
-from engine.figures import format_time
-from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
-from engine.patch.document import Patch
-from engine.protocol.messages import EditCost, UpdateLevel
+from warploom.app.edits.compatible import ends, refusal
+from warploom.engine.figures import format_time
+from warploom.engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import EditCost, UpdateLevel
 
 #: Returns what changes of the shown patch would cost; None when no engine runs.
 Costing = Callable[[Sequence[Change]], EditCost | None]

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from app.edits.compatible import refusal
-from app.edits.drive import source_title
-from app.theme.port_style import PortKind, kind_of_value
-from app.view_models.parameter_text import value_text
-from engine.blocktypes.declarations import ValueSpec
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.rules import DRIVABLE
+from warploom.app.edits.compatible import refusal
+from warploom.app.edits.drive import source_title
+from warploom.app.theme.port_style import PortKind, kind_of_value
+from warploom.app.view_models.parameter_text import value_text
+from warploom.engine.blocktypes.declarations import ValueSpec
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.rules import DRIVABLE
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 import msgspec
 
-from app.view_models.tooltips import title_of
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.groups.flat import ENDS, GROUP, INPUTS
-from engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
+from warploom.app.view_models.tooltips import title_of
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.groups.flat import ENDS, GROUP, INPUTS
+from warploom.engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
 
 _Value = TypeVar("_Value")
 

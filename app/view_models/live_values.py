@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from engine.patch.changes import PortRef
-from engine.protocol.messages import FrameReport
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import FrameReport
 
 #: At least as wide as any signed number from `number_text`, except very large ones.
 WIDEST = "-0000.0"

@@ -5,16 +5,16 @@ from collections.abc import Container, Iterable, Mapping
 
 import msgspec
 
-from app.edits.nodes import parameter_label
-from app.theme.port_style import PortKind, kind_of_value
-from app.view_models.live_values import LiveValue
-from app.view_models.port_flow import kind_at
-from engine.blocktypes.block import Block
-from engine.blocktypes.updated_blocks import UpdatedBlock
-from engine.patch.changes import Connection, Mode
-from engine.patch.document import Patch
-from engine.patch.groups.types import NEW
-from engine.patch.rules import is_drivable
+from warploom.app.edits.nodes import parameter_label
+from warploom.app.theme.port_style import PortKind, kind_of_value
+from warploom.app.view_models.live_values import LiveValue
+from warploom.app.view_models.port_flow import kind_at
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.updated_blocks import UpdatedBlock
+from warploom.engine.patch.changes import Connection, Mode
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.groups.types import NEW
+from warploom.engine.patch.rules import is_drivable
 
 
 class PortViewModel(msgspec.Struct, frozen=True, gc=False):

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.blocktypes.block import Block
-from engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.parameters import ParameterSpec
 
 
 def parameter_facts(spec: ParameterSpec) -> list[str]:

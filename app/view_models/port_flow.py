@@ -2,15 +2,15 @@
 
 import re
 
-from app.theme.port_style import PortKind, kind_of_port
-from engine.blocktypes.block import Block
-from engine.descriptions.ports import PortSpec
-from engine.ops.types import BufferType, ValueType
-from engine.patch.changes import PortRef
-from engine.patch.contents import PatchContents
-from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerPatch
-from engine.tensor_ir.types import TensorType
+from warploom.app.theme.port_style import PortKind, kind_of_port
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.ops.types import BufferType, ValueType
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.contents import PatchContents
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.inner_patch import InnerPatch
+from warploom.engine.tensor_ir.types import TensorType
 
 #: The kinds of ports that may carry data of another kind: any data, and pixels in an image.
 _OPEN = (PortKind.ANY, PortKind.VECTOR)

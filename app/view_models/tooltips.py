@@ -4,26 +4,26 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from app.edits.drive import source_title
-from app.edits.nodes import parameter_label
-from app.view_models.live_values import LiveValue, frame_text
-from app.view_models.parameter_text import parameter_facts, value_text
-from app.view_models.port_flow import infers_types, type_text
-from app.view_models.profile.texts import count_text, held_text, share_text, times_text
-from engine.blocktypes.block import Block
-from engine.blocktypes.declarations import ValueSpec
-from engine.blocktypes.parameters import ParameterSpec
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import Source
-from engine.figures import format_bytes, format_shape, format_time, plural
-from engine.patch.changes import Connection, Mode, PortRef
-from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerPatch
-from engine.patch.organise.bypass import left_out, pass_through
-from engine.patch.regions import branch_of, region_of
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile
-from engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
+from warploom.app.edits.drive import source_title
+from warploom.app.edits.nodes import parameter_label
+from warploom.app.view_models.live_values import LiveValue, frame_text
+from warploom.app.view_models.parameter_text import parameter_facts, value_text
+from warploom.app.view_models.port_flow import infers_types, type_text
+from warploom.app.view_models.profile.texts import count_text, held_text, share_text, times_text
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.declarations import ValueSpec
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import Source
+from warploom.engine.figures import format_bytes, format_shape, format_time, plural
+from warploom.engine.patch.changes import Connection, Mode, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.inner_patch import InnerPatch
+from warploom.engine.patch.organise.bypass import left_out, pass_through
+from warploom.engine.patch.regions import branch_of, region_of
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
 
 #: The most blocks named among those that share a kernel.
 _NAMED = 4

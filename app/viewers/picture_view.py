@@ -17,8 +17,8 @@ from PySide6.QtGui import (
     QWheelEvent,
 )
 
-from app.theme import colours
-from app.widgets.view_keys import ViewKeys
+from warploom.app.theme import colours
+from warploom.app.widgets.view_keys import ViewKeys
 
 MAX_SCALE = 64.0
 MIN_SCALE = 1 / 64

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QWidget
 
-from engine.protocol.messages import Preview, Viewing
+from warploom.engine.protocol.messages import Preview, Viewing
 
 _CURSOR_MS, _HINT_MS = 2000, 3000
 _HINT = "Esc or F11 ends the full screen · F fits or fills it"

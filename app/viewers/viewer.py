@@ -7,13 +7,13 @@ from PySide6.QtCore import QMargins, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
-from app.theme.icons import icon
-from app.view_models.profile.tape import Moment
-from app.viewers.picture_view import PictureView
-from app.widgets.empty_state import EmptyState
-from app.widgets.frame_rate import FrameRate
-from engine.figures import format_rate
-from engine.protocol.messages import Preview, Viewing
+from warploom.app.theme.icons import icon
+from warploom.app.view_models.profile.tape import Moment
+from warploom.app.viewers.picture_view import PictureView
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.app.widgets.frame_rate import FrameRate
+from warploom.engine.figures import format_rate
+from warploom.engine.protocol.messages import Preview, Viewing
 
 _PATIENCE_MS = 3000
 _FREEZE = "Freeze: keep this picture while the patch plays"

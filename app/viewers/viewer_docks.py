@@ -9,18 +9,26 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QScreen
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar
 
-from app.docks.dock import Editor
-from app.docks.pins.pins import Pins, offer_pin
-from app.theme.fonts import title_font
-from app.view_models.looking.fitting import ports_of
-from app.view_models.profile.tape import Moment
-from app.view_models.tooltips import message_text
-from app.viewers.screens import Screens
-from app.viewers.viewer import ViewerPanel
-from engine.blocktypes.block import shows_pictures
-from engine.patch.changes import BlockTypesChanged, Change, Connected, Disconnected, NodeAdded, NodeRemoved, NodeRenamed
-from engine.patch.document import Patch
-from engine.protocol.messages import FrameReport, NodeState, Preview, Viewing
+from warploom.app.docks.dock import Editor
+from warploom.app.docks.pins.pins import Pins, offer_pin
+from warploom.app.theme.fonts import title_font
+from warploom.app.view_models.looking.fitting import ports_of
+from warploom.app.view_models.profile.tape import Moment
+from warploom.app.view_models.tooltips import message_text
+from warploom.app.viewers.screens import Screens
+from warploom.app.viewers.viewer import ViewerPanel
+from warploom.engine.blocktypes.block import shows_pictures
+from warploom.engine.patch.changes import (
+    BlockTypesChanged,
+    Change,
+    Connected,
+    Disconnected,
+    NodeAdded,
+    NodeRemoved,
+    NodeRenamed,
+)
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import FrameReport, NodeState, Preview, Viewing
 
 _NO_VIEWER = "Add a Viewer block and connect an image"
 _NO_IMAGE = "Connect an image to this viewer"

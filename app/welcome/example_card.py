@@ -15,10 +15,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QLabel, QVBoxLayout
 
-from app.documents.gallery import Example
-from app.theme import colours
-from app.theme.fonts import length
-from app.theme.icons import icon
+from warploom.app.documents.gallery import Example
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import length
+from warploom.app.theme.icons import icon
 
 #: The size of a card's picture in pixels, in the usual size of the editor.
 _PICTURE = QSize(280, 158)

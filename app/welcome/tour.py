@@ -6,11 +6,11 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer
 
-from app.docks.dock import Editor
-from app.widgets.banner import NO_NOTICE, Banner, Notice
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
+from warploom.app.docks.dock import Editor
+from warploom.app.widgets.banner import NO_NOTICE, Banner, Notice
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import EXAMPLES_FOLDER, SUFFIX
 
 _LOOK_MS = 200
 _EXAMPLE = EXAMPLES_FOLDER / f"particles{SUFFIX}"

@@ -16,9 +16,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.documents.gallery import Example
-from app.welcome.example_card import ExampleCard, card_width
-from engine.patch.files import SUFFIX
+from warploom.app.documents.gallery import Example
+from warploom.app.welcome.example_card import ExampleCard, card_width
+from warploom.engine.patch.files import SUFFIX
 
 _SPACING, _MARGIN = 16, 24
 _MOST_COLUMNS = 4

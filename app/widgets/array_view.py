@@ -7,8 +7,8 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.theme import colours
-from app.theme.fonts import SMALL, widget_font
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL, widget_font
 
 _NUMBERS = 24
 

@@ -7,8 +7,8 @@ from PySide6.QtCore import QMargins, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
-from engine.diagnostics import cut
-from engine.figures import plural
+from warploom.engine.diagnostics import cut
+from warploom.engine.figures import plural
 
 #: The most lines of details that are shown; the tooltip has all.
 LINES_SHOWN = 5

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import colours
-from app.theme.fonts import BODY, SMALL, length, widget_font
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import BODY, SMALL, length, widget_font
 
 _WIDTH, _ROW, _ROWS, _TOP, _ICON = 520, 28, 12, 48, 16
 _CHOICE = Qt.ItemDataRole.UserRole

@@ -12,7 +12,7 @@ from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Keyword, Number, String
 from PySide6.QtGui import QColor, QSyntaxHighlighter, QTextCharFormat, QTextDocument
 
-from app.theme import colours
+from warploom.app.theme import colours
 
 _LEXERS: dict[str, type[Lexer]] = {
     "cuda": CppLexer,

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, QObject, QPoint, QTimer, Signal
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from app.theme.fonts import code_font
-from app.widgets.marked_text import marked_html
+from warploom.app.theme.fonts import code_font
+from warploom.app.widgets.marked_text import marked_html
 
 _REFRESH_MS = 250  # a person can't read figures that change faster
 

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QRectF, Qt
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from app.theme import colours
+from warploom.app.theme import colours
 
 ZOOM = 1.2
 _BY_KEYS = (

@@ -6,24 +6,24 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QWidget
 
-from app.docks.code.code import Code
-from app.docks.console import Console
-from app.docks.dock import D, Dock, Editor
-from app.docks.help import Help
-from app.docks.log import Log
-from app.docks.organise.history import EditList
-from app.docks.organise.overview import Overview
-from app.docks.osc import OscDock
-from app.docks.pins.pins import Pins
-from app.docks.plan.graph import LaunchedGraph
-from app.docks.plan.memory import Memory
-from app.docks.problems import Problems
-from app.docks.profiler.profiler import Profiler
-from app.docks.recorder import Recorder
-from app.docks.timeline.timeline import TimelineDock
-from app.docks.updates import Updates
-from app.inspector.inspector import Inspector
-from app.theme.fonts import title_font
+from warploom.app.docks.code.code import Code
+from warploom.app.docks.console import Console
+from warploom.app.docks.dock import D, Dock, Editor
+from warploom.app.docks.help import Help
+from warploom.app.docks.log import Log
+from warploom.app.docks.organise.history import EditList
+from warploom.app.docks.organise.overview import Overview
+from warploom.app.docks.osc import OscDock
+from warploom.app.docks.pins.pins import Pins
+from warploom.app.docks.plan.graph import LaunchedGraph
+from warploom.app.docks.plan.memory import Memory
+from warploom.app.docks.problems import Problems
+from warploom.app.docks.profiler.profiler import Profiler
+from warploom.app.docks.recorder import Recorder
+from warploom.app.docks.timeline.timeline import TimelineDock
+from warploom.app.docks.updates import Updates
+from warploom.app.inspector.inspector import Inspector
+from warploom.app.theme.fonts import title_font
 
 #: Every dock except the viewers, in the order of the View menu and the status bar. List new ones here.
 DOCKS: tuple[type[Dock], ...] = (

@@ -8,16 +8,16 @@ from PySide6.QtCore import QEvent, QMargins, QPointF, Qt, QTimer
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
-from app.docks.elided_label import ElidedLabel
-from app.documents.bridge import Bridge
-from app.documents.session import Session
-from app.theme import colours
-from app.view_models.profile.texts import engine_text
-from app.widgets.frame_rate import FrameRate
-from app.widgets.tooltip import LiveTooltip
-from engine.figures import format_rate, format_time
-from engine.profiling.profile import Profile
-from engine.protocol.messages import FrameReport, UpdateRecord
+from warploom.app.docks.elided_label import ElidedLabel
+from warploom.app.documents.bridge import Bridge
+from warploom.app.documents.session import Session
+from warploom.app.theme import colours
+from warploom.app.view_models.profile.texts import engine_text
+from warploom.app.widgets.frame_rate import FrameRate
+from warploom.app.widgets.tooltip import LiveTooltip
+from warploom.engine.figures import format_rate, format_time
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.messages import FrameReport, UpdateRecord
 
 #: Texts that the label has room for; longer ones are cut off. The second is for narrow windows.
 _WIDEST, _WIDEST_IN_NARROW = "cuda:0 · compiling … · 8,888 fps · 88.88 ms", "cuda:0 · 8,888 fps · 888 ms"

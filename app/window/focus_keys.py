@@ -14,8 +14,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.canvas import Canvas
-from app.widgets.number_box import NumberBox
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.widgets.number_box import NumberBox
 
 _TEXT_FIELDS = (QLineEdit, QAbstractSpinBox, QTextEdit, QPlainTextEdit)
 

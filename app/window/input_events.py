@@ -6,13 +6,13 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
 
-from app.qt.throttle import Throttle
-from app.viewers.picture_view import PictureView
-from app.viewers.screens import ScreenView
-from engine.blocktypes.updated_blocks import UpdatedBlock
-from engine.patch.changes import BlockTypesChanged, Change, NodeAdded, NodeRemoved
-from engine.patch.document import Patch
-from engine.protocol.messages import SetInput
+from warploom.app.qt.throttle import Throttle
+from warploom.app.viewers.picture_view import PictureView
+from warploom.app.viewers.screens import ScreenView
+from warploom.engine.blocktypes.updated_blocks import UpdatedBlock
+from warploom.engine.patch.changes import BlockTypesChanged, Change, NodeAdded, NodeRemoved
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import SetInput
 
 #: Widgets for text; keys typed there are not inputs of the patch.
 _TEXT_FIELDS = (QLineEdit, QTextEdit, QPlainTextEdit, QAbstractSpinBox)

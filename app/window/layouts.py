@@ -10,9 +10,9 @@ from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
-from app.documents.editor_state import Arrangement, UserState
-from app.viewers.viewer_docks import ViewerDocks
-from app.window.docks import DOCKS, LISTS, SMALL, Docks
+from warploom.app.documents.editor_state import Arrangement, UserState
+from warploom.app.viewers.viewer_docks import ViewerDocks
+from warploom.app.window.docks import DOCKS, LISTS, SMALL, Docks
 
 #: A version of the set of docks; an arrangement of other docks is not restored.
 _VERSION = crc32(",".join(dock.name for dock in DOCKS).encode()) & 0x7FFFFFFF

@@ -5,7 +5,7 @@ from functools import partial
 from PySide6.QtCore import QMargins
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
-from app.window.docks import LISTS, Docks
+from warploom.app.window.docks import LISTS, Docks
 
 
 class ListButtons(QWidget):

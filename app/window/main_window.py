@@ -16,62 +16,62 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.canvas import Canvas
-from app.canvas.inner_room import InnerRoom
-from app.canvas.reports.overlays import Overlays
-from app.commands.actions import Actions
-from app.commands.commands import CONTEXT_MENUS, TOOLBAR, make_menus
-from app.commands.guide import Guide
-from app.commands.help_dialogs import show_about
-from app.commands.keys import Keys
-from app.commands.palette import palette_choices
-from app.commands.shortcut_dialog import ShortcutDialog
-from app.docks.code.code import Code
-from app.docks.console import Console
-from app.docks.dock import D
-from app.docks.log import Log
-from app.docks.pins.pins import Pins
-from app.docks.problems import Problems
-from app.documents import dialogs
-from app.documents.bridge import Bridge
-from app.documents.code_files.own_code import OwnCode
-from app.documents.editor_state import load_state, save_state
-from app.documents.file_commands import FileCommands
-from app.documents.gallery import find_examples
-from app.documents.outside_changes import OutsideChanges
-from app.documents.playhead import Playhead
-from app.documents.recovery import RecoverySlot, find_left_behind
-from app.documents.restarts import MakeSearch, Restarts
-from app.documents.session import MakeEngine, Session
-from app.documents.trust.overwriting import OverwriteQuestion
-from app.documents.trust.questions import TrustQuestions
-from app.documents.trust.trust import TrustedPaths
-from app.edits.remedies import Remedy
-from app.inspector.inspector import Inspector
-from app.qt.beside import Beside
-from app.qt.gc_timer import GcTimer
-from app.theme.apply import apply_theme, enlarged, renew_code_fonts
-from app.theme.colours import current
-from app.viewers.ports.port_docks import PortDocks
-from app.viewers.viewer_docks import ViewerDocks
-from app.welcome.tour import Tour
-from app.welcome.welcome import Welcome
-from app.widgets.banner import Banner
-from app.widgets.chooser import Chooser
-from app.widgets.list_table import grow_tables
-from app.window.docks import Docks
-from app.window.engine_badge import EngineBadge
-from app.window.focus_keys import FocusKeys
-from app.window.input_events import InputEvents
-from app.window.layouts import Layouts
-from app.window.list_buttons import ListButtons
-from app.window.past_banner import PastBanner
-from app.window.problem_count import ProblemCount
-from app.window.transport import TransportBar
-from app.window.window_style import window_stylesheet
-from engine.diagnostics import PatchError
-from engine.patch.document import Patch
-from engine.patch.editing.history import Edit
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.inner_room import InnerRoom
+from warploom.app.canvas.reports.overlays import Overlays
+from warploom.app.commands.actions import Actions
+from warploom.app.commands.commands import CONTEXT_MENUS, TOOLBAR, make_menus
+from warploom.app.commands.guide import Guide
+from warploom.app.commands.help_dialogs import show_about
+from warploom.app.commands.keys import Keys
+from warploom.app.commands.palette import palette_choices
+from warploom.app.commands.shortcut_dialog import ShortcutDialog
+from warploom.app.docks.code.code import Code
+from warploom.app.docks.console import Console
+from warploom.app.docks.dock import D
+from warploom.app.docks.log import Log
+from warploom.app.docks.pins.pins import Pins
+from warploom.app.docks.problems import Problems
+from warploom.app.documents import dialogs
+from warploom.app.documents.bridge import Bridge
+from warploom.app.documents.code_files.own_code import OwnCode
+from warploom.app.documents.editor_state import load_state, save_state
+from warploom.app.documents.file_commands import FileCommands
+from warploom.app.documents.gallery import find_examples
+from warploom.app.documents.outside_changes import OutsideChanges
+from warploom.app.documents.playhead import Playhead
+from warploom.app.documents.recovery import RecoverySlot, find_left_behind
+from warploom.app.documents.restarts import MakeSearch, Restarts
+from warploom.app.documents.session import MakeEngine, Session
+from warploom.app.documents.trust.overwriting import OverwriteQuestion
+from warploom.app.documents.trust.questions import TrustQuestions
+from warploom.app.documents.trust.trust import TrustedPaths
+from warploom.app.edits.remedies import Remedy
+from warploom.app.inspector.inspector import Inspector
+from warploom.app.qt.beside import Beside
+from warploom.app.qt.gc_timer import GcTimer
+from warploom.app.theme.apply import apply_theme, enlarged, renew_code_fonts
+from warploom.app.theme.colours import current
+from warploom.app.viewers.ports.port_docks import PortDocks
+from warploom.app.viewers.viewer_docks import ViewerDocks
+from warploom.app.welcome.tour import Tour
+from warploom.app.welcome.welcome import Welcome
+from warploom.app.widgets.banner import Banner
+from warploom.app.widgets.chooser import Chooser
+from warploom.app.widgets.list_table import grow_tables
+from warploom.app.window.docks import Docks
+from warploom.app.window.engine_badge import EngineBadge
+from warploom.app.window.focus_keys import FocusKeys
+from warploom.app.window.input_events import InputEvents
+from warploom.app.window.layouts import Layouts
+from warploom.app.window.list_buttons import ListButtons
+from warploom.app.window.past_banner import PastBanner
+from warploom.app.window.problem_count import ProblemCount
+from warploom.app.window.transport import TransportBar
+from warploom.app.window.window_style import window_stylesheet
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.editing.history import Edit
 
 _NARROW = 760  # pixels; in a narrower window, menus and the badge have little room
 _SHOWN_MS = 8000  # milliseconds that the status bar shows a message

@@ -3,9 +3,9 @@
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShortcut
 
-from app.documents.bridge import Bridge
-from app.view_models.profile.tape import Moment
-from app.widgets.banner import NO_NOTICE, Banner, Notice
+from warploom.app.documents.bridge import Bridge
+from warploom.app.view_models.profile.tape import Moment
+from warploom.app.widgets.banner import NO_NOTICE, Banner, Notice
 
 
 class PastBanner(Banner):

@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QPushButton
 
-from app.view_models.lists.problems import Rank, rank_text
+from warploom.app.view_models.lists.problems import Rank, rank_text
 
 
 class ProblemCount(QPushButton):

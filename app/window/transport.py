@@ -6,13 +6,13 @@ from PySide6.QtCore import QEvent, QMargins, QObject, Qt
 from PySide6.QtGui import QFontMetrics, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
-from app.commands.actions import Actions
-from app.documents.bridge import Bridge
-from app.documents.session import Session
-from app.qt.display_rate import DisplayRate
-from app.theme.icons import icon
-from engine.protocol.messages import FrameReport
-from engine.protocol.pacing import Pacing, PacingMode
+from warploom.app.commands.actions import Actions
+from warploom.app.documents.bridge import Bridge
+from warploom.app.documents.session import Session
+from warploom.app.qt.display_rate import DisplayRate
+from warploom.app.theme.icons import icon
+from warploom.engine.protocol.messages import FrameReport
+from warploom.engine.protocol.pacing import Pacing, PacingMode
 
 _REFRESH_S = 0.1  # a person can't read hundredths of a second
 _BUTTON_MARGINS = 32

@@ -1,8 +1,8 @@
 """The styles of the window's own parts, by object name; the theme has the styles that all widgets share."""
 
-from app.theme.colours import Colours
-from app.theme.fonts import BODY, PAGE_TITLE, SMALL, TITLE
-from app.theme.port_style import PORT_STYLES, PortKind
+from warploom.app.theme.colours import Colours
+from warploom.app.theme.fonts import BODY, PAGE_TITLE, SMALL, TITLE
+from warploom.app.theme.port_style import PORT_STYLES, PortKind
 
 
 def window_stylesheet(theme: Colours) -> str:

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, port
 
 
 class Assign(Block, id="buffer.assign", tags=("store", "set", "overwrite", "loop", "carry")):

@@ -1,6 +1,6 @@
 """The beginning of buffers that keep their contents from frame to frame."""
 
-from engine.api import BlockBuilder, BufferHandle, Kernel, u32
+from warploom.api import BlockBuilder, BufferHandle, Kernel, u32
 
 _BEGIN, _BEGUN = (Kernel("begin.cu", entry) for entry in ("begin_with", "has_begun"))
 

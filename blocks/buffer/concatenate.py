@@ -1,7 +1,7 @@
 from typing import Any
 
-from blocks.buffer.parts import Parts, elements_from
-from engine.api import BufferHandle, Out, any_type, port
+from warploom.api import BufferHandle, Out, any_type, port
+from warploom.blocks.buffer.parts import Parts, elements_from
 
 
 class Concatenate(Parts, id="buffer.concatenate", tags=("join", "append", "merge", "combine", "hstack", "vstack")):

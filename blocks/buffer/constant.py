@@ -1,8 +1,8 @@
 from functools import cache
 
-from blocks.buffer.element_types import NUMBERS, convert
-from blocks.buffer.shape_text import shape_rule
-from engine.api import Block, BlockBuilder, DType, OpGraphBuilder, OpGraphSource, Out, any_type, param, port
+from warploom.api import Block, BlockBuilder, DType, OpGraphBuilder, OpGraphSource, Out, any_type, param, port
+from warploom.blocks.buffer.element_types import NUMBERS, convert
+from warploom.blocks.buffer.shape_text import shape_rule
 
 
 @cache

@@ -1,7 +1,7 @@
 from functools import cache
 
-from blocks.buffer.element_types import HELD, NUMBERS, convert
-from engine.api import Block, BlockBuilder, DType, In, OpGraphBuilder, OpGraphSource, Out, any_type, param, port
+from warploom.api import Block, BlockBuilder, DType, In, OpGraphBuilder, OpGraphSource, Out, any_type, param, port
+from warploom.blocks.buffer.element_types import HELD, NUMBERS, convert
 
 
 @cache

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, describe_copy, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, describe_copy, port
 
 
 class Copy(Block, id="buffer.copy", tags=("duplicate", "memcpy", "contiguous", "pack")):

@@ -1,6 +1,6 @@
 """The element types that a person can choose, by name, and conversions of numbers to these types."""
 
-from engine.api import (
+from warploom.api import (
     DType,
     OpGraphBuilder,
     OpPort,

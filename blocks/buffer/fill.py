@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, OpGraphSource, Out, f32, param, port
+from warploom.api import Block, BlockBuilder, OpGraphSource, Out, f32, param, port
 
 
 class Fill(Block, id="buffer.fill", tags=("constant", "memset", "zeros", "ones")):

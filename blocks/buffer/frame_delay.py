@@ -1,5 +1,5 @@
-from blocks.buffer.beginning import describe_beginning
-from engine.api import Block, BlockBuilder, In, Out, any_type, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, param, port
+from warploom.blocks.buffer.beginning import describe_beginning
 
 
 class FrameDelay(Block, id="buffer.frame_delay", tags=("feedback", "previous", "history", "trail")):

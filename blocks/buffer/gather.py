@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
 
 #: Rules for indices beyond the ends, in the order of their numbers in the kernel.
 EDGES = ("clamp", "wrap", "zero")

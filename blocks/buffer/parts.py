@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.api import Block, BlockBuilder, BufferHandle, In, Kernel, Out, any_type, param, port
+from warploom.api import Block, BlockBuilder, BufferHandle, In, Kernel, Out, any_type, param, port
 
 
 def elements_from(x: BufferHandle, axis: int) -> Any:

@@ -1,8 +1,8 @@
 import math
 
-from blocks.buffer.shape_text import shape_rule, whole_numbers
-from engine.api import Block, BlockBuilder, OpGraphSource, Out, param, port, u32
-from engine.diagnostics import PatchError
+from warploom.api import Block, BlockBuilder, OpGraphSource, Out, param, port, u32
+from warploom.blocks.buffer.shape_text import shape_rule, whole_numbers
+from warploom.engine.diagnostics import PatchError
 
 
 class Positions(Block, id="buffer.positions", tags=("index", "iota", "range", "arange", "grid")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port, u32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, port, u32
 
 
 class Scatter(Block, id="buffer.scatter", tags=("put", "index", "place", "write", "reorder", "inverse")):

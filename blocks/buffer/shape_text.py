@@ -1,6 +1,6 @@
 """Parses the lists of whole numbers that people type: shapes and orders of axes."""
 
-from engine.diagnostics import PatchError
+from warploom.engine.diagnostics import PatchError
 
 
 def whole_numbers(name: str, text: str) -> tuple[int, ...]:

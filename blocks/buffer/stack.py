@@ -1,7 +1,7 @@
 from typing import Any
 
-from blocks.buffer.parts import Parts
-from engine.api import BufferHandle, Out, any_type, port
+from warploom.api import BufferHandle, Out, any_type, port
+from warploom.blocks.buffer.parts import Parts
 
 
 class Stack(Parts, id="buffer.stack", tags=("join", "combine", "batch", "merge", "interleave", "columns")):

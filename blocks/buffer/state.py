@@ -1,7 +1,7 @@
-from blocks.buffer.beginning import describe_beginning
-from blocks.buffer.element_types import ELEMENTS
-from blocks.buffer.shape_text import shape_rule
-from engine.api import Block, BlockBuilder, In, Out, any_type, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, param, port
+from warploom.blocks.buffer.beginning import describe_beginning
+from warploom.blocks.buffer.element_types import ELEMENTS
+from warploom.blocks.buffer.shape_text import shape_rule
 
 
 class State(Block, id="buffer.state", tags=("memory", "persistent", "simulation")):

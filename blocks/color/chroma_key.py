@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
 
 class ChromaKey(Block, id="image.chroma_key", tags=("green screen", "blue screen", "matte", "alpha", "mask", "keying")):

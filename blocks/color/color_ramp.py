@@ -1,7 +1,7 @@
 from functools import cache
 
-from blocks.color.palettes import PALETTES, ramp
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, float4, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, float4, param, port
+from warploom.blocks.color.palettes import PALETTES, ramp
 
 
 @cache

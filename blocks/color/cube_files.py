@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.api import read_bytes
-from engine.diagnostics import PatchError, cut
+from warploom.api import read_bytes
+from warploom.engine.diagnostics import PatchError, cut
 
 #: The largest number of entries along an axis of a cube, and of a curve, as the specification has them.
 MOST_CUBE, MOST_CURVE = 256, 65536

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.diagnostics import PatchError, cut
+from warploom.engine.diagnostics import PatchError, cut
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 #: A point's place and value, both from 0 to 1.

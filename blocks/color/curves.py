@@ -1,7 +1,7 @@
 import numpy as np
 
-from blocks.color.curve_points import STRAIGHT, along_curve, read_points
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
+from warploom.blocks.color.curve_points import STRAIGHT, along_curve, read_points
 
 #: What the curves are made for, and the number of their values that the device has; it interpolates between them.
 SPACES, _ENTRIES = ("sRGB", "linear"), 4096

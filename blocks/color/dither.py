@@ -1,6 +1,6 @@
 from functools import cache
 
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
 #: The threshold of each pixel, from 0 to 1, in each pattern. The matrix of Bayer (1973) has the bits of x ^ y and y,
 #: those of the highest value first.

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
 
 class Levels(Block, id="image.levels", tags=("black point", "white point", "range", "normalise", "gamma", "contrast")):

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from blocks.color.cube_files import load_cube
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
-from engine.diagnostics import Incomplete
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
+from warploom.blocks.color.cube_files import load_cube
+from warploom.engine.diagnostics import Incomplete
 
 #: What the table is made for.
 SPACES = ("sRGB", "linear")

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
 
 class Posterize(Block, id="image.posterize", tags=("quantize", "reduce colors", "bands", "poster", "toon")):

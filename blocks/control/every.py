@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, Kernel, Out, param, port, u32
+from warploom.api import Block, BlockBuilder, Kernel, Out, param, port, u32
 
 
 class Every(Block, id="control.every", tags=("condition", "period", "pulse", "clock", "divide")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, describe_for, param, port, u32
+from warploom.api import Block, BlockBuilder, In, Out, any_type, describe_for, param, port, u32
 
 
 class For(Block, id="control.for", tags=("region", "loop", "repeat", "times"), regions=("",)):

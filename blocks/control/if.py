@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, any_type, describe_if, param, port
+from warploom.api import Block, BlockBuilder, In, any_type, describe_if, param, port
 
 
 class If(Block, id="control.if", tags=("region", "condition", "branch"), regions=("",)):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, any_type, describe_if, param, port
+from warploom.api import Block, BlockBuilder, In, any_type, describe_if, param, port
 
 
 class IfElse(Block, id="control.if_else", tags=("region", "condition", "branch", "switch"), regions=("", "else")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, describe_while, param, port, u32
+from warploom.api import Block, BlockBuilder, In, Out, any_type, describe_while, param, port, u32
 
 
 class While(Block, id="control.while", tags=("region", "loop", "repeat", "until"), regions=("",)):

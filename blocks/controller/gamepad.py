@@ -1,6 +1,6 @@
 from collections.abc import Mapping
 
-from engine.api import (
+from warploom.api import (
     GAMEPAD_AXES,
     GAMEPAD_BUTTONS,
     Moment,

@@ -1,4 +1,4 @@
-from engine.api import Moment, Value, ValueBlock, param, value_port
+from warploom.api import Moment, Value, ValueBlock, param, value_port
 
 
 class Keyboard(ValueBlock, id="value.keyboard", tags=("key", "button", "toggle", "input", "press")):

@@ -1,6 +1,6 @@
 from collections.abc import Mapping
 
-from engine.api import Moment, Value, ValueBlock, midi_devices, midi_name, param, value_port
+from warploom.api import Moment, Value, ValueBlock, midi_devices, midi_name, param, value_port
 
 KINDS = {"controller": "cc", "note": "note", "pitch": "pitch"}
 

@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from engine.api import Moment, Value, ValueBlock, midi_devices, param, value_port
+from warploom.api import Moment, Value, ValueBlock, midi_devices, param, value_port
 
 KINDS = ("controller", "note", "pitch")
 

@@ -11,8 +11,8 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from engine.api import open_file, read_bytes
-from engine.diagnostics import PatchError, cut
+from warploom.api import open_file, read_bytes
+from warploom.engine.diagnostics import PatchError, cut
 
 Array = np.ndarray[Any, Any]
 

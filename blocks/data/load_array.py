@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from blocks.data.array_files import load_array
-from engine.api import Block, BlockBuilder, Out, any_type, param, port
-from engine.diagnostics import Incomplete
+from warploom.api import Block, BlockBuilder, Out, any_type, param, port
+from warploom.blocks.data.array_files import load_array
+from warploom.engine.diagnostics import Incomplete
 
 
 class LoadArray(Block, id="data.load_array", tags=("numpy", "npy", "npz", "file", "open", "input")):

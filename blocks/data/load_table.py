@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from blocks.data.table_files import TYPES, load_table
-from engine.api import Block, BlockBuilder, Out, any_type, param, port
-from engine.diagnostics import Incomplete
+from warploom.api import Block, BlockBuilder, Out, any_type, param, port
+from warploom.blocks.data.table_files import TYPES, load_table
+from warploom.engine.diagnostics import Incomplete
 
 
 class LoadTable(Block, id="data.load_table", tags=("csv", "parquet", "json", "spreadsheet", "file", "open", "columns")):

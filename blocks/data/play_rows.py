@@ -6,11 +6,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from blocks.data.array_files import READ_ERRORS, RowsOfArray, array_problem
-from blocks.data.rows_ahead import Array, PieceBlock, Rows
-from blocks.data.table_files import TYPES, RowsOfTable, table_problem
-from engine.api import BlockBuilder, Moment, Out, any_type, dtype_of, open_file, param, port
-from engine.diagnostics import Incomplete, PatchError
+from warploom.api import BlockBuilder, Moment, Out, any_type, dtype_of, open_file, param, port
+from warploom.blocks.data.array_files import READ_ERRORS, RowsOfArray, array_problem
+from warploom.blocks.data.rows_ahead import Array, PieceBlock, Rows
+from warploom.blocks.data.table_files import TYPES, RowsOfTable, table_problem
+from warploom.engine.diagnostics import Incomplete, PatchError
 
 #: Choices of what selects the first row.
 SELECTIONS = ("time", "row")

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from blocks.data.table_files import as_table, json_lines
-from blocks.data.table_pieces import DELIMITERS
-from blocks.io.part_writer import Array, PartWriter
-from engine.diagnostics import PatchError
+from warploom.blocks.data.table_files import as_table, json_lines
+from warploom.blocks.data.table_pieces import DELIMITERS
+from warploom.blocks.io.part_writer import Array, PartWriter
+from warploom.engine.diagnostics import PatchError
 
 #: How names of recorded files end.
 RECORDED = (".csv", ".tsv", ".txt", ".parquet", ".jsonl", ".ndjson", ".arrow", ".feather", ".npy")

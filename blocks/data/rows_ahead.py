@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from engine.api import LiveBlock, Moment, Value, param, value_port
-from engine.diagnostics import PatchError
+from warploom.api import LiveBlock, Moment, Value, param, value_port
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from engine.api import Block, BlockBuilder, In, any_type, param, port
-from engine.diagnostics import Incomplete, PatchError
+from warploom.api import Block, BlockBuilder, In, any_type, param, port
+from warploom.engine.diagnostics import Incomplete, PatchError
 
 
 class SaveArray(Block, id="data.save_array", tags=("numpy", "npy", "file", "write", "export")):

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from blocks.data.row_writer import RECORDED, RowWriter
-from blocks.io.part_writer import Array, Recorder
-from engine.api import BlockBuilder, In, LiveBlock, Moment, Value, any_type, bf16, from_bf16, param, port, value_port
-from engine.diagnostics import Incomplete, PatchError
+from warploom.api import BlockBuilder, In, LiveBlock, Moment, Value, any_type, bf16, from_bf16, param, port, value_port
+from warploom.blocks.data.row_writer import RECORDED, RowWriter
+from warploom.blocks.io.part_writer import Array, Recorder
+from warploom.engine.diagnostics import Incomplete, PatchError
 
 
 class SaveRows(

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from blocks.data.table_files import encode_table
-from blocks.data.table_pieces import SUFFIXES
-from engine.api import Block, BlockBuilder, In, any_type, param, port
-from engine.diagnostics import Incomplete, PatchError
+from warploom.api import Block, BlockBuilder, In, any_type, param, port
+from warploom.blocks.data.table_files import encode_table
+from warploom.blocks.data.table_pieces import SUFFIXES
+from warploom.engine.diagnostics import Incomplete, PatchError
 
 
 class SaveTable(Block, id="data.save_table", tags=("csv", "parquet", "json", "spreadsheet", "file", "write", "export")):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from blocks.data.table_pieces import DELIMITERS, TableFile, check_suffix, load_arrow, open_table
-from engine.api import open_file, read_bytes
-from engine.diagnostics import PatchError, cut
+from warploom.api import open_file, read_bytes
+from warploom.blocks.data.table_pieces import DELIMITERS, TableFile, check_suffix, load_arrow, open_table
+from warploom.engine.diagnostics import PatchError, cut
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, DataType, Table

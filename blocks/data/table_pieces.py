@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from engine.diagnostics import PatchError
+from warploom.engine.diagnostics import PatchError
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema, Table

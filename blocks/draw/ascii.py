@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from blocks.draw.draw_text import FONTS, draw_text, font_of
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, s32
-from engine.diagnostics import PatchError, cut
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, s32
+from warploom.blocks.draw.draw_text import FONTS, draw_text, font_of
+from warploom.engine.diagnostics import PatchError, cut
 
 #: Steps of brightness for which a character is chosen, the most characters, and threads of a cell in the kernel.
 _LEVELS, _MOST, _THREADS = 1024, 256, 64

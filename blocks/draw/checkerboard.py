@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, OpGraphSource, Out, float4, param, port
 
 
 class Checkerboard(Block, id="image.checkerboard", tags=("pattern", "generator", "test")):

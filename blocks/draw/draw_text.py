@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.api import read_bytes
-from engine.diagnostics import PatchError
+from warploom.api import read_bytes
+from warploom.engine.diagnostics import PatchError
 
 #: Fonts by the names of choices; the files come with OpenImageIO.
 FONTS = {

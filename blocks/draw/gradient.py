@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, OpGraphSource, Out, float4, param, port
 
 
 class Gradient(Block, id="image.gradient", tags=("ramp", "generator", "background")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, Kernel, Out, float4, param, port
 
 #: The kinds by their number in the kernel.
 KINDS = ("value", "gradient", "cellular")

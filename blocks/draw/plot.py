@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, u8
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, u8
 
 #: The bytes of the kernel's struct `Scale`.
 SCALE_BYTES = 188

@@ -1,6 +1,6 @@
 from functools import cache
 
-from engine.api import Block, BlockBuilder, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, OpGraphSource, Out, float4, param, port
 
 #: The signed distance from each outline, in pixels, of the point (x, y) about the middle.
 DISTANCES = {

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import numpy as np
 
-from blocks.draw.draw_text import ACROSS, DOWN, FONTS, draw_text, font_of
-from engine.api import Block, BlockBuilder, Out, f32, float4, param, port
+from warploom.api import Block, BlockBuilder, Out, f32, float4, param, port
+from warploom.blocks.draw.draw_text import ACROSS, DOWN, FONTS, draw_text, font_of
 
 
 class Text(Block, id="image.text", tags=("font", "letters", "title", "caption", "label", "type", "words")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, float2, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, float2, param, port
 
 
 class Advect(Block, id="field.advect", tags=("fluid", "smoke", "flow", "move", "transport", "simulation")):

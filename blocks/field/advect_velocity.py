@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float2, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float2, param, port
 
 #: x lies on the left sides of cells, and y on the upper sides, so each is moved by the flow there.
 _MOVED = """\

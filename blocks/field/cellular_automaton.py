@@ -1,7 +1,7 @@
 import re
 
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
-from engine.diagnostics import PatchError
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.engine.diagnostics import PatchError
 
 #: Cells of a column that a thread computes; equals RUN in cells.cu.
 RUN = 4

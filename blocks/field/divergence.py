@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, float2, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, float2, port
 
 _DIVERGENCE = """\
 right = velocity[px + 1, py].x if px + 1 < width else 0

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port, u32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port, u32
 
 
 class Drop(Block, id="field.drop", tags=("rain", "splash", "water", "poke", "random")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, BufferHandle, In, Kernel, Out, f32, param, port
+from warploom.api import Block, BlockBuilder, BufferHandle, In, Kernel, Out, f32, param, port
 
 #: What is beyond the edges, in the order of their numbers in the kernel.
 BORDERS = ("insulated", "torus", "cold")

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 
 
 class JacobiStep(Block, id="field.jacobi_step", tags=("laplace", "poisson", "relax", "heat", "solver")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float2, param, port, u32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float2, param, port, u32
 
 FILE = "lattice.cu"
 #: What is at the edges, in the order of their numbers in the kernel.

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, Struct, f32, param, port, u32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, Struct, f32, param, port, u32
 
 
 class Agent(Struct):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, float2, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, float2, port
 
 _REST = """\
 here = pressure[px, py]

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
 class WaveStep(Block, id="field.wave_step", tags=("water", "ripple", "membrane", "simulation")):

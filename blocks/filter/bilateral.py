@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 
 class Bilateral(Block, id="filter.bilateral", tags=("smooth", "blur", "skin", "edge preserving", "surface")):

@@ -1,5 +1,5 @@
-from blocks.filter.windows import ONE_PASS, STRIP_BYTES, THREADS, strips
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
+from warploom.blocks.filter.windows import ONE_PASS, STRIP_BYTES, THREADS, strips
 
 #: As in `kernels/gaussian_blur.cu`: the rows that a thread computes, the border of smaller images, the most weights.
 RUN, BORDER, WEIGHTS = 4, 27, 64

@@ -1,6 +1,6 @@
-from blocks.filter.gaussian_blur import GaussianBlur
-from blocks.image.mix import Mix
-from engine.api import Composite, CompositeBuilder
+from warploom.api import Composite, CompositeBuilder
+from warploom.blocks.filter.gaussian_blur import GaussianBlur
+from warploom.blocks.image.mix import Mix
 
 
 class Glow(Composite, id="image.glow", tags=("bloom", "halo", "light", "soft")):

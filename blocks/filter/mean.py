@@ -1,5 +1,5 @@
-from blocks.filter.windows import MEAN, Window, describe_windows
-from engine.api import Block, BlockBuilder, In, Out, any_type, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, param, port
+from warploom.blocks.filter.windows import MEAN, Window, describe_windows
 
 
 class MeanFilter(Block, id="filter.mean", tags=("box", "blur", "average", "smooth", "soft", "denoise")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
 
 #: The largest window that the kernel has room for; equals MOST_RADIUS in denoise.cu.
 MOST_RADIUS = 3

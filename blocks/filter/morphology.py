@@ -1,5 +1,5 @@
-from blocks.filter.windows import LARGEST, SHAPES, SMALLEST, Window, describe_windows
-from engine.api import Block, BlockBuilder, In, Out, any_type, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, param, port
+from warploom.blocks.filter.windows import LARGEST, SHAPES, SMALLEST, Window, describe_windows
 
 #: What each operation takes of the windows, one after the other.
 OPERATIONS = {

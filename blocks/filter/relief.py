@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
 
 class Relief(Block, id="image.relief", tags=("height", "bump", "light", "shade", "water")):

@@ -1,6 +1,6 @@
-from blocks.filter.add_detail import AddDetail
-from blocks.filter.gaussian_blur import GaussianBlur
-from engine.api import Composite, CompositeBuilder
+from warploom.api import Composite, CompositeBuilder
+from warploom.blocks.filter.add_detail import AddDetail
+from warploom.blocks.filter.gaussian_blur import GaussianBlur
 
 
 class Sharpen(Composite, id="image.sharpen", tags=("unsharp", "mask", "detail", "clarity", "crisp")):

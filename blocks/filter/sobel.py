@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 
 class Sobel(Block, id="image.sobel", tags=("edge", "gradient", "outline", "filter")):

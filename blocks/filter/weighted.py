@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, port
 
 #: The pixels of a column that a thread computes, as in `kernels/weighted_filter.cu`.
 RUN = 4

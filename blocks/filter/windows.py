@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from engine.api import BlockBuilder, BufferHandle, CudaFile, CudaOptions, Kernel, float4
+from warploom.api import BlockBuilder, BufferHandle, CudaFile, CudaOptions, Kernel, float4
 
 #: What a kernel takes of each window, in the order of their numbers in `kernels/windows.cu`.
 MEAN, SMALLEST, LARGEST = range(3)

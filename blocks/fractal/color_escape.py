@@ -1,7 +1,7 @@
 from functools import cache
 
-from blocks.color.palettes import PALETTES, ramp
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port, u32
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port, u32
+from warploom.blocks.color.palettes import PALETTES, ramp
 
 #: The distance of the last point makes the count smooth (Linas Vepstas, "Renormalizing the Mandelbrot escape"); the
 #: count runs through a ramp and back. The formula needs distant points, so each point is iterated a little further.

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32
 
 
 class MandelbrotStep(Block, id="fractal.mandelbrot_step", tags=("mandelbrot", "iterate", "escape")):

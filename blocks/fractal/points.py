@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port, u32
+from warploom.api import Block, BlockBuilder, Kernel, Out, float4, param, port, u32
 
 
 class Points(Block, id="fractal.points", tags=("mandelbrot", "complex", "plane")):

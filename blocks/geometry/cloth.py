@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, s32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, s32
 
 FILE = "cloth.cu"
 #: How the cloth begins, and what holds it, in the order of their numbers in the kernel.

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, s32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, s32
 
 FILE = "instances.cu"
 

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from blocks.geometry.shape_files import FITS, MESHES, load_shape
-from engine.api import Block, BlockBuilder, Out, float4, param, port, s32
-from engine.diagnostics import Incomplete, PatchError
+from warploom.api import Block, BlockBuilder, Out, float4, param, port, s32
+from warploom.blocks.geometry.shape_files import FITS, MESHES, load_shape
+from warploom.engine.diagnostics import Incomplete, PatchError
 
 
 class LoadMesh(Block, id="geometry.load_mesh", tags=("model", "3d", "obj", "gltf", "stl", "ply", "file", "open")):

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import numpy as np
 
-from blocks.geometry.shape_files import CLOUDS, FITS, attribute_problem, load_shape, turned_up
-from engine.api import Block, BlockBuilder, Out, f32, float4, param, port
-from engine.diagnostics import Incomplete
+from warploom.api import Block, BlockBuilder, Out, f32, float4, param, port
+from warploom.blocks.geometry.shape_files import CLOUDS, FITS, attribute_problem, load_shape, turned_up
+from warploom.engine.diagnostics import Incomplete
 
 
 class LoadPoints(Block, id="geometry.load_points", tags=("cloud", "lidar", "scan", "3d", "las", "ply", "file", "open")):

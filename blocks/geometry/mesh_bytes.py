@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from engine.diagnostics import cut
+from warploom.engine.diagnostics import cut
 
 #: Compressions that the library leaves out without an error.
 _COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")

@@ -1,4 +1,4 @@
-from engine.api import Block, param
+from warploom.api import Block, param
 
 
 class OrbitView(Block, abstract=True):

@@ -5,8 +5,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from blocks.geometry.scan_files import ScanPart
-from blocks.io.colour_spaces import srgb_to_linear
+from warploom.blocks.geometry.scan_files import ScanPart
+from warploom.blocks.io.colour_spaces import srgb_to_linear
 
 Array = np.ndarray[Any, Any]
 

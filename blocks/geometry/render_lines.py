@@ -1,6 +1,6 @@
-from blocks.geometry.orbit_view import OrbitView
-from blocks.particles.camera import place_camera
-from engine.api import BlockBuilder, In, Kernel, Out, float4, param, port, s32, u64
+from warploom.api import BlockBuilder, In, Kernel, Out, float4, param, port, s32, u64
+from warploom.blocks.geometry.orbit_view import OrbitView
+from warploom.blocks.particles.camera import place_camera
 
 FILE = "lines.cu"
 #: Threads besides one per segment, which share the pixels of long segments; equals SPARE in lines.cu.

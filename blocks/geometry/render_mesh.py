@@ -1,6 +1,6 @@
-from blocks.geometry.orbit_view import OrbitView
-from blocks.particles.camera import place_camera
-from engine.api import BlockBuilder, In, Kernel, Out, float4, param, port, s32, u32, u64
+from warploom.api import BlockBuilder, In, Kernel, Out, float4, param, port, s32, u32, u64
+from warploom.blocks.geometry.orbit_view import OrbitView
+from warploom.blocks.particles.camera import place_camera
 
 FILE = "mesh.cu"
 #: Threads besides one per triangle, which share the rows of large triangles; equals SPARE in mesh.cu.

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from blocks.geometry.shape_files import encode_points
-from engine.api import Block, BlockBuilder, In, Kernel, float4, param, port
-from engine.diagnostics import Incomplete, PatchError
+from warploom.api import Block, BlockBuilder, In, Kernel, float4, param, port
+from warploom.blocks.geometry.shape_files import encode_points
+from warploom.engine.diagnostics import Incomplete, PatchError
 
 
 class SavePoints(Block, id="geometry.save_points", tags=("cloud", "3d", "ply", "file", "write", "export")):

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from blocks.io.colour_spaces import srgb_to_linear
+from warploom.blocks.io.colour_spaces import srgb_to_linear
 
 Array = np.ndarray[Any, Any]
 

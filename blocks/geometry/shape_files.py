@@ -9,11 +9,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from blocks.geometry.mesh_bytes import absolute_faces, readable
-from blocks.geometry.scan_files import SCANS, Scan
-from blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
-from engine.api import open_file, read_bytes
-from engine.diagnostics import PatchError, cut
+from warploom.api import open_file, read_bytes
+from warploom.blocks.geometry.mesh_bytes import absolute_faces, readable
+from warploom.blocks.geometry.scan_files import SCANS, Scan
+from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
+from warploom.engine.diagnostics import PatchError, cut
 
 Array = np.ndarray[Any, Any]
 #: Points, normals, colours, faces and attributes, as in `Shape`, but points and normals of shape (n, 3).

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 
 class Trails(Block, id="geometry.trails", tags=("history", "path", "tail", "lines", "motion", "comet")):

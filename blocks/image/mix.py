@@ -1,6 +1,6 @@
 from functools import cache
 
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
 #: The blend of each mode; only the first mode changes alpha. From "darken" on, as "Compositing and Blending" of the W3C
 #: defines them.

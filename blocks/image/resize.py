@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, images, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, images, param, port
 
 
 class Resize(Block, id="image.resize", tags=("scale", "resample", "thumbnail", "downsample", "upsample", "npp")):

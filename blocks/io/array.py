@@ -1,6 +1,6 @@
 import numpy as np
 
-from engine.api import Block, BlockBuilder, Out, any_type, param, port
+from warploom.api import Block, BlockBuilder, Out, any_type, param, port
 
 
 class Array(Block, id="io.array", tags=("numpy", "constant", "input", "data")):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.io.colour_spaces import to_linear
-from engine.api import read_bytes
-from engine.diagnostics import PatchError
+from warploom.api import read_bytes
+from warploom.blocks.io.colour_spaces import to_linear
+from warploom.engine.diagnostics import PatchError
 
 if TYPE_CHECKING:
     from OpenImageIO import ImageInput, ImageSpec

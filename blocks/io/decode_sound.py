@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from blocks.video.film_sound import open_film_sound
-from engine.api import read_bytes
-from engine.diagnostics import PatchError
+from warploom.api import read_bytes
+from warploom.blocks.video.film_sound import open_film_sound
+from warploom.engine.diagnostics import PatchError
 
 #: Choices of the channel.
 CHANNELS = ("mix", "left", "right")

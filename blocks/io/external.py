@@ -1,5 +1,5 @@
-from engine.api import Block, BlockBuilder, Out, UserArray, any_type, param, port
-from engine.diagnostics import Incomplete
+from warploom.api import Block, BlockBuilder, Out, UserArray, any_type, param, port
+from warploom.engine.diagnostics import Incomplete
 
 
 class External(Block, id="io.external", tags=("zero copy", "torch", "cupy", "dlpack", "numpy", "memory")):

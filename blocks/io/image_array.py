@@ -2,8 +2,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.api import Block, BlockBuilder, Out, float4, param, port
-from engine.diagnostics import PatchError
+from warploom.api import Block, BlockBuilder, Out, float4, param, port
+from warploom.engine.diagnostics import PatchError
 
 
 class ImageArray(Block, id="io.image_array", tags=("numpy", "picture", "input", "data")):

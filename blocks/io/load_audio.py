@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from blocks.io.decode_sound import CHANNELS, load_sound
-from engine.api import Block, BlockBuilder, Out, f32, param, port
-from engine.diagnostics import Incomplete
+from warploom.api import Block, BlockBuilder, Out, f32, param, port
+from warploom.blocks.io.decode_sound import CHANNELS, load_sound
+from warploom.engine.diagnostics import Incomplete
 
 
 class LoadAudio(Block, id="io.load_audio", tags=("sound", "music", "wav", "flac", "mp3", "file", "open", "signal")):

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from blocks.io.decode_image import load_linear
-from engine.api import Block, BlockBuilder, Out, float4, param, port
-from engine.diagnostics import Incomplete
+from warploom.api import Block, BlockBuilder, Out, float4, param, port
+from warploom.blocks.io.decode_image import load_linear
+from warploom.engine.diagnostics import Incomplete
 
 
 class LoadImage(Block, id="io.load_image", tags=("picture", "photo", "file", "open", "png", "jpeg", "exr")):

@@ -1,7 +1,6 @@
 from pathlib import Path
 
-from blocks.io.pixels import PIXEL
-from engine.api import (
+from warploom.api import (
     PICTURE_DEPTHS,
     Block,
     BlockBuilder,
@@ -13,7 +12,8 @@ from engine.api import (
     port,
     uchar4,
 )
-from engine.diagnostics import Incomplete
+from warploom.blocks.io.pixels import PIXEL
+from warploom.engine.diagnostics import Incomplete
 
 
 class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "write", "png", "tiff", "exr")):

@@ -1,5 +1,5 @@
-from blocks.io.pixels import PIXEL
-from engine.api import Block, BlockBuilder, In, OpGraphSource, float4, param, port, uchar4
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, float4, param, port, uchar4
+from warploom.blocks.io.pixels import PIXEL
 
 
 class Viewer(Block, id="io.viewer", tags=("display", "preview", "screen", "show", "output")):

@@ -1,6 +1,6 @@
 from typing import Any
 
-from engine.api import ChainBlock, param
+from warploom.api import ChainBlock, param
 
 #: A new block's chain: it multiplies two matrices, and the product by the second matrix again.
 _PRODUCTS = {

@@ -1,8 +1,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from engine.api import CudaOptions, CudaText, KernelBlock, KernelSource, param
-from engine.diagnostics import Incomplete
+from warploom.api import CudaOptions, CudaText, KernelBlock, KernelSource, param
+from warploom.engine.diagnostics import Incomplete
 
 _START = """extern "C" __global__ void scale(
     const float* x,  // what is scaled

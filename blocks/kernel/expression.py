@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from engine.api import ComputeBlock, Interface, expression_interface, param
+from warploom.api import ComputeBlock, Interface, expression_interface, param
 
 
 class Expression(

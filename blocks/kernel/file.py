@@ -2,8 +2,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.api import CudaOptions, KernelBlock, KernelSource, kernel_file, param
-from engine.diagnostics import Incomplete
+from warploom.api import CudaOptions, KernelBlock, KernelSource, kernel_file, param
+from warploom.engine.diagnostics import Incomplete
 
 
 class KernelFile(KernelBlock, id="kernel.file", tags=("cuda", "ptx", "cu", "nvrtc", "source", "code")):

@@ -1,6 +1,6 @@
 from typing import Any
 
-from engine.api import GraphBlock, param
+from warploom.api import GraphBlock, param
 
 #: A new block's kernel: it multiplies each element by a parameter.
 _SCALED = {

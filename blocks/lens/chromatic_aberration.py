@@ -1,5 +1,5 @@
-from blocks.warp.edges import sampled
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.blocks.warp.edges import sampled
 
 
 def _channel(factor: str) -> str:

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
 
 class Vignette(Block, id="image.vignette", tags=("lens", "corners", "darken", "film", "spot")):

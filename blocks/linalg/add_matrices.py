@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
 
 
 class AddMatrices(Block, id="linalg.add_matrices", tags=("geam", "transpose", "sum", "scale", "symmetric", "blas")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, blas, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, blas, port
 
 
 class AddScaled(Block, id="linalg.add_scaled", tags=("axpy", "step", "descent", "accumulate", "blas")):

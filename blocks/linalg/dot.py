@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
 
 
 class Dot(Block, id="linalg.dot", tags=("inner", "scalar", "product", "projection", "blas")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
 
 
 class MatrixVector(Block, id="linalg.matrix_vector", tags=("matvec", "gemv", "multiply", "product", "blas")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
 
 
 class Multiply(Block, id="linalg.multiply", tags=("matmul", "gemm", "dot", "product", "blas", "linear", "layer")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, blas, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, blas, port
 
 
 class Norm(Block, id="linalg.norm", tags=("length", "magnitude", "euclidean", "nrm2", "frobenius", "blas")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, blas, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, blas, port
 
 
 class Scale(Block, id="linalg.scale", tags=("scal", "multiply", "normalise", "blas")):

@@ -1,7 +1,6 @@
 from functools import cache
 
-from blocks.lists.runs import count_up
-from engine.api import (
+from warploom.api import (
     Block,
     BlockBuilder,
     In,
@@ -14,6 +13,7 @@ from engine.api import (
     port,
     u32,
 )
+from warploom.blocks.lists.runs import count_up
 
 
 @cache

@@ -1,7 +1,7 @@
 from functools import cache
 from typing import Any
 
-from engine.api import (
+from warploom.api import (
     Block,
     BlockBuilder,
     In,

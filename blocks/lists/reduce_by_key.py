@@ -1,5 +1,5 @@
-from blocks.lists.runs import find_runs
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, f64, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, f64, param, port
+from warploom.blocks.lists.runs import find_runs
 
 #: In the order of their numbers in the kernel.
 OPERATIONS = ("sum", "mean", "smallest", "largest")

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from engine.api import BlockBuilder, BufferHandle, Kernel, Out, algorithms, boolean, u32
+from warploom.api import BlockBuilder, BufferHandle, Kernel, Out, algorithms, boolean, u32
 
 _MARK, _FIND = Kernel("lists.cu", entry="mark_runs"), Kernel("lists.cu", entry="find_runs")
 

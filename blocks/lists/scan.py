@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, algorithms, any_type, param, port
+from warploom.api import Block, BlockBuilder, In, Out, algorithms, any_type, param, port
 
 
 class Scan(

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, algorithms, any_type, param, port, u32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, algorithms, any_type, param, port, u32
 
 
 class TopK(Block, id="data.top_k", tags=("largest", "smallest", "best", "rank", "argmax", "nearest")):

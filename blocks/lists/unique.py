@@ -1,5 +1,5 @@
-from blocks.lists.runs import find_runs
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port, u32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, port, u32
+from warploom.blocks.lists.runs import find_runs
 
 
 class Unique(Block, id="data.unique", tags=("distinct", "duplicates", "count", "set", "values", "categories")):

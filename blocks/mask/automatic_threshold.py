@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, u32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, u32
 
 FILE = "otsu.cu"
 #: Number of bins in the histogram of luminances; equals BINS in otsu.cu.

@@ -1,6 +1,6 @@
-from blocks.filter.gaussian_blur import GaussianBlur
-from blocks.mask.thin_edges import ThinEdges
-from engine.api import Composite, CompositeBuilder
+from warploom.api import Composite, CompositeBuilder
+from warploom.blocks.filter.gaussian_blur import GaussianBlur
+from warploom.blocks.mask.thin_edges import ThinEdges
 
 
 class Canny(Composite, id="image.canny", tags=("edges", "outline", "contour", "lines", "detector")):

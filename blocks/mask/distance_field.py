@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port, s32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port, s32
 
 FILE = "parts.cu"
 

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port, u32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port, u32
 
 FILE = "parts.cu"
 

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, param, port
 
 
 class Clamp(Block, id="math.clamp", tags=("limit", "clip", "minimum", "maximum", "saturate", "range")):

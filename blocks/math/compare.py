@@ -1,6 +1,6 @@
 from functools import cache
 
-from engine.api import Block, BlockBuilder, In, OpGraphBuilder, OpGraphSource, Out, any_type, boolean, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphBuilder, OpGraphSource, Out, any_type, boolean, param, port
 
 #: The op of each comparison.
 OPERATIONS = {

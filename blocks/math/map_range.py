@@ -1,6 +1,6 @@
 from functools import cache
 
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, param, port
 
 _PART = """\
 width = from_high - from_low

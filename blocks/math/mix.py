@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, param, port
 
 
 class Mix(Block, id="math.mix", title="Interpolate", tags=("lerp", "mix", "blend", "between", "crossfade", "morph")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, port
 
 
 class Multiply(Block, id="math.multiply", tags=("product", "times", "mask")):

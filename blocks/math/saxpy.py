@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
 class Saxpy(Block, id="math.saxpy", tags=("axpy", "blas", "linear")):

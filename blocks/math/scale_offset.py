@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, param, port
 
 
 class ScaleOffset(Block, id="math.scale_offset", tags=("linear", "remap", "gain", "bias")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, port
 
 
 class Where(Block, id="math.where", tags=("select", "choose", "mask", "ternary", "condition", "if", "blend")):

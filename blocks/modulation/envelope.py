@@ -1,6 +1,6 @@
 import math
 
-from engine.api import Moment, Value, ValueBlock, param, value_port
+from warploom.api import Moment, Value, ValueBlock, param, value_port
 
 #: The shortest time constant, below any frame time; a shorter one would overflow.
 _AT_ONCE_S = 1e-9

@@ -1,6 +1,6 @@
 import math
 
-from engine.api import Moment, Value, ValueBlock, param, value_port
+from warploom.api import Moment, Value, ValueBlock, param, value_port
 
 
 class Peak(ValueBlock, id="value.peak", tags=("hold", "largest", "maximum", "meter", "level", "music")):

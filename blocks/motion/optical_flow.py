@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float2, float4, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float2, float4, param, port
 
 
 class OpticalFlow(

@@ -1,6 +1,6 @@
 import numpy as np
 
-from engine.api import (
+from warploom.api import (
     BlockBuilder,
     In,
     Kernel,
@@ -15,7 +15,7 @@ from engine.api import (
     port,
     value_port,
 )
-from engine.diagnostics import PatchError
+from warploom.engine.diagnostics import PatchError
 
 #: The frequencies between which a sound is neither low nor high, in Hz.
 MIDDLE = (250.0, 4000.0)

@@ -1,9 +1,9 @@
 import math
 
-from blocks.music.beat_tracker import BeatTracker, Rises
-from blocks.music.heard import Heard
-from engine.api import Moment, Value, param, value_port
-from engine.diagnostics import PatchError
+from warploom.api import Moment, Value, param, value_port
+from warploom.blocks.music.beat_tracker import BeatTracker, Rises
+from warploom.blocks.music.heard import Heard
+from warploom.engine.diagnostics import PatchError
 
 #: How much later than a sound its rise is found, in frames and in seconds: Bands weigh its first samples less.
 _LATE_FRAMES, _LATE_S = 0.5, 0.006

@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from engine.api import BlockBuilder, In, LiveBlock, Moment, f32, port
-from engine.types import Array
+from warploom.api import BlockBuilder, In, LiveBlock, Moment, f32, port
+from warploom.engine.types import Array
 
 
 class Heard(LiveBlock, abstract=True):

@@ -1,6 +1,6 @@
-from blocks.music.beat_tracker import OnsetFinder, Rises
-from blocks.music.heard import Heard
-from engine.api import Moment, Value, param, value_port
+from warploom.api import Moment, Value, param, value_port
+from warploom.blocks.music.beat_tracker import OnsetFinder, Rises
+from warploom.blocks.music.heard import Heard
 
 
 class Onset(Heard, id="sound.onset", tags=("music", "drum", "hit", "attack", "transient", "trigger", "react")):

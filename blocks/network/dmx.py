@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.api import DMX_CHANNELS, DMX_PORTS
-from engine.diagnostics import PatchError, cut
+from warploom.api import DMX_CHANNELS, DMX_PORTS
+from warploom.engine.diagnostics import PatchError, cut
 
 #: The engine's names of the protocols, by the names that a person chooses from.
 PROTOCOLS = {"sACN": "sacn", "Art-Net": "artnet"}

@@ -1,5 +1,5 @@
-from blocks.network.dmx import PROTOCOLS
-from engine.api import Moment, Value, ValueBlock, dmx_name, param, value_port
+from warploom.api import Moment, Value, ValueBlock, dmx_name, param, value_port
+from warploom.blocks.network.dmx import PROTOCOLS
 
 
 class DmxIn(

@@ -1,7 +1,7 @@
 import numpy as np
 
-from blocks.network.dmx import PROTOCOLS, DmxSender
-from engine.api import DMX_CHANNELS, BlockBuilder, In, LiveBlock, Moment, Value, f32, param, port, value_port
+from warploom.api import DMX_CHANNELS, BlockBuilder, In, LiveBlock, Moment, Value, f32, param, port, value_port
+from warploom.blocks.network.dmx import PROTOCOLS, DmxSender
 
 #: The most packets a second, as DMX itself has.
 _MOST_RATE = 44.0

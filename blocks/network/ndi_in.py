@@ -1,7 +1,6 @@
 from collections.abc import Mapping
 
-from blocks.network.ndi import NdiInput, source_names
-from engine.api import (
+from warploom.api import (
     BlockBuilder,
     LiveBlock,
     Moment,
@@ -14,6 +13,7 @@ from engine.api import (
     uchar4,
     value_port,
 )
+from warploom.blocks.network.ndi import NdiInput, source_names
 
 
 class NdiIn(LiveBlock, id="io.ndi_in", title="NDI In", tags=("network", "video", "camera", "stream", "obs", "mixer")):

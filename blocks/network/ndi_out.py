@@ -1,6 +1,4 @@
-from blocks.io.pixels import PIXEL
-from blocks.network.ndi import NdiOutput
-from engine.api import (
+from warploom.api import (
     BlockBuilder,
     In,
     LiveBlock,
@@ -13,7 +11,9 @@ from engine.api import (
     uchar4,
     value_port,
 )
-from engine.diagnostics import PatchError
+from warploom.blocks.io.pixels import PIXEL
+from warploom.blocks.network.ndi import NdiOutput
+from warploom.engine.diagnostics import PatchError
 
 
 class NdiOut(LiveBlock, id="io.ndi_out", title="NDI Out", tags=("network", "video", "stream", "obs", "mixer")):

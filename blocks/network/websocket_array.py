@@ -1,5 +1,5 @@
-from engine.api import LiveBlock, param
-from engine.diagnostics import PatchError
+from warploom.api import LiveBlock, param
+from warploom.engine.diagnostics import PatchError
 
 
 class WebSocketArray(LiveBlock, abstract=True):

@@ -2,11 +2,11 @@ import io
 
 import numpy as np
 
-from blocks.buffer.element_types import ELEMENTS
-from blocks.buffer.shape_text import shape_rule
-from blocks.data.array_files import READ_ERRORS, RowsOfArray
-from blocks.network.websocket_array import WebSocketArray
-from engine.api import BlockBuilder, Moment, Out, Value, any_type, bf16, param, port, value_port
+from warploom.api import BlockBuilder, Moment, Out, Value, any_type, bf16, param, port, value_port
+from warploom.blocks.buffer.element_types import ELEMENTS
+from warploom.blocks.buffer.shape_text import shape_rule
+from warploom.blocks.data.array_files import READ_ERRORS, RowsOfArray
+from warploom.blocks.network.websocket_array import WebSocketArray
 
 #: The types that arrays of numpy have.
 _TYPES = {name: dtype for name, dtype in ELEMENTS.items() if dtype is not bf16}

@@ -2,8 +2,8 @@ import time
 
 import numpy as np
 
-from blocks.network.websocket_array import WebSocketArray
-from engine.api import BlockBuilder, In, Moment, Value, any_type, bf16, from_bf16, param, port, value_port
+from warploom.api import BlockBuilder, In, Moment, Value, any_type, bf16, from_bf16, param, port, value_port
+from warploom.blocks.network.websocket_array import WebSocketArray
 
 
 class WebSocketArrayOut(

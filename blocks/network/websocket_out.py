@@ -1,5 +1,5 @@
-from engine.api import Moment, Value, ValueBlock, param, value_port
-from engine.diagnostics import PatchError
+from warploom.api import Moment, Value, ValueBlock, param, value_port
+from warploom.engine.diagnostics import PatchError
 
 
 class WebSocketOut(

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, dnn, f32, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, dnn, f32, param, port
 
 
 class BatchNorm(Block, id="neural.batch_norm", tags=("normalize", "normalization", "cnn", "cudnn", "layer")):

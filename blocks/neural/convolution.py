@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, dnn, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, dnn, param, port
 
 
 class Convolution(Block, id="neural.convolution", tags=("conv2d", "cnn", "cudnn", "layer", "kernel", "correlate")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
 
 #: Threads for each row, as in the kernel.
 THREADS = 256

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, dnn, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, dnn, param, port
 
 
 class Pool(Block, id="neural.pool", tags=("maxpool", "avgpool", "average", "downsample", "cudnn", "layer")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, dnn, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, dnn, param, port
 
 
 class Softmax(Block, id="neural.softmax", tags=("probability", "attention", "classify", "cudnn", "layer")):

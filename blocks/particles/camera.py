@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.api import BlockBuilder, BufferHandle, Kernel, Struct, f32, float3
+from warploom.api import BlockBuilder, BufferHandle, Kernel, Struct, f32, float3
 
 
 class Camera(Struct):

@@ -1,5 +1,5 @@
-from blocks.particles.particle import Particle
-from engine.api import Block, BlockBuilder, Kernel, Out, param, port
+from warploom.api import Block, BlockBuilder, Kernel, Out, param, port
+from warploom.blocks.particles.particle import Particle
 
 
 class Emitter(Block, id="particles.emitter", tags=("source", "fountain", "spawn", "simulation")):

@@ -1,5 +1,5 @@
-from blocks.particles.particle import Particle
-from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port, u32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, param, port, u32
+from warploom.blocks.particles.particle import Particle
 
 FILE = "crowd.cu"
 #: Lists of particles by cell; equals BUCKETS in crowd.cu.

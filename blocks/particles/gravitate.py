@@ -1,5 +1,5 @@
-from blocks.particles.particle import Particle
-from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, param, port
+from warploom.blocks.particles.particle import Particle
 
 
 class Gravitate(Block, id="particles.gravitate", tags=("gravity", "n-body", "nbody", "galaxy", "stars", "attract")):

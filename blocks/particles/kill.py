@@ -1,6 +1,6 @@
-from blocks.particles.particle import Particle
-from blocks.particles.select import QUANTITIES
-from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, param, port
+from warploom.blocks.particles.particle import Particle
+from warploom.blocks.particles.select import QUANTITIES
 
 
 class Kill(Block, id="particles.kill", tags=("die", "remove", "delete", "end", "age", "bounds")):

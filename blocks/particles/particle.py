@@ -1,6 +1,6 @@
 """The element type of particle buffers."""
 
-from engine.api import Struct, f32, float3
+from warploom.api import Struct, f32, float3
 
 
 class Particle(Struct):

@@ -1,7 +1,7 @@
-from blocks.color.palettes import PALETTES
-from blocks.particles.camera import place_camera
-from blocks.particles.particle import Particle
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32, u64
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32, u64
+from warploom.blocks.color.palettes import PALETTES
+from warploom.blocks.particles.camera import place_camera
+from warploom.blocks.particles.particle import Particle
 
 #: Choices of `color_by`, in the order of their numbers in the kernel.
 COLORS = ("age", "speed")

@@ -1,5 +1,5 @@
-from blocks.particles.particle import Particle
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
+from warploom.blocks.particles.particle import Particle
 
 #: Shapes, in the order of their numbers in the kernel.
 SHAPES = ("ball", "disc", "box")

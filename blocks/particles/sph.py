@@ -1,5 +1,5 @@
-from blocks.particles.particle import Particle
-from engine.api import Block, BlockBuilder, In, Kernel, Out, algorithms, f32, float4, param, port, u32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, algorithms, f32, float4, param, port, u32
+from warploom.blocks.particles.particle import Particle
 
 FILE = "sph.cu"
 #: Lists of particles by cell; equals BUCKETS in sph.cu.

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, float4, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, float4, param, port
 
 
 class PyramidBlend(

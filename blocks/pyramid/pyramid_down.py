@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, port
 
 
 class PyramidDown(Block, id="image.pyramid_down", tags=("half", "downsample", "gaussian pyramid", "shrink", "pyrdown")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, port
 
 
 class PyramidUp(Block, id="image.pyramid_up", tags=("double", "upsample", "expand", "enlarge", "pyrup", "laplacian")):

@@ -1,7 +1,7 @@
 """The common part of the blocks that output random numbers."""
 
-from blocks.buffer.shape_text import shape_rule
-from engine.api import Block, BlockBuilder, BufferHandle, Kernel, param
+from warploom.api import Block, BlockBuilder, BufferHandle, Kernel, param
+from warploom.blocks.buffer.shape_text import shape_rule
 
 
 class Distribution(Block, abstract=True):

@@ -1,5 +1,5 @@
-from blocks.random.distribution import Distribution
-from engine.api import BlockBuilder, Out, param, port, s32
+from warploom.api import BlockBuilder, Out, param, port, s32
+from warploom.blocks.random.distribution import Distribution
 
 
 class Integers(

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, f64, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, f64, param, port
 
 #: In the order of their numbers in the kernel.
 OPERATIONS = ("sum", "mean", "smallest", "largest", "variance", "deviation")

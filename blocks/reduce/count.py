@@ -1,5 +1,5 @@
-from blocks.reduce.shares import describe_reduction
-from engine.api import Block, BlockBuilder, In, Out, any_type, port, u32
+from warploom.api import Block, BlockBuilder, In, Out, any_type, port, u32
+from warploom.blocks.reduce.shares import describe_reduction
 
 
 class Count(Block, id="reduce.count", tags=("any", "true", "nonzero", "condition", "statistics")):

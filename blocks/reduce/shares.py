@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from engine.api import BlockBuilder, BufferHandle, DType, OpGraphBuilder, OpGraphSource, f32, f64, u32
+from warploom.api import BlockBuilder, BufferHandle, DType, OpGraphBuilder, OpGraphSource, f32, f64, u32
 
 #: The most thread blocks, and the fewest elements for each of them.
 PARTS, LEAST = 1024, 4096

@@ -1,5 +1,5 @@
-from blocks.reduce.shares import describe_reduction
-from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, f32, port
+from warploom.blocks.reduce.shares import describe_reduction
 
 
 class Smallest(Block, id="reduce.smallest", tags=("min", "minimum", "statistics")):

@@ -1,7 +1,7 @@
 from functools import cache
 
-from blocks.reduce.shares import LEAST, PARTS, reduction
-from engine.api import Block, BlockBuilder, In, OpGraphBuilder, OpGraphSource, OpPort, Out, any_type, f32, f64, port
+from warploom.api import Block, BlockBuilder, In, OpGraphBuilder, OpGraphSource, OpPort, Out, any_type, f32, f64, port
+from warploom.blocks.reduce.shares import LEAST, PARTS, reduction
 
 #: What the first pass finds, and how partial results are combined.
 _FIRST = {"total": "add", "smallest": "minimum", "largest": "maximum"}

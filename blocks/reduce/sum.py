@@ -1,5 +1,5 @@
-from blocks.reduce.shares import describe_reduction
-from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, f32, port
+from warploom.blocks.reduce.shares import describe_reduction
 
 
 class Sum(Block, id="reduce.sum", tags=("total", "add", "mean", "accumulate", "statistics", "average")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, c64, f32, fft, float4, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, c64, f32, fft, float4, param, port
 
 #: Borders, in the order of their numbers in `kernels/convolve.cu`.
 BORDERS = ("nearest", "black", "wrap")

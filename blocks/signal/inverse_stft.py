@@ -1,5 +1,5 @@
-from blocks.signal.windowed import Windowed
-from engine.api import BlockBuilder, In, Kernel, Out, any_type, f32, fft, param, port
+from warploom.api import BlockBuilder, In, Kernel, Out, any_type, f32, fft, param, port
+from warploom.blocks.signal.windowed import Windowed
 
 
 class InverseSTFT(

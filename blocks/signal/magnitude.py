@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port
 
 #: Measures, in the order of their numbers in `kernels/signal.cu`.
 SCALES = ("magnitude", "power", "decibels")

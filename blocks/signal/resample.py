@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
 class Resample(

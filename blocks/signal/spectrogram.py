@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
 class Spectrogram(Block, id="signal.spectrogram", tags=("sound", "frequency", "pitch", "sonogram", "spectrum")):

@@ -1,6 +1,6 @@
 """The common part of the blocks that transform signals."""
 
-from engine.api import Block, fft, param
+from warploom.api import Block, fft, param
 
 
 class Transform(Block, abstract=True):

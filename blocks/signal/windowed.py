@@ -1,6 +1,6 @@
 """Windows: weights that fade a piece of a signal in and out, so that the cut does not show in the spectrum."""
 
-from engine.api import Block, BlockBuilder, BufferHandle, Kernel, f32, param
+from warploom.api import Block, BlockBuilder, BufferHandle, Kernel, f32, param
 
 #: Coefficients of each window, a0 - a1 cos(t) + a2 cos(2 t) - a3 cos(3 t) + a4 cos(4 t) for t from 0 to 2 pi, as in
 #: scipy.signal.get_window.

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import numpy as np
 
-from blocks.sound.devices import PATIENCE_S, SoundInput, device_names, notice_of
-from blocks.sound.player import Player, check_sound
-from blocks.sound.windows import SoundSource, samples_in
-from engine.api import BlockBuilder, Moment, Value, param, value_port
+from warploom.api import BlockBuilder, Moment, Value, param, value_port
+from warploom.blocks.sound.devices import PATIENCE_S, SoundInput, device_names, notice_of
+from warploom.blocks.sound.player import Player, check_sound
+from warploom.blocks.sound.windows import SoundSource, samples_in
 
 
 class AudioIn(

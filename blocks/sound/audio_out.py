@@ -1,9 +1,9 @@
 from collections.abc import Mapping
 
-from blocks.sound.devices import SoundOutput, device_names, notice_of
-from blocks.sound.sound_reader import in_channels
-from blocks.sound.windows import SoundSink
-from engine.api import Moment, Value, param, value_port
+from warploom.api import Moment, Value, param, value_port
+from warploom.blocks.sound.devices import SoundOutput, device_names, notice_of
+from warploom.blocks.sound.sound_reader import in_channels
+from warploom.blocks.sound.windows import SoundSink
 
 
 class AudioOut(

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from blocks.sound.resampling import Follower, Stretch
-from blocks.sound.ring import Ring, Samples
-from engine.api import Inputs, Listener, Unavailable
-from engine.diagnostics import PatchError
+from warploom.api import Inputs, Listener, Unavailable
+from warploom.blocks.sound.resampling import Follower, Stretch
+from warploom.blocks.sound.ring import Ring, Samples
+from warploom.engine.diagnostics import PatchError
 
 _log = logging.getLogger(__name__)
 #: How long a frame by hand waits for a device to open.

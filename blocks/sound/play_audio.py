@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from blocks.sound.player import Place, Player, check_sound
-from blocks.sound.windows import SoundSource
-from engine.api import BlockBuilder, Moment, Value, param, value_port
-from engine.diagnostics import Incomplete
+from warploom.api import BlockBuilder, Moment, Value, param, value_port
+from warploom.blocks.sound.player import Place, Player, check_sound
+from warploom.blocks.sound.windows import SoundSource
+from warploom.engine.diagnostics import Incomplete
 
 
 class PlayAudio(

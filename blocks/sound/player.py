@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from blocks.sound.ring import Samples
-from blocks.sound.sound_reader import SoundReader, in_channels
-from blocks.sound.windows import samples_in
-from engine.api import Moment, read_bytes
+from warploom.api import Moment, read_bytes
+from warploom.blocks.sound.ring import Samples
+from warploom.blocks.sound.sound_reader import SoundReader, in_channels
+from warploom.blocks.sound.windows import samples_in
 
 #: A larger file is not read a second time to notice that it was saved.
 _MOST_WATCHED = 32 << 20

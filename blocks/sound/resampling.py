@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.sound.ring import Samples
+from warploom.blocks.sound.ring import Samples
 
 Positions = np.ndarray[Any, np.dtype[np.float64]]
 #: Zero crossings of the filter on each side, its values between two of them, and the shape of its Kaiser window, which

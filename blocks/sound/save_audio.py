@@ -1,10 +1,10 @@
 from pathlib import Path
 
-from blocks.io.part_writer import Recorder
-from blocks.sound.sound_writer import DEPTHS, SoundWriter, check_format
-from blocks.sound.windows import SoundSink
-from engine.api import BlockBuilder, Moment, Value, param, value_port
-from engine.diagnostics import Incomplete
+from warploom.api import BlockBuilder, Moment, Value, param, value_port
+from warploom.blocks.io.part_writer import Recorder
+from warploom.blocks.sound.sound_writer import DEPTHS, SoundWriter, check_format
+from warploom.blocks.sound.windows import SoundSink
+from warploom.engine.diagnostics import Incomplete
 
 
 class SaveAudio(SoundSink, id="io.save_audio", tags=("sound", "record", "wav", "flac", "ogg", "mp3", "file", "export")):

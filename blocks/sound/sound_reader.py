@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from blocks.io.decode_sound import MAX_RATE, with_size
-from blocks.sound.resampling import Positions, interpolate, reach
-from blocks.sound.ring import Samples
-from blocks.video.film_sound import open_film_sound
-from engine.diagnostics import PatchError
+from warploom.blocks.io.decode_sound import MAX_RATE, with_size
+from warploom.blocks.sound.resampling import Positions, interpolate, reach
+from warploom.blocks.sound.ring import Samples
+from warploom.blocks.video.film_sound import open_film_sound
+from warploom.engine.diagnostics import PatchError
 
 #: Samples that are decoded at once, the pieces that are kept, and those that are decoded ahead.
 _PIECE, _KEPT, _AHEAD = 1 << 15, 24, 3

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from blocks.io.part_writer import PartWriter
-from blocks.sound.ring import Samples
-from engine.diagnostics import PatchError
+from warploom.blocks.io.part_writer import PartWriter
+from warploom.blocks.sound.ring import Samples
+from warploom.engine.diagnostics import PatchError
 
 #: The formats by the suffix of a file, each with the library's names of its depths; the first is the usual one.
 FORMATS = {

@@ -9,9 +9,9 @@ from itertools import takewhile
 
 import numpy as np
 
-from blocks.sound.ring import Samples
-from engine.api import BlockBuilder, In, LiveBlock, Moment, Out, Taken, Value, f32, param, port, value_port
-from engine.diagnostics import PatchError
+from warploom.api import BlockBuilder, In, LiveBlock, Moment, Out, Taken, Value, f32, param, port, value_port
+from warploom.blocks.sound.ring import Samples
+from warploom.engine.diagnostics import PatchError
 
 #: The rate that most devices have, and the samples of a tenth of a second: no frame's time is longer.
 RATE, SIZE = 48000, 4800

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, param, port, s32, sparse
+from warploom.api import Block, BlockBuilder, In, Out, any_type, param, port, s32, sparse
 
 
 class SparseMultiply(Block, id="sparse.multiply", tags=("spmv", "spmm", "csr", "graph", "cusparse")):

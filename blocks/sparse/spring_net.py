@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port, s32
+from warploom.api import Block, BlockBuilder, Kernel, Out, f32, param, port, s32
 
 
 class SpringNet(Block, id="sparse.spring_net", tags=("laplacian", "poisson", "stiffness", "csr", "grid", "solver")):

@@ -1,5 +1,5 @@
-from blocks.synthesis.live import Live
-from engine.api import BlockBuilder, In, Kernel, Out, f32, param, port, u8
+from warploom.api import BlockBuilder, In, Kernel, Out, f32, param, port, u8
+from warploom.blocks.synthesis.live import Live
 
 
 class ADSR(

@@ -1,7 +1,7 @@
 import math
 
-from blocks.synthesis.live import Live
-from engine.api import BlockBuilder, In, Kernel, Out, f32, param, port, s32
+from warploom.api import BlockBuilder, In, Kernel, Out, f32, param, port, s32
+from warploom.blocks.synthesis.live import Live
 
 
 class Echo(Live, id="signal.echo", tags=("delay", "reverb", "comb", "feedback", "repeat", "space")):

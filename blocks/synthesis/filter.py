@@ -1,5 +1,5 @@
-from blocks.synthesis.live import Live
-from engine.api import BlockBuilder, In, Kernel, Out, f32, f64, param, port
+from warploom.api import BlockBuilder, In, Kernel, Out, f32, f64, param, port
+from warploom.blocks.synthesis.live import Live
 
 #: In the order of their numbers in `kernels/filter.cu`.
 KINDS = ("low pass", "high pass", "band pass", "notch", "all pass", "peak", "low shelf", "high shelf")

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 
 #: Sums of a thread, in the kernel.
 _RUN = 4

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from blocks.sound.windows import RATE, samples_in
-from engine.api import BlockBuilder, BufferHandle, Kernel, LiveBlock, Moment, f32, param, s32, u8
+from warploom.api import BlockBuilder, BufferHandle, Kernel, LiveBlock, Moment, f32, param, s32, u8
+from warploom.blocks.sound.windows import RATE, samples_in
 
 _MOVE, _GLIDE = Kernel("live.cu", entry="move_window"), Kernel("live.cu", entry="glide")
 #: Bytes of `Glide`, and how many numbers it has, in `kernels/live.cuh`.

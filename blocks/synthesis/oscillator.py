@@ -1,6 +1,6 @@
-from blocks.sound.windows import SIZE
-from blocks.synthesis.live import Live
-from engine.api import BlockBuilder, Kernel, Out, f32, f64, param, port
+from warploom.api import BlockBuilder, Kernel, Out, f32, f64, param, port
+from warploom.blocks.sound.windows import SIZE
+from warploom.blocks.synthesis.live import Live
 
 #: In the order of their numbers in `kernels/synthesis.cu`.
 WAVES = ("sine", "saw", "square", "triangle")

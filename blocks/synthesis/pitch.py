@@ -1,6 +1,6 @@
-from blocks.sound.windows import RATE
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
-from engine.diagnostics import PatchError
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.blocks.sound.windows import RATE
+from warploom.engine.diagnostics import PatchError
 
 _THREADS = 128
 

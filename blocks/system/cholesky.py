@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, lapack, port
 
 
 class Cholesky(Block, id="linalg.cholesky", tags=("factor", "triangular", "decomposition", "potrf", "lapack", "root")):

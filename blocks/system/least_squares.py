@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, lapack, port
 
 
 class LeastSquares(Block, id="linalg.least_squares", tags=("lstsq", "fit", "regression", "overdetermined", "lapack")):

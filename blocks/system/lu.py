@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, port, s32
+from warploom.api import Block, BlockBuilder, In, Out, any_type, lapack, port, s32
 
 
 class Lu(Block, id="linalg.lu", tags=("factor", "triangular", "decomposition", "determinant", "getrf", "lapack")):

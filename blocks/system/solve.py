@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, param, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, lapack, param, port
 
 
 class Solve(Block, id="linalg.solve", tags=("linear", "system", "equations", "lu", "cholesky", "lapack", "backslash")):

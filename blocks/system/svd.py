@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, any_type, lapack, port
+from warploom.api import Block, BlockBuilder, In, Out, any_type, lapack, port
 
 
 class Svd(Block, id="linalg.svd", tags=("singular", "values", "pca", "rank", "pseudoinverse", "compression", "lapack")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 
 #: Threads of the kernel's only thread block.
 THREADS = 256

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port, u64
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port, u64
 
 #: Choices of `order`.
 ORDERS = ("shuffled", "in order")

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.api import Block, BlockBuilder, Out, f32, param, port
-from engine.diagnostics import PatchError
+from warploom.api import Block, BlockBuilder, Out, f32, param, port
+from warploom.engine.diagnostics import PatchError
 
 #: Choices of `part`.
 PARTS = ("all", "training", "test")

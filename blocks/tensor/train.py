@@ -1,6 +1,6 @@
 from typing import Any
 
-from engine.api import TrainBlock, param
+from warploom.api import TrainBlock, param
 
 #: A new block's network: it learns one number from 64.
 _SMALL = {

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
 
 class WeightTiles(Block, id="tensor.weight_tiles", tags=("filters", "features", "look", "matrix", "heatmap", "layer")):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from engine.diagnostics import PatchError
+from warploom.engine.diagnostics import PatchError
 
 #: The longest allowed line, since the compiler's time and recursion depth grow with the length.
 MOST_CHARACTERS = 1000

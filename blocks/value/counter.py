@@ -1,4 +1,4 @@
-from engine.api import Moment, Value, ValueBlock, param, value_port
+from warploom.api import Moment, Value, ValueBlock, param, value_port
 
 _LEAST, _MOST = -(2**31), 2**31 - 1
 

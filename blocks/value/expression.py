@@ -1,5 +1,5 @@
-from blocks.value.arithmetic import Arithmetic
-from engine.api import Moment, Value, ValueBlock, param, value_port
+from warploom.api import Moment, Value, ValueBlock, param, value_port
+from warploom.blocks.value.arithmetic import Arithmetic
 
 NAMES = ("a", "b", "c", "d", "t", "dt", "frame")
 

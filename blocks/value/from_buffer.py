@@ -1,7 +1,6 @@
 import math
 
-from blocks.reduce.shares import describe_reduction
-from engine.api import (
+from warploom.api import (
     BlockBuilder,
     In,
     Kernel,
@@ -14,7 +13,8 @@ from engine.api import (
     port,
     value_port,
 )
-from engine.diagnostics import PatchError
+from warploom.blocks.reduce.shares import describe_reduction
+from warploom.engine.diagnostics import PatchError
 
 _REDUCTIONS = {"mean": "add", "sum": "add", "largest": "maximum", "smallest": "minimum"}
 _PICK, _DIVIDE, _KEEP = (Kernel("numbers.cu", entry) for entry in ("pick_number", "divide_number", "keep_number"))

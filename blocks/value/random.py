@@ -1,6 +1,6 @@
 import math
 
-from engine.api import Moment, Value, ValueBlock, param, value_port
+from warploom.api import Moment, Value, ValueBlock, param, value_port
 
 _MASK = 2**64 - 1
 #: Tolerance for rounded times, so that the frame at the end of an interval belongs to the next one.

@@ -1,4 +1,4 @@
-from engine.api import Moment, Value, ValueBlock, value_port
+from warploom.api import Moment, Value, ValueBlock, value_port
 
 
 class Time(ValueBlock, id="value.time", tags=("clock", "frame", "seconds", "now")):

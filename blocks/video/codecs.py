@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from blocks.video.frame_layout import filled_frame
-from engine.diagnostics import PatchError
+from warploom.blocks.video.frame_layout import filled_frame
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 

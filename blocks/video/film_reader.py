@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.video.film_source import FilmInfo, FilmSource
-from blocks.video.picture_writer import reason_of
-from engine.api import LentMemory, SharedDevice
-from engine.diagnostics import PatchError
+from warploom.api import LentMemory, SharedDevice
+from warploom.blocks.video.film_source import FilmInfo, FilmSource
+from warploom.blocks.video.picture_writer import reason_of
+from warploom.engine.diagnostics import PatchError
 
 if TYPE_CHECKING:
     import av

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from blocks.video.frame_layout import FrameLayout, layout_of
-from blocks.video.gpu_decoder import GpuDecoder
-from blocks.video.picture_writer import reason_of
-from engine.api import LentMemory, SharedDevice
-from engine.diagnostics import DeviceError, KernelError, PatchError
+from warploom.api import LentMemory, SharedDevice
+from warploom.blocks.video.frame_layout import FrameLayout, layout_of
+from warploom.blocks.video.gpu_decoder import GpuDecoder
+from warploom.blocks.video.picture_writer import reason_of
+from warploom.engine.diagnostics import DeviceError, KernelError, PatchError
 
 if TYPE_CHECKING:
     import av

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from blocks.video.codecs import Encoding, check_encoding, choose_encoding, is_deep, sound_codec, usual_priority
-from blocks.video.film_source import load_av
-from blocks.video.picture_writer import PictureWriter, reason_of
-from engine.diagnostics import PatchError
+from warploom.blocks.video.codecs import Encoding, check_encoding, choose_encoding, is_deep, sound_codec, usual_priority
+from warploom.blocks.video.film_source import load_av
+from warploom.blocks.video.picture_writer import PictureWriter, reason_of
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from blocks.video.frame_layout import FrameLayout
-from engine.api import BlockBuilder, BufferHandle, Kernel, f32, u8
+from warploom.api import BlockBuilder, BufferHandle, Kernel, f32, u8
+from warploom.blocks.video.frame_layout import FrameLayout
 
 _TO_LINEAR = Kernel("film.cu", entry="film_to_linear")
 _USUAL = Kernel("film.cu", entry="usual_film_to_linear")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.io.colour_spaces import srgb_to_linear
+from warploom.blocks.io.colour_spaces import srgb_to_linear
 
 if TYPE_CHECKING:
     import av

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from blocks.video.frame_layout import FrameLayout
-from engine.api import Kernel, LentMemory, SharedDevice
+from warploom.api import Kernel, LentMemory, SharedDevice
+from warploom.blocks.video.frame_layout import FrameLayout
 
 if TYPE_CHECKING:
     import av

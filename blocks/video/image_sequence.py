@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from blocks.io.decode_image import load_linear
-from blocks.video.picture_writer import PictureWriter
-from engine.diagnostics import PatchError
+from warploom.blocks.io.decode_image import load_linear
+from warploom.blocks.video.picture_writer import PictureWriter
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from blocks.video.film_source import FilmSource
-from blocks.video.frame_layout import FrameLayout
-from engine.diagnostics import PatchError
+from warploom.blocks.video.film_source import FilmSource
+from warploom.blocks.video.frame_layout import FrameLayout
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 

@@ -1,10 +1,10 @@
 from math import floor
 from pathlib import Path
 
-from blocks.io.decode_image import load_linear
-from blocks.video.image_sequence import ImageSequence, find_pictures
-from engine.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
-from engine.diagnostics import Incomplete, PatchError
+from warploom.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
+from warploom.blocks.io.decode_image import load_linear
+from warploom.blocks.video.image_sequence import ImageSequence, find_pictures
+from warploom.engine.diagnostics import Incomplete, PatchError
 
 #: Choices of what selects the picture.
 SELECTIONS = ("time", "index")

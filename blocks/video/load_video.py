@@ -3,12 +3,12 @@ from contextlib import nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
 
-from blocks.video.film_reader import FilmReader
-from blocks.video.film_source import FilmInfo, FilmSource, is_address, is_live
-from blocks.video.frame_feed import PACKED, describe_frames
-from blocks.video.live_reader import LiveReader
-from engine.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, open_file, param, port, value_port
-from engine.diagnostics import Incomplete, PatchError
+from warploom.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, open_file, param, port, value_port
+from warploom.blocks.video.film_reader import FilmReader
+from warploom.blocks.video.film_source import FilmInfo, FilmSource, is_address, is_live
+from warploom.blocks.video.frame_feed import PACKED, describe_frames
+from warploom.blocks.video.live_reader import LiveReader
+from warploom.engine.diagnostics import Incomplete, PatchError
 
 #: Choices of the clock.
 CLOCKS = ("patch", "own", "position")

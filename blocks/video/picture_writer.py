@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.diagnostics import PatchError
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 

@@ -8,15 +8,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from blocks.io.pixels import PIXEL
-from blocks.sound.windows import RATE, channels_of, newest, samples_in
-from blocks.video.codecs import BY_NAME, CODECS, QUALITIES, check_encoding, is_deep, takes_planes
-from blocks.video.film_source import load_av
-from blocks.video.film_writer import FilmWriter
-from blocks.video.image_sequence import SequenceWriter, is_numbered
-from blocks.video.picture_writer import Array, PictureWriter
-from blocks.video.sound_track import SoundTrack
-from engine.api import (
+from warploom.api import (
     BlockBuilder,
     DType,
     In,
@@ -35,7 +27,15 @@ from engine.api import (
     ushort4,
     value_port,
 )
-from engine.diagnostics import Incomplete, PatchError
+from warploom.blocks.io.pixels import PIXEL
+from warploom.blocks.sound.windows import RATE, channels_of, newest, samples_in
+from warploom.blocks.video.codecs import BY_NAME, CODECS, QUALITIES, check_encoding, is_deep, takes_planes
+from warploom.blocks.video.film_source import load_av
+from warploom.blocks.video.film_writer import FilmWriter
+from warploom.blocks.video.image_sequence import SequenceWriter, is_numbered
+from warploom.blocks.video.picture_writer import Array, PictureWriter
+from warploom.blocks.video.sound_track import SoundTrack
+from warploom.engine.diagnostics import Incomplete, PatchError
 
 #: Suffixes of numbered pictures that hold linear light.
 LINEAR = (".exr", ".tif", ".tiff", ".hdr", ".pfm")

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from blocks.video.film_source import load_av
-from blocks.video.frame_feed import PACKED, describe_frames
-from blocks.video.frame_layout import FrameLayout, filled_frame
-from engine.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
-from engine.diagnostics import PatchError
+from warploom.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
+from warploom.blocks.video.film_source import load_av
+from warploom.blocks.video.frame_feed import PACKED, describe_frames
+from warploom.blocks.video.frame_layout import FrameLayout, filled_frame
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 

@@ -4,8 +4,8 @@ from collections import deque
 
 import numpy as np
 
-from blocks.sound.resampling import Positions, interpolate, reach
-from blocks.sound.ring import Samples
+from warploom.blocks.sound.resampling import Positions, interpolate, reach
+from warploom.blocks.sound.ring import Samples
 
 #: How far sound and pictures may be apart, in samples, since both are rounded.
 _ROUNDING = 1.5

@@ -2,12 +2,12 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from blocks.video.film_source import load_av
-from blocks.video.frame_feed import PACKED, describe_frames
-from blocks.video.frame_layout import FrameLayout
-from blocks.video.live_reader import LiveReader
-from engine.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
-from engine.diagnostics import PatchError
+from warploom.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
+from warploom.blocks.video.film_source import load_av
+from warploom.blocks.video.frame_feed import PACKED, describe_frames
+from warploom.blocks.video.frame_layout import FrameLayout
+from warploom.blocks.video.live_reader import LiveReader
+from warploom.engine.diagnostics import PatchError
 
 #: The library's names for the cameras of each system.
 _FORMS = {"linux": "v4l2", "darwin": "avfoundation", "win32": "dshow"}

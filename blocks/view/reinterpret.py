@@ -1,5 +1,5 @@
-from blocks.buffer.element_types import ELEMENTS
-from engine.api import Block, BlockBuilder, In, Out, ReinterpretView, any_type, param, port
+from warploom.api import Block, BlockBuilder, In, Out, ReinterpretView, any_type, param, port
+from warploom.blocks.buffer.element_types import ELEMENTS
 
 
 class Reinterpret(Block, id="buffer.reinterpret", tags=("view", "cast", "bits", "bytes")):

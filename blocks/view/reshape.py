@@ -1,5 +1,5 @@
-from blocks.buffer.shape_text import whole_numbers
-from engine.api import Block, BlockBuilder, In, Out, ReshapeView, any_type, param, port
+from warploom.api import Block, BlockBuilder, In, Out, ReshapeView, any_type, param, port
+from warploom.blocks.buffer.shape_text import whole_numbers
 
 
 class Reshape(Block, id="buffer.reshape", tags=("view", "flatten", "shape")):

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Out, SliceView, any_type, param, port
+from warploom.api import Block, BlockBuilder, In, Out, SliceView, any_type, param, port
 
 
 class Slice(Block, id="buffer.slice", tags=("view", "crop", "part", "row", "channel")):

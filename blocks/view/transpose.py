@@ -1,5 +1,5 @@
-from blocks.buffer.shape_text import whole_numbers
-from engine.api import Block, BlockBuilder, In, Out, TransposeView, any_type, param, port
+from warploom.api import Block, BlockBuilder, In, Out, TransposeView, any_type, param, port
+from warploom.blocks.buffer.shape_text import whole_numbers
 
 
 class Transpose(Block, id="buffer.transpose", tags=("view", "axes", "permute", "matrix")):

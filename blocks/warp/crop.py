@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
 
 class Crop(Block, id="image.crop", tags=("cut", "trim", "region", "pad", "canvas", "window")):

@@ -1,7 +1,7 @@
 from functools import cache
 
-from blocks.warp.edges import EDGE_DOC, EDGES, sampled
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.blocks.warp.edges import EDGE_DOC, EDGES, sampled
 
 _PLACE = "way = map[px, py]\nfrom_x = px + (way.x - middle) * amount\nfrom_y = py + (way.y - middle) * amount\n"
 

@@ -1,5 +1,5 @@
-from blocks.warp.edges import sampled
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.blocks.warp.edges import sampled
 
 
 class Kaleidoscope(Block, id="image.kaleidoscope", tags=("mirror", "symmetry", "mandala", "polar", "radial")):

@@ -1,7 +1,7 @@
 from functools import cache
 
-from blocks.warp.edges import sampled
-from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
+from warploom.blocks.warp.edges import sampled
 
 
 @cache

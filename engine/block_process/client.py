@@ -13,19 +13,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from engine.block_process import worker
-from engine.block_process.declarations import Declaration, dump, load, stand_in
-from engine.blocktypes.block import Block
-from engine.catalogue.block_errors import ReportedError
-from engine.catalogue.block_folders import block_folders
-from engine.catalogue.load_file import BlockFile, Ran
-from engine.diagnostics import WarploomError, error
-from engine.logs import log_again
-from engine.processes.limits import Usage
-from engine.processes.pool import WorkerProcess
-from engine.processes.worker import Outcome
-from engine.types.bits import bit_key
-from engine.user_code.limits import CALL, FILE
+from warploom.engine.block_process import worker
+from warploom.engine.block_process.declarations import Declaration, dump, load, stand_in
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.catalogue.block_errors import ReportedError
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.catalogue.load_file import BlockFile, Ran
+from warploom.engine.diagnostics import WarploomError, error
+from warploom.engine.logs import log_again
+from warploom.engine.processes.limits import Usage
+from warploom.engine.processes.pool import WorkerProcess
+from warploom.engine.processes.worker import Outcome
+from warploom.engine.types.bits import bit_key
+from warploom.engine.user_code.limits import CALL, FILE
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

@@ -10,14 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from engine.blocktypes.adaptive import AdaptiveBlock, Interface
-from engine.blocktypes.block import LIBRARY, Apart, Block, shows_pictures
-from engine.blocktypes.updated_blocks import UpdatedBlock
-from engine.diagnostics import WarploomError
-from engine.inner_patches.chain_members import is_call
-from engine.patch.composite import Composite
-from engine.readings import Reading, reach
-from engine.types import DType, Struct, fixed_array
+from warploom.engine.blocktypes.adaptive import AdaptiveBlock, Interface
+from warploom.engine.blocktypes.block import LIBRARY, Apart, Block, shows_pictures
+from warploom.engine.blocktypes.updated_blocks import UpdatedBlock
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.inner_patches.chain_members import is_call
+from warploom.engine.patch.composite import Composite
+from warploom.engine.readings import Reading, reach
+from warploom.engine.types import DType, Struct, fixed_array
 
 #: The attributes that make up a declaration, besides the plain ones that an author may set.
 _DECLARED = (

@@ -9,15 +9,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from engine.block_process.declarations import Declaration, declaration_of, dump, load
-from engine.blocktypes.block import Block, block_types
-from engine.catalogue.block_errors import code_diagnostic, interface_diagnostic
-from engine.catalogue.catalogue import load_packages
-from engine.catalogue.load_file import BlockFile, execute, settle
-from engine.diagnostics import Diagnostic, error
-from engine.kernel_sources.python.trust import trusted_folders
-from engine.user_code.limits import FILE, TookTooLong
-from engine.user_code.runner import CodeRunner
+from warploom.engine.block_process.declarations import Declaration, declaration_of, dump, load
+from warploom.engine.blocktypes.block import Block, block_types
+from warploom.engine.catalogue.block_errors import code_diagnostic, interface_diagnostic
+from warploom.engine.catalogue.catalogue import load_packages
+from warploom.engine.catalogue.load_file import BlockFile, execute, settle
+from warploom.engine.diagnostics import Diagnostic, error
+from warploom.engine.kernel_sources.python.trust import trusted_folders
+from warploom.engine.user_code.limits import FILE, TookTooLong
+from warploom.engine.user_code.runner import CodeRunner
 
 
 class RanApart(NamedTuple):

@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from engine.blocktypes.block import Block, block_types, check_name
-from engine.blocktypes.declarations import check_port
-from engine.blocktypes.parameters import ParameterSpec, given
-from engine.descriptions.checks import BlockDefinitionError
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import Diagnostic, PatchError
-from engine.processes.scope import Cancelled
-from engine.readings import Disk, Reading, digest
-from engine.types.bits import bit_key
+from warploom.engine.blocktypes.block import Block, block_types, check_name
+from warploom.engine.blocktypes.declarations import check_port
+from warploom.engine.blocktypes.parameters import ParameterSpec, given
+from warploom.engine.descriptions.checks import BlockDefinitionError
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import Diagnostic, PatchError
+from warploom.engine.processes.scope import Cancelled
+from warploom.engine.readings import Disk, Reading, digest
+from warploom.engine.types.bits import bit_key
 
 #: The most adapted types that are remembered; a forgotten type lives as long as nodes use it.
 _MOST = 1000

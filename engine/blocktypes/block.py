@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
-from engine.blocktypes.declarations import ValueSpec, collect
-from engine.blocktypes.parameters import ParameterSpec
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.checks import (
+from warploom.engine.blocktypes.declarations import ValueSpec, collect
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.checks import (
     BlockCallError,
     BlockDefinitionError,
     declaring,
@@ -29,9 +29,9 @@ from engine.descriptions.checks import (
     texts,
     whole,
 )
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import Diagnostic, PatchError, WarploomError, error
 
 #: The block library that ships with Warploom.
 LIBRARY = "blocks"

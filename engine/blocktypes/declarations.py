@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints, overload
 
-from engine.blocktypes.parameters import TYPES, ParameterSpec
-from engine.descriptions.checks import BlockDefinitionError, declaring, flag, number, prose, text, texts, whole
-from engine.descriptions.extents import ShapeRuleError
-from engine.descriptions.handles import MOST_AXES, BufferHandle, ParameterHandle
-from engine.descriptions.ports import PortSpec, count_name, counter_name
-from engine.descriptions.shape_rules import check_rule
-from engine.diagnostics import PatchError
-from engine.types import DType, any_type, u32
+from warploom.engine.blocktypes.parameters import TYPES, ParameterSpec
+from warploom.engine.descriptions.checks import BlockDefinitionError, declaring, flag, number, prose, text, texts, whole
+from warploom.engine.descriptions.extents import ShapeRuleError
+from warploom.engine.descriptions.handles import MOST_AXES, BufferHandle, ParameterHandle
+from warploom.engine.descriptions.ports import PortSpec, count_name, counter_name
+from warploom.engine.descriptions.shape_rules import check_rule
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.types import DType, any_type, u32
 
 T = TypeVar("T")
 

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from engine.blocktypes.shared_device import LentMemory, SharedDevice
-from engine.blocktypes.updated_blocks import UpdatedBlock
-from engine.diagnostics import PatchError
-from engine.types.arrays import Array, is_masked
-from engine.types.layout import Layout
+from warploom.engine.blocktypes.shared_device import LentMemory, SharedDevice
+from warploom.engine.blocktypes.updated_blocks import UpdatedBlock
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.types.arrays import Array, is_masked
+from warploom.engine.types.layout import Layout
 
 #: The attributes with the contents that come with the next update, and with the time of the last one.
 BETWEEN_UPDATES = ("_waiting", "_before_s")

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.descriptions.checks import shown
-from engine.device.device import Buffer
-from engine.diagnostics import PatchError
-from engine.readings import here
-from engine.types import SCALARS, number_range
-from engine.types.arrays import is_masked
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.device.device import Buffer
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.readings import here
+from warploom.engine.types import SCALARS, number_range
+from warploom.engine.types.arrays import is_masked
 
 
 class UserArray:

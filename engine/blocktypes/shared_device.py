@@ -5,10 +5,10 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from engine.descriptions.entries import Kernel
-from engine.device.device import Device
-from engine.device.protocol import LoadedKernel, Memory, Module
-from engine.kernel_sources.loader import find_source, load_image
+from warploom.engine.descriptions.entries import Kernel
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import LoadedKernel, Memory, Module
+from warploom.engine.kernel_sources.loader import find_source, load_image
 
 #: How often a device that is to be closed looks for memory that has come back, in seconds.
 _PERIOD_S = 0.05

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, get_args, get_origin, get_type_hints
 
-from engine.blocktypes.block import Block, check_name
-from engine.blocktypes.declarations import ZEROS, Value, ValueSpec, declarations
-from engine.blocktypes.parameters import ParameterSpec
-from engine.descriptions.checks import BlockDefinitionError, declaring, prose, texts
-from engine.descriptions.ports import PortSpec
+from warploom.engine.blocktypes.block import Block, check_name
+from warploom.engine.blocktypes.declarations import ZEROS, Value, ValueSpec, declarations
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.descriptions.checks import BlockDefinitionError, declaring, prose, texts
+from warploom.engine.descriptions.ports import PortSpec
 
 
 @dataclass(slots=True)

@@ -5,11 +5,11 @@ A value block has parameters and value outputs, and no buffer ports: the compile
 
 from typing import ClassVar
 
-from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.updated_blocks import UpdatedBlock
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.checks import BlockDefinitionError
-from engine.descriptions.ports import PortSpec
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.blocktypes.updated_blocks import UpdatedBlock
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.checks import BlockDefinitionError
+from warploom.engine.descriptions.ports import PortSpec
 
 
 class ValueBlock(UpdatedBlock, abstract=True):

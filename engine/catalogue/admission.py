@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from engine.catalogue.block_files import read
-from engine.diagnostics import Diagnostic
+from warploom.engine.catalogue.block_files import read
+from warploom.engine.diagnostics import Diagnostic
 
 
 class TriedFile(msgspec.Struct, frozen=True):

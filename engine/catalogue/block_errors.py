@@ -6,11 +6,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from engine.blocktypes.block import LIBRARY, Block
-from engine.descriptions.checks import BlockCallError, BlockDefinitionError
-from engine.diagnostics import Diagnostic, Incomplete, KernelError, Mend, PatchError, WarploomError, error
-from engine.ops import OpError
-from engine.user_code.limits import TookTooLong
+from warploom.engine.blocktypes.block import LIBRARY, Block
+from warploom.engine.descriptions.checks import BlockCallError, BlockDefinitionError
+from warploom.engine.diagnostics import Diagnostic, Incomplete, KernelError, Mend, PatchError, WarploomError, error
+from warploom.engine.ops import OpError
+from warploom.engine.user_code.limits import TookTooLong
 
 #: Blocks whose code the user can't fix.
 _SHIPPED = Path(__file__).resolve().parents[2] / LIBRARY

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from engine.blocktypes.block import FOLDER_PACKAGE
-from engine.kernel_sources.python.trust import is_hidden
-from engine.readings import read_bytes
+from warploom.engine.blocktypes.block import FOLDER_PACKAGE
+from warploom.engine.kernel_sources.python.trust import is_hidden
+from warploom.engine.readings import read_bytes
 
 #: The folder beside a patch, and in the configuration folder, that holds blocks of the person's own.
 FOLDER_NAME = "blocks"

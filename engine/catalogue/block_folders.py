@@ -12,10 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
-from engine.blocktypes.adaptive import make_again, refresh
-from engine.blocktypes.block import FOLDER_PACKAGE, LIBRARY, block_types
-from engine.catalogue.admission import Admission, TriedFile, digest_of
-from engine.catalogue.block_files import (
+from warploom.engine.blocktypes.adaptive import make_again, refresh
+from warploom.engine.blocktypes.block import FOLDER_PACKAGE, LIBRARY, block_types
+from warploom.engine.catalogue.admission import Admission, TriedFile, digest_of
+from warploom.engine.catalogue.block_files import (
     folder_package,
     holds_only_kernels,
     imported_modules,
@@ -25,12 +25,12 @@ from engine.catalogue.block_files import (
     python_files,
     read,
 )
-from engine.catalogue.load_file import BlockFile, Ran, blame, execute, forget_file, settle
-from engine.diagnostics import Diagnostic, error
-from engine.kernel_sources.python.trust import trusted_folders
-from engine.readings import Disk, content, is_file
-from engine.user_code.limits import FILE
-from engine.user_code.runner import CodeRunner
+from warploom.engine.catalogue.load_file import BlockFile, Ran, blame, execute, forget_file, settle
+from warploom.engine.diagnostics import Diagnostic, error
+from warploom.engine.kernel_sources.python.trust import trusted_folders
+from warploom.engine.readings import Disk, content, is_file
+from warploom.engine.user_code.limits import FILE
+from warploom.engine.user_code.runner import CodeRunner
 
 
 class _JobQueue:

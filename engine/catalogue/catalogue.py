@@ -16,16 +16,16 @@ from typing import Annotated, Any
 from msgspec import Meta
 from platformdirs import user_config_path
 
-from engine.arguments import checked
-from engine.blocktypes.adaptive import AdaptiveBlock, adapted
-from engine.blocktypes.block import LIBRARY, Block, block_types
-from engine.catalogue.block_errors import interface_diagnostic
-from engine.catalogue.block_files import FOLDER_NAME, find_definition
-from engine.catalogue.block_folders import block_folders
-from engine.catalogue.search import search
-from engine.descriptions.checks import shown
-from engine.diagnostics import Diagnostic, PatchError, WarploomError, cut
-from engine.user_code.limits import FILE, GRACE_S
+from warploom.engine.arguments import checked
+from warploom.engine.blocktypes.adaptive import AdaptiveBlock, adapted
+from warploom.engine.blocktypes.block import LIBRARY, Block, block_types
+from warploom.engine.catalogue.block_errors import interface_diagnostic
+from warploom.engine.catalogue.block_files import FOLDER_NAME, find_definition
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.catalogue.search import search
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import Diagnostic, PatchError, WarploomError, cut
+from warploom.engine.user_code.limits import FILE, GRACE_S
 
 ENTRY_POINT_GROUP = "warploom.blocks"
 #: How long a start waits for the files of the person's own folder; slower ones are added when they are done.

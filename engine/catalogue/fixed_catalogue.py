@@ -4,14 +4,14 @@ import difflib
 import types
 from collections.abc import Collection, Mapping, Sequence
 
-from engine.blocktypes.block import Block
-from engine.blocktypes.declarations import ValueSpec
-from engine.blocktypes.parameters import ParameterSpec
-from engine.catalogue.catalogue import Catalogue
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.checks import shown
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import Diagnostic, PatchError
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.declarations import ValueSpec
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import Diagnostic, PatchError
 
 
 class RowBlock(Block, abstract=True):

@@ -12,12 +12,12 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from engine.blocktypes.block import FOLDER_PACKAGE, Block, block_types, shows_pictures
-from engine.catalogue.block_errors import code_diagnostic
-from engine.catalogue.block_files import ids_in
-from engine.diagnostics import Diagnostic
-from engine.user_code.limits import SHORT_CALL, TookTooLong
-from engine.user_code.runner import CodeRunner
+from warploom.engine.blocktypes.block import FOLDER_PACKAGE, Block, block_types, shows_pictures
+from warploom.engine.catalogue.block_errors import code_diagnostic
+from warploom.engine.catalogue.block_files import ids_in
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.user_code.limits import SHORT_CALL, TookTooLong
+from warploom.engine.user_code.runner import CodeRunner
 
 _log = logging.getLogger(__name__)
 

@@ -5,12 +5,12 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from engine.blocktypes.adaptive import readings, refresh
-from engine.blocktypes.block import block_types
-from engine.catalogue.block_folders import block_folders
-from engine.diagnostics import KernelError
-from engine.kernel_sources.watcher import SourceWatcher
-from engine.readings import Disk, Reading, stamp_of
+from warploom.engine.blocktypes.adaptive import readings, refresh
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.watcher import SourceWatcher
+from warploom.engine.readings import Disk, Reading, stamp_of
 
 _log = logging.getLogger(__name__)
 #: Interval at which read contents are compared with the disk. Most saves are noticed at once; this comparison finds

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import chain
 
-from engine.blocktypes.block import Block
+from warploom.engine.blocktypes.block import Block
 
 #: Words that other tools and languages use for blocks here, with our words.
 SYNONYMS = {

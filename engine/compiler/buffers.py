@@ -13,15 +13,15 @@ from typing import final
 
 import msgspec
 
-from engine.compiler.checking.check import Checked
-from engine.compiler.checking.layouts import NodeLayouts
-from engine.compiler.description import BlockNode
-from engine.compiler.operations import FRAME, Access, Place
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import DelayEntry, Entry, KernelEntry, buffer_arguments
-from engine.patch.changes import PortRef
-from engine.patch.regions import TOP
-from engine.types.layout import Layout
+from warploom.engine.compiler.checking.check import Checked
+from warploom.engine.compiler.checking.layouts import NodeLayouts
+from warploom.engine.compiler.description import BlockNode
+from warploom.engine.compiler.operations import FRAME, Access, Place
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import DelayEntry, Entry, KernelEntry, buffer_arguments
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.regions import TOP
+from warploom.engine.types.layout import Layout
 
 
 class Lifetime(StrEnum):

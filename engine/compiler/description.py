@@ -9,9 +9,9 @@ from operator import attrgetter
 
 import msgspec
 
-from engine.descriptions.description import BlockDescription
-from engine.patch.changes import Connection, PortRef, Sentinel
-from engine.patch.regions import TOP, Scopes, region_of
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.patch.changes import Connection, PortRef, Sentinel
+from warploom.engine.patch.regions import TOP, Scopes, region_of
 
 
 class BlockNode(msgspec.Struct, frozen=True):

@@ -4,14 +4,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from engine.compiler.buffers import TRANSIENT, BlockBuffers, Lifetime
-from engine.compiler.operations import STATUS, AnyEntry, FusedEntry, Operation
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import CaptureEntry, Kernel, KernelEntry
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sources import OpGraphSource
-from engine.patch.changes import PortRef
-from engine.types.bits import same_array
+from warploom.engine.compiler.buffers import TRANSIENT, BlockBuffers, Lifetime
+from warploom.engine.compiler.operations import STATUS, AnyEntry, FusedEntry, Operation
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import CaptureEntry, Kernel, KernelEntry
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.types.bits import same_array
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from collections import deque
 
 import numpy as np
 
-from engine.device.device import Device
-from engine.device.protocol import PinnedArray
-from engine.device.releasing import release_all
-from engine.types import Struct, f32, u32
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import PinnedArray
+from warploom.engine.device.releasing import release_all
+from warploom.engine.types import Struct, f32, u32
 
 #: The most bursts of frames in flight: launched, and not known to have ended.
 MOST_BURSTS = 3

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from engine.compiler.operations import (
+from warploom.engine.compiler.operations import (
     Access,
     AnyEntry,
     Operation,
@@ -15,7 +15,7 @@ from engine.compiler.operations import (
     find_users,
     owners,
 )
-from engine.patch.changes import PortRef
+from warploom.engine.patch.changes import PortRef
 
 #: An operation before its dependencies are known: its node, entry, access, scope and place.
 PendingOperation = tuple[str, AnyEntry, Access, int, int]

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from engine.compiler.buffers import BufferPlan, Lifetime
-from engine.compiler.description import GraphDescription, Nesting
-from engine.compiler.operations import Place
-from engine.diagnostics import Diagnostic, error
-from engine.patch.changes import PortRef
-from engine.patch.regions import region_of
+from warploom.engine.compiler.buffers import BufferPlan, Lifetime
+from warploom.engine.compiler.description import GraphDescription, Nesting
+from warploom.engine.compiler.operations import Place
+from warploom.engine.diagnostics import Diagnostic, error
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.regions import region_of
 
 
 def contents_of(description: GraphDescription, port: PortRef) -> PortRef:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from engine.compiler.description import BlockNode, GraphDescription, NumberDrive
-from engine.compiler.numbers import with_numbers
-from engine.compiler.region_copies import with_copies
-from engine.compiler.sentinels import with_sentinels
-from engine.descriptions.description import ChildPort
-from engine.diagnostics import Diagnostic
-from engine.patch.changes import Connection, PortRef
-from engine.types.bits import same
+from warploom.engine.compiler.description import BlockNode, GraphDescription, NumberDrive
+from warploom.engine.compiler.numbers import with_numbers
+from warploom.engine.compiler.region_copies import with_copies
+from warploom.engine.compiler.sentinels import with_sentinels
+from warploom.engine.descriptions.description import ChildPort
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.types.bits import same
 
 #: A parameter of a block: node id and name.
 ParameterRef = tuple[str, str]

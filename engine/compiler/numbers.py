@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from engine.compiler.description import BlockNode, GraphDescription, Nesting, NumberDrive, connection_edges
-from engine.descriptions.driven import DrivenNumber, can_read, number_port, reading
-from engine.patch.changes import Connection, PortRef
-from engine.patch.regions import RegionRefused
-from engine.patch.rules import find_way
+from warploom.engine.compiler.description import BlockNode, GraphDescription, Nesting, NumberDrive, connection_edges
+from warploom.engine.descriptions.driven import DrivenNumber, can_read, number_port, reading
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.regions import RegionRefused
+from warploom.engine.patch.rules import find_way
 
 
 def with_numbers(

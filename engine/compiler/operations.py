@@ -12,8 +12,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from engine.descriptions.entries import CaptureEntry, CopyEntry, FillEntry, KernelEntry, ParameterArgument, RegionKind
-from engine.patch.changes import PortRef
+from warploom.engine.descriptions.entries import (
+    CaptureEntry,
+    CopyEntry,
+    FillEntry,
+    KernelEntry,
+    ParameterArgument,
+    RegionKind,
+)
+from warploom.engine.patch.changes import PortRef
 
 #: The buffer of the frame uniforms. The first operation of a graph fills it, if any kernel needs them.
 FRAME = PortRef("", "frame")

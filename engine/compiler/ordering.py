@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-from engine.compiler.buffers import BufferPlan
-from engine.compiler.checking.check import Checked
-from engine.compiler.checking.dataflow import levels
-from engine.compiler.description import Nesting, connection_edges
-from engine.compiler.in_place import REMEDY, InPlaceOrder, crossing_branches, in_place_order, late_reader
-from engine.diagnostics import Diagnostic, error
+from warploom.engine.compiler.buffers import BufferPlan
+from warploom.engine.compiler.checking.check import Checked
+from warploom.engine.compiler.checking.dataflow import levels
+from warploom.engine.compiler.description import Nesting, connection_edges
+from warploom.engine.compiler.in_place import REMEDY, InPlaceOrder, crossing_branches, in_place_order, late_reader
+from warploom.engine.diagnostics import Diagnostic, error
 
 #: The blocks of each scope in execution order, by scope.
 Order = dict[str, tuple[str, ...]]

@@ -8,21 +8,21 @@ from functools import cached_property
 
 import msgspec
 
-from engine.compiler.buffers import BufferPlan, Lifetime
-from engine.compiler.checking.check import Checked
-from engine.compiler.checking.launches import covering_launch
-from engine.compiler.checking.layouts import Layouts
-from engine.compiler.description import GraphDescription, Nesting
-from engine.compiler.hazards import partial_schedule
-from engine.compiler.inlining import Inlined
-from engine.compiler.memory.placement import Placement, place_buffers
-from engine.compiler.operations import STATUS, FusedEntry, Operation, OperationSchedule, Place, Scope
-from engine.descriptions.entries import CaptureEntry, KernelEntry, Status
-from engine.device.protocol import LaunchConfig
-from engine.diagnostics import Diagnostic
-from engine.libraries.call import LibraryCall
-from engine.patch.changes import PortRef
-from engine.patch.regions import region_of
+from warploom.engine.compiler.buffers import BufferPlan, Lifetime
+from warploom.engine.compiler.checking.check import Checked
+from warploom.engine.compiler.checking.launches import covering_launch
+from warploom.engine.compiler.checking.layouts import Layouts
+from warploom.engine.compiler.description import GraphDescription, Nesting
+from warploom.engine.compiler.hazards import partial_schedule
+from warploom.engine.compiler.inlining import Inlined
+from warploom.engine.compiler.memory.placement import Placement, place_buffers
+from warploom.engine.compiler.operations import STATUS, FusedEntry, Operation, OperationSchedule, Place, Scope
+from warploom.engine.descriptions.entries import CaptureEntry, KernelEntry, Status
+from warploom.engine.device.protocol import LaunchConfig
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.libraries.call import LibraryCall
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.regions import region_of
 
 
 @dataclass(frozen=True)

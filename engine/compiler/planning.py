@@ -7,19 +7,19 @@ import os
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from engine.compiler.buffers import plan_buffers
-from engine.compiler.checking.check import check_description
-from engine.compiler.description import GraphDescription, Nesting, NumberDrive
-from engine.compiler.fusion.fuse import fuse
-from engine.compiler.inlining import Inlined, inline, owner
-from engine.compiler.memory.placement import place_buffers
-from engine.compiler.ordering import order_blocks
-from engine.compiler.plan import Plan
-from engine.compiler.scheduling import region_outputs, schedule
-from engine.compiler.verifying.verify import require_sound
-from engine.diagnostics import Diagnostic, GraphValidationError, Source, error
-from engine.libraries.call import WorkspaceOf
-from engine.patch.regions import region_of
+from warploom.engine.compiler.buffers import plan_buffers
+from warploom.engine.compiler.checking.check import check_description
+from warploom.engine.compiler.description import GraphDescription, Nesting, NumberDrive
+from warploom.engine.compiler.fusion.fuse import fuse
+from warploom.engine.compiler.inlining import Inlined, inline, owner
+from warploom.engine.compiler.memory.placement import place_buffers
+from warploom.engine.compiler.ordering import order_blocks
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.scheduling import region_outputs, schedule
+from warploom.engine.compiler.verifying.verify import require_sound
+from warploom.engine.diagnostics import Diagnostic, GraphValidationError, Source, error
+from warploom.engine.libraries.call import WorkspaceOf
+from warploom.engine.patch.regions import region_of
 
 _log = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ a view does no work, so it has contents even when the inner region is skipped.
 
 from collections.abc import Mapping
 
-from engine.compiler.description import BlockNode, GraphDescription, Nesting
-from engine.descriptions.copies import COPY
-from engine.patch.changes import Connection, PortRef
-from engine.patch.regions import RegionRefused
+from warploom.engine.compiler.description import BlockNode, GraphDescription, Nesting
+from warploom.engine.descriptions.copies import COPY
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.regions import RegionRefused
 
 
 def with_copies(

@@ -8,7 +8,7 @@ outside, a region is one operation with the accesses of its bodies.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from engine.compiler.buffers import (
+from warploom.engine.compiler.buffers import (
     FRAME_UPLOAD,
     TRANSIENT,
     BlockBuffers,
@@ -17,9 +17,9 @@ from engine.compiler.buffers import (
     entry_access,
     kept_name,
 )
-from engine.compiler.description import BlockNode, GraphDescription, Nesting
-from engine.compiler.hazards import PendingOperation, make_schedule
-from engine.compiler.operations import (
+from warploom.engine.compiler.description import BlockNode, GraphDescription, Nesting
+from warploom.engine.compiler.hazards import PendingOperation, make_schedule
+from warploom.engine.compiler.operations import (
     Access,
     AnyEntry,
     ClearStatus,
@@ -28,8 +28,8 @@ from engine.compiler.operations import (
     RegionEntry,
     UploadFrame,
 )
-from engine.compiler.ordering import Order
-from engine.descriptions.entries import (
+from warploom.engine.compiler.ordering import Order
+from warploom.engine.descriptions.entries import (
     BufferArgument,
     CopyEntry,
     DelayEntry,
@@ -40,10 +40,10 @@ from engine.descriptions.entries import (
     StatusKind,
     ValueArgument,
 )
-from engine.patch.changes import PortRef
-from engine.patch.regions import TOP, scope_text
-from engine.types import DType, nearest_number
-from engine.types.bits import same
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.regions import TOP, scope_text
+from warploom.engine.types import DType, nearest_number
+from warploom.engine.types.bits import same
 
 _KERNELS = {size: Kernel("control.cu", f"fill_{8 * size}") for size in (1, 2, 4, 8)}
 _THREADS = 256

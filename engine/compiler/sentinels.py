@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import ElementArgument, Kernel, Status, StatusKind
-from engine.descriptions.extents import Extent
-from engine.descriptions.handles import BufferHandle, ParameterHandle
-from engine.descriptions.ports import PortSpec, count_name
-from engine.patch.changes import Connection, PortRef, Sentinel
-from engine.types import any_type, u32, u64
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import ElementArgument, Kernel, Status, StatusKind
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
+from warploom.engine.descriptions.ports import PortSpec, count_name
+from warploom.engine.patch.changes import Connection, PortRef, Sentinel
+from warploom.engine.types import any_type, u32, u64
 
 #: The results of the kernels in kernels/sentinel.cu.
 FOUND = np.dtype(

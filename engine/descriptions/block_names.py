@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 
-from engine.descriptions import checks
-from engine.descriptions.entries import (
+from warploom.engine.descriptions import checks
+from warploom.engine.descriptions.entries import (
     Argument,
     BufferArgument,
     ElementArgument,
@@ -16,11 +16,11 @@ from engine.descriptions.entries import (
     Size,
     ValueArgument,
 )
-from engine.descriptions.extents import Extent, ShapeRuleError, check_extent
-from engine.descriptions.handles import BufferHandle, ParameterHandle
-from engine.descriptions.ports import PortSpec
-from engine.descriptions.shape_rules import check_rule
-from engine.types import DType
+from warploom.engine.descriptions.extents import Extent, ShapeRuleError, check_extent
+from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.descriptions.shape_rules import check_rule
+from warploom.engine.types import DType
 
 
 class BlockNames:

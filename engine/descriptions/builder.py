@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.descriptions import checks
-from engine.descriptions.block_names import BlockNames
-from engine.descriptions.contents import Contents
-from engine.descriptions.description import BlockDescription, Composition, check_outputs
-from engine.descriptions.entries import (
+from warploom.engine.descriptions import checks
+from warploom.engine.descriptions.block_names import BlockNames
+from warploom.engine.descriptions.contents import Contents
+from warploom.engine.descriptions.description import BlockDescription, Composition, check_outputs
+from warploom.engine.descriptions.entries import (
     STORED,
     THREAD_BLOCKS,
     Argument,
@@ -42,16 +42,16 @@ from engine.descriptions.entries import (
     ValueArgument,
     View,
 )
-from engine.descriptions.extents import Extent
-from engine.descriptions.graph_launches import counted_axes, graph_launch
-from engine.descriptions.handles import MOST_AXES, BufferHandle
-from engine.descriptions.picture_depths import picture_depth
-from engine.descriptions.ports import PortSpec, count_name, counter_name
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sources import OpGraphSource
-from engine.libraries.call import CallOn, LibraryCall
-from engine.ops import OpGraph
-from engine.types import NAMED, DType, any_type, c128, f64, u8, u32
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.graph_launches import counted_axes, graph_launch
+from warploom.engine.descriptions.handles import MOST_AXES, BufferHandle
+from warploom.engine.descriptions.picture_depths import picture_depth
+from warploom.engine.descriptions.ports import PortSpec, count_name, counter_name
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.libraries.call import CallOn, LibraryCall
+from warploom.engine.ops import OpGraph
+from warploom.engine.types import NAMED, DType, any_type, c128, f64, u8, u32
 
 #: The most threads in a thread block, and the most dynamic shared memory that any GPU has for one.
 MOST_THREADS, MOST_SHARED_BYTES = 1024, 227 * 1024

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from engine.arguments import SHOWN as SHOWN
-from engine.arguments import shown as shown
-from engine.diagnostics import WarploomError
+from warploom.engine.arguments import SHOWN as SHOWN
+from warploom.engine.arguments import shown as shown
+from warploom.engine.diagnostics import WarploomError
 
 T = TypeVar("T")
 

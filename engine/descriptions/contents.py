@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.descriptions import checks
-from engine.descriptions.ports import PortSpec
-from engine.device.external import ExternalArray, describe_external
-from engine.types import DType
-from engine.types.arrays import is_masked
+from warploom.engine.descriptions import checks
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.device.external import ExternalArray, describe_external
+from warploom.engine.types import DType
+from warploom.engine.types.arrays import is_masked
 
 
 class Contents:

@@ -1,12 +1,12 @@
 """Describes copies: one kernel for any element type and any strides."""
 
-from engine.arguments import checked
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import Kernel
-from engine.descriptions.handles import BufferHandle
-from engine.descriptions.ports import PortSpec
-from engine.types import any_type
+from warploom.engine.arguments import checked
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import Kernel
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.types import any_type
 
 _KERNEL = Kernel("buffers.cu", entry="copy_strided")
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.descriptions.checks import BlockCallError, refuse
-from engine.descriptions.entries import (
+from warploom.engine.descriptions.checks import BlockCallError, refuse
+from warploom.engine.descriptions.entries import (
     CapturedCall,
     CaptureEntry,
     Control,
@@ -32,10 +32,10 @@ from engine.descriptions.entries import (
     View,
     buffer_arguments,
 )
-from engine.descriptions.ports import PortSpec
-from engine.descriptions.rules import BlockRules, OutputRule, block_rules
-from engine.device.external import ExternalArray
-from engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.descriptions.rules import BlockRules, OutputRule, block_rules
+from warploom.engine.device.external import ExternalArray
+from warploom.engine.kernel_sources.sources import OpGraphSource
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import (
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import (
     BufferArgument,
     Entry,
     InternalBuffer,
@@ -20,10 +20,10 @@ from engine.descriptions.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.descriptions.ports import PortSpec
-from engine.kernel_sources.sources import DrivenKernel
-from engine.kernel_sources.specialise import NUMBER_RECORD
-from engine.types import f64, u64
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.kernel_sources.sources import DrivenKernel
+from warploom.engine.kernel_sources.specialise import NUMBER_RECORD
+from warploom.engine.types import f64, u64
 
 _CONVERT = Kernel("numbers.cu", "convert_number")
 _TYPES = {"float": 0, "int": 1, "bool": 2}

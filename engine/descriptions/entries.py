@@ -6,12 +6,12 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from engine.descriptions.checks import instance, refuse, sequence, text, whole
-from engine.descriptions.extents import Extent
-from engine.kernel_sources.sources import KernelSource
-from engine.libraries.call import LibraryCall
-from engine.types import DType
-from engine.types.bits import ByBits
+from warploom.engine.descriptions.checks import instance, refuse, sequence, text, whole
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.kernel_sources.sources import KernelSource
+from warploom.engine.libraries.call import LibraryCall
+from warploom.engine.types import DType
+from warploom.engine.types.bits import ByBits
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from functools import lru_cache
 
 import msgspec
 
-from engine.descriptions.checks import shown, whole
-from engine.types import Shape, element_count
-from engine.types.layout import contiguous_strides
+from warploom.engine.descriptions.checks import shown, whole
+from warploom.engine.types import Shape, element_count
+from warploom.engine.types.layout import contiguous_strides
 
 
 class ShapeRuleError(ValueError):

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.descriptions.entries import BufferArgument, ElementArgument, FrameArgument, Size, ValueArgument
-from engine.descriptions.extents import Extent
-from engine.descriptions.handles import BufferHandle, ParameterHandle
-from engine.ops import (
+from warploom.engine.descriptions.entries import BufferArgument, ElementArgument, FrameArgument, Size, ValueArgument
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
+from warploom.engine.ops import (
     ElementNumber,
     FramePointer,
     GraphNumbers,

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from engine.descriptions.checks import whole
-from engine.descriptions.extents import Extent
+from warploom.engine.descriptions.checks import whole
+from warploom.engine.descriptions.extents import Extent
 
 #: A limit that no buffer's number of axes reaches.
 MOST_AXES = 64

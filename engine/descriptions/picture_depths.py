@@ -2,8 +2,8 @@
 
 from pathlib import PurePath
 
-from engine.arguments import checked
-from engine.diagnostics import PatchError, cut
+from warploom.engine.arguments import checked
+from warploom.engine.diagnostics import PatchError, cut
 
 #: The depths that a person can choose from; the first one is the format's usual depth.
 PICTURE_DEPTHS = ("usual", "8 bits", "16 bits", "half", "float")

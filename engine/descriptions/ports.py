@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.types import DType, f32, float4, u8, uchar4
-from engine.types.bits import ByBits
+from warploom.engine.types import DType, f32, float4, u8, uchar4
+from warploom.engine.types.bits import ByBits
 
 #: The kinds of elements that inputs of any type may require: a test of an element type, and the name in messages.
 KINDS: dict[str, tuple[Callable[[DType], bool], str]] = {

@@ -1,9 +1,9 @@
 """Describes regions: the kernels that set a region's condition, and when they run."""
 
-from engine.arguments import checked
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.checks import whole
-from engine.descriptions.entries import (
+from warploom.engine.arguments import checked
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.checks import whole
+from warploom.engine.descriptions.entries import (
     Argument,
     BufferArgument,
     ConditionArgument,
@@ -14,8 +14,8 @@ from engine.descriptions.entries import (
     StatusKind,
     ValueArgument,
 )
-from engine.descriptions.handles import BufferHandle
-from engine.types import u32
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.types import u32
 
 _FILE = "control.cu"
 #: The buffer in which a region records whether its body runs.

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import msgspec
 
-from engine.descriptions.entries import (
+from warploom.engine.descriptions.entries import (
     CaptureEntry,
     Control,
     Entry,
@@ -15,10 +15,10 @@ from engine.descriptions.entries import (
     Requirement,
     Status,
 )
-from engine.descriptions.extents import Dimension, Extent, ShapeContext, ShapeRuleError, parse_extent
-from engine.descriptions.ports import PortSpec
-from engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
-from engine.types import DType, Shape
+from warploom.engine.descriptions.extents import Dimension, Extent, ShapeContext, ShapeRuleError, parse_extent
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
+from warploom.engine.types import DType, Shape
 
 
 class InputRule(msgspec.Struct, frozen=True, gc=False):

@@ -22,8 +22,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.descriptions.extents import UNPARSABLE, Dimension, ShapeContext, ShapeRuleError, compile_dimension
-from engine.types import Shape
+from warploom.engine.descriptions.extents import UNPARSABLE, Dimension, ShapeContext, ShapeRuleError, compile_dimension
+from warploom.engine.types import Shape
 
 #: Rules for outputs whose shape is decided elsewhere.
 GIVEN = frozenset({"data", "view", "captured"})

@@ -14,10 +14,10 @@ from typing import Any, Literal, TypeVar, cast
 import msgspec
 import numpy as np
 
-from engine.device.slab import Piece, fresh_bytes
-from engine.diagnostics import DeviceError
-from engine.ptx.tree import KernelParameter
-from engine.types import from_bf16, to_bf16
+from warploom.engine.device.slab import Piece, fresh_bytes
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.ptx.tree import KernelParameter
+from warploom.engine.types import from_bf16, to_bf16
 
 # struct formats by PTX scalar type; the format of an untyped .b32 or .b64 depends on the value.
 _FORMATS = {

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from engine.arguments import shown
-from engine.device.graph import Graph
-from engine.device.occupancy import MultiprocessorLimits
-from engine.device.protocol import (
+from warploom.engine.arguments import shown
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.occupancy import MultiprocessorLimits
+from warploom.engine.device.protocol import (
     BestCode,
     Capture,
     Dim3,
@@ -31,8 +31,8 @@ from engine.device.protocol import (
     PinnedArray,
     Stream,
 )
-from engine.diagnostics import DeviceError
-from engine.types.arrays import is_masked
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.types.arrays import is_masked
 
 #: The architecture that CUDA C++ is compiled for on the host: the newest with typed PTX from NVRTC (`ld.global.f32`).
 #: The host runs later PTX too, but NVRTC unrolls more there, and kernels/ takes 1.5 times as long to load.

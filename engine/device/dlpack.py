@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.diagnostics import DeviceError
+from warploom.engine.diagnostics import DeviceError
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 #: The newest supported version of the protocol; a producer may use an older one.

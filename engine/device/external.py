@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.device import dlpack
-from engine.device.device import Buffer
-from engine.device.dlpack import DlpackTensor
-from engine.diagnostics import DeviceError
+from warploom.engine.device import dlpack
+from warploom.engine.device.device import Buffer
+from warploom.engine.device.dlpack import DlpackTensor
+from warploom.engine.diagnostics import DeviceError
 
 #: CUDA's legacy default stream, by its number in both protocols.
 LEGACY_STREAM = 1

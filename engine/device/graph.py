@@ -7,9 +7,9 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from engine.device.arguments import KernelArguments
-from engine.device.nodes import CapturedWork, CopyWork, KernelWork, MemsetWork, NodeRecord, Work
-from engine.device.protocol import (
+from warploom.engine.device.arguments import KernelArguments
+from warploom.engine.device.nodes import CapturedWork, CopyWork, KernelWork, MemsetWork, NodeRecord, Work
+from warploom.engine.device.protocol import (
     Capture,
     Condition,
     ConditionalKind,
@@ -20,8 +20,8 @@ from engine.device.protocol import (
     Memory,
     PinnedArray,
 )
-from engine.device.tree import ROOT, GraphTree
-from engine.diagnostics import DeviceError
+from warploom.engine.device.tree import ROOT, GraphTree
+from warploom.engine.diagnostics import DeviceError
 
 
 class GraphBackend(Protocol):

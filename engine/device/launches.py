@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
-from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
-from engine.device.protocol import Dim3, LaunchConfig
-from engine.diagnostics import DeviceError
+from warploom.engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
+from warploom.engine.device.protocol import Dim3, LaunchConfig
+from warploom.engine.diagnostics import DeviceError
 
 #: Limits along x, y and z: of a grid in thread blocks, and of a thread block in threads.
 #: (CUDA C++ Programming Guide, technical specifications for compute capability 7.5 and later.)

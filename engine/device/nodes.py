@@ -6,8 +6,8 @@ from graphlib import CycleError, TopologicalSorter
 
 import msgspec
 
-from engine.device.arguments import KernelArguments
-from engine.device.protocol import (
+from warploom.engine.device.arguments import KernelArguments
+from warploom.engine.device.protocol import (
     Capture,
     Condition,
     ConditionalKind,
@@ -17,7 +17,7 @@ from engine.device.protocol import (
     Memory,
     PinnedArray,
 )
-from engine.diagnostics import DeviceError
+from warploom.engine.diagnostics import DeviceError
 
 
 class KernelWork(msgspec.Struct, frozen=True, gc=False):  # a dataclass takes ten times as long to create

@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
-from engine.arguments import SHOWN, checked
-from engine.device.device import Device, DeviceInfo, checked_time_limit
-from engine.diagnostics import DeviceError
+from warploom.engine.arguments import SHOWN, checked
+from warploom.engine.device.device import Device, DeviceInfo, checked_time_limit
+from warploom.engine.diagnostics import DeviceError
 
 _log = logging.getLogger(__name__)
 #: M_ARENA_MAX of glibc's malloc.h.
@@ -103,14 +103,14 @@ def _open_first(plain_edges: bool) -> Device:
 
 
 def _open_host() -> Device:
-    from engine.device.host.device import HostDevice
+    from warploom.engine.device.host.device import HostDevice
 
     return HostDevice()
 
 
 def _open_cuda(ordinal: int, plain_edges: bool) -> Device:
     _require_bindings()
-    from engine.device.cuda.device import CudaDevice
+    from warploom.engine.device.cuda.device import CudaDevice
 
     return CudaDevice(ordinal, plain_edges=plain_edges)
 
@@ -118,7 +118,7 @@ def _open_cuda(ordinal: int, plain_edges: bool) -> Device:
 def _list_cuda() -> list[DeviceStatus]:
     try:
         _require_bindings()
-        from engine.device.cuda.probe import describe_device, start_driver, why_unusable
+        from warploom.engine.device.cuda.probe import describe_device, start_driver, why_unusable
 
         count = start_driver()
     except DeviceError as reason:

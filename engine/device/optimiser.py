@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from engine.processes.scope import Cancelled, CancelScope
+from warploom.engine.processes.scope import Cancelled, CancelScope
 
 #: The pause before a thread's first job, which would otherwise compete with the first frame of a new kernel.
 PAUSE_S = 0.01

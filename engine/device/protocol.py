@@ -13,10 +13,10 @@ from typing import Any, NewType, Protocol
 import msgspec
 import numpy as np
 
-from engine.device.arguments import KernelArguments
-from engine.device.occupancy import KernelResources, Occupancy
-from engine.diagnostics import DeviceError
-from engine.ptx.tree import KernelParameter
+from warploom.engine.device.arguments import KernelArguments
+from warploom.engine.device.occupancy import KernelResources, Occupancy
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.ptx.tree import KernelParameter
 
 GraphNode = NewType("GraphNode", int)
 """A node of one graph: an index that is valid for that graph, its clones and the executables made from them.

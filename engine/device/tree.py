@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from engine.device.nodes import (
+from warploom.engine.device.nodes import (
     KINDS,
     ChildWork,
     ConditionalWork,
@@ -19,8 +19,8 @@ from engine.device.nodes import (
     Work,
     execution_order,
 )
-from engine.device.protocol import Condition, ConditionalKind, GraphNode
-from engine.diagnostics import DeviceError
+from warploom.engine.device.protocol import Condition, ConditionalKind, GraphNode
+from warploom.engine.diagnostics import DeviceError
 
 ROOT = 0
 _NO_WORK = NoWork()

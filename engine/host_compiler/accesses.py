@@ -10,16 +10,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
-from engine.host_compiler import abi
-from engine.host_compiler.analysis.guards import Comparison
-from engine.host_compiler.analysis.phase_values import PhaseValues
-from engine.host_compiler.analysis.provenance import Provenance, Root
-from engine.host_compiler.analysis.range_arithmetic import Range
-from engine.host_compiler.analysis.ranges import Ranges
-from engine.host_compiler.memory_checks import MemoryChecks
-from engine.host_compiler.operands import Operands
-from engine.host_compiler.special_registers import linear_thread
-from engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Symbol
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.analysis.guards import Comparison
+from warploom.engine.host_compiler.analysis.phase_values import PhaseValues
+from warploom.engine.host_compiler.analysis.provenance import Provenance, Root
+from warploom.engine.host_compiler.analysis.range_arithmetic import Range
+from warploom.engine.host_compiler.analysis.ranges import Ranges
+from warploom.engine.host_compiler.memory_checks import MemoryChecks
+from warploom.engine.host_compiler.operands import Operands
+from warploom.engine.host_compiler.special_registers import linear_thread
+from warploom.engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Symbol
 
 SPACES = ("global", "shared", "local", "const", "param")
 _KINDS = {"shared": abi.BAD_SHARED, "local": abi.BAD_LOCAL, "param": abi.BAD_PARAMETER}

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from engine.host_compiler.accesses import stop_check
-from engine.host_compiler.analysis.control_flow import BasicBlock, ControlFlow
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import reading, unsupported
-from engine.host_compiler.opcodes.table import emit
-from engine.ptx.tree import Guard, Instruction, Symbol
+from warploom.engine.host_compiler.accesses import stop_check
+from warploom.engine.host_compiler.analysis.control_flow import BasicBlock, ControlFlow
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import reading, unsupported
+from warploom.engine.host_compiler.opcodes.table import emit
+from warploom.engine.ptx.tree import Guard, Instruction, Symbol
 
 
 class SuspensionWriter(Protocol):

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-from engine.host_compiler.accesses import Accesses
-from engine.host_compiler.analysis.provenance import Provenance, Root
-from engine.host_compiler.memory_layout import MemoryLayout
-from engine.host_compiler.operands import Operands
-from engine.ptx.tree import Function, Instruction
+from warploom.engine.host_compiler.accesses import Accesses
+from warploom.engine.host_compiler.analysis.provenance import Provenance, Root
+from warploom.engine.host_compiler.memory_layout import MemoryLayout
+from warploom.engine.host_compiler.operands import Operands
+from warploom.engine.ptx.tree import Function, Instruction
 
 
 class Body(Operands):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from engine.diagnostics import KernelError, TranslatorBug
-from engine.ptx.tree import Instruction
+from warploom.engine.diagnostics import KernelError, TranslatorBug
+from warploom.engine.ptx.tree import Instruction
 
 #: The exceptions of unpacking an instruction's operands or types when there are too few, too many or the wrong kind.
 _MALFORMED = (AttributeError, LookupError, StopIteration, TypeError, ValueError)

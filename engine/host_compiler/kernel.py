@@ -3,29 +3,29 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from engine.host_compiler import abi, blocks, parallel
-from engine.host_compiler.analysis.call_graph import target_of
-from engine.host_compiler.analysis.canonical_floats import flushing_entry
-from engine.host_compiler.analysis.control_flow import ControlFlow, control_flow, local_registers
-from engine.host_compiler.analysis.guards import Guards
-from engine.host_compiler.analysis.phase_values import PhaseValues
-from engine.host_compiler.analysis.provenance import Provenance, provenance
-from engine.host_compiler.analysis.ranges import Ranges
-from engine.host_compiler.analysis.suspension_points import is_suspension_point
-from engine.host_compiler.body import Body
-from engine.host_compiler.code import quoted
-from engine.host_compiler.errors import error_at
-from engine.host_compiler.memory_layout import MemoryLayout
-from engine.host_compiler.opcodes.calls import FRAME, LINKED, function_name
-from engine.host_compiler.passes.inlining import inline_suspending
-from engine.host_compiler.passes.lockstep_loops import with_lockstep_loops
-from engine.host_compiler.passes.plain_divisions import with_plain_divisions
-from engine.host_compiler.passes.recomputing import with_recomputed_registers
-from engine.host_compiler.passes.small_thread_blocks import for_small_thread_blocks
-from engine.host_compiler.passes.web_splitting import split_webs, with_immediate_operands
-from engine.host_compiler.phases.translation import translate_waiting
-from engine.host_compiler.row_parts import RowParts
-from engine.host_compiler.runtime.thread_loops import (
+from warploom.engine.host_compiler import abi, blocks, parallel
+from warploom.engine.host_compiler.analysis.call_graph import target_of
+from warploom.engine.host_compiler.analysis.canonical_floats import flushing_entry
+from warploom.engine.host_compiler.analysis.control_flow import ControlFlow, control_flow, local_registers
+from warploom.engine.host_compiler.analysis.guards import Guards
+from warploom.engine.host_compiler.analysis.phase_values import PhaseValues
+from warploom.engine.host_compiler.analysis.provenance import Provenance, provenance
+from warploom.engine.host_compiler.analysis.ranges import Ranges
+from warploom.engine.host_compiler.analysis.suspension_points import is_suspension_point
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.code import quoted
+from warploom.engine.host_compiler.errors import error_at
+from warploom.engine.host_compiler.memory_layout import MemoryLayout
+from warploom.engine.host_compiler.opcodes.calls import FRAME, LINKED, function_name
+from warploom.engine.host_compiler.passes.inlining import inline_suspending
+from warploom.engine.host_compiler.passes.lockstep_loops import with_lockstep_loops
+from warploom.engine.host_compiler.passes.plain_divisions import with_plain_divisions
+from warploom.engine.host_compiler.passes.recomputing import with_recomputed_registers
+from warploom.engine.host_compiler.passes.small_thread_blocks import for_small_thread_blocks
+from warploom.engine.host_compiler.passes.web_splitting import split_webs, with_immediate_operands
+from warploom.engine.host_compiler.phases.translation import translate_waiting
+from warploom.engine.host_compiler.row_parts import RowParts
+from warploom.engine.host_compiler.runtime.thread_loops import (
     RUN,
     RowPart,
     block_loop,
@@ -33,8 +33,8 @@ from engine.host_compiler.runtime.thread_loops import (
     share,
     thread_loops,
 )
-from engine.ptx.signature import reachable_functions, shared_layout, shared_variables, symbols
-from engine.ptx.tree import Function, KernelSignature, PtxModule
+from warploom.engine.ptx.signature import reachable_functions, shared_layout, shared_variables, symbols
+from warploom.engine.ptx.tree import Function, KernelSignature, PtxModule
 
 __all__ = ["TranslatedKernel", "linked_function", "translate_kernel"]
 

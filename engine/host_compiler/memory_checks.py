@@ -7,13 +7,13 @@ each access.
 
 from collections.abc import Callable
 
-from engine.host_compiler import abi
-from engine.host_compiler.analysis.control_flow import fact
-from engine.host_compiler.analysis.provenance import Provenance, Root
-from engine.host_compiler.code import quoted
-from engine.host_compiler.errors import PtxOperandError, unsupported
-from engine.host_compiler.operands import Operands
-from engine.ptx.tree import Address, Function, Instruction, Operand, Symbol
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.analysis.control_flow import fact
+from warploom.engine.host_compiler.analysis.provenance import Provenance, Root
+from warploom.engine.host_compiler.code import quoted
+from warploom.engine.host_compiler.errors import PtxOperandError, unsupported
+from warploom.engine.host_compiler.operands import Operands
+from warploom.engine.ptx.tree import Address, Function, Instruction, Operand, Symbol
 
 
 class MemoryChecks:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from engine.ptx.tree import Variable
+from warploom.engine.ptx.tree import Variable
 
 
 @dataclass

@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.diagnostics import KernelError
-from engine.host_compiler import abi, special_registers
-from engine.host_compiler.analysis import canonical_floats
-from engine.host_compiler.analysis.control_flow import used
-from engine.host_compiler.code import quoted
-from engine.host_compiler.errors import collecting, error_at
-from engine.host_compiler.kernel import TranslatedKernel, linked_function, translate_kernel
-from engine.host_compiler.opcodes import half, rounding
-from engine.host_compiler.opcodes.calls import LINKED, llvm_declaration
-from engine.host_compiler.passes.lowering import lowered
-from engine.host_compiler.runtime import library
-from engine.ptx.signature import reachable_functions, symbols
-from engine.ptx.tree import Float, Function, InitialValue, PtxModule, SymbolValue, Variable, type_size
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.host_compiler import abi, special_registers
+from warploom.engine.host_compiler.analysis import canonical_floats
+from warploom.engine.host_compiler.analysis.control_flow import used
+from warploom.engine.host_compiler.code import quoted
+from warploom.engine.host_compiler.errors import collecting, error_at
+from warploom.engine.host_compiler.kernel import TranslatedKernel, linked_function, translate_kernel
+from warploom.engine.host_compiler.opcodes import half, rounding
+from warploom.engine.host_compiler.opcodes.calls import LINKED, llvm_declaration
+from warploom.engine.host_compiler.passes.lowering import lowered
+from warploom.engine.host_compiler.runtime import library
+from warploom.engine.ptx.signature import reachable_functions, symbols
+from warploom.engine.ptx.tree import Float, Function, InitialValue, PtxModule, SymbolValue, Variable, type_size
 
 FIRST_FUNCTION = 0x10000
 FUNCTION_STEP = 16

@@ -1,13 +1,13 @@
 """The registers, operands and addresses of one PTX function, as LLVM values."""
 
-from engine.host_compiler import abi
-from engine.host_compiler.analysis import canonical_floats
-from engine.host_compiler.code import Code, quoted
-from engine.host_compiler.errors import PtxOperandError
-from engine.host_compiler.memory_layout import MemoryLayout
-from engine.host_compiler.special_registers import SPECIAL, SPECIAL_WIDE
-from engine.host_compiler.types import bits, float_constant, is_float, llvm_type
-from engine.ptx import tree as ptx
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.analysis import canonical_floats
+from warploom.engine.host_compiler.code import Code, quoted
+from warploom.engine.host_compiler.errors import PtxOperandError
+from warploom.engine.host_compiler.memory_layout import MemoryLayout
+from warploom.engine.host_compiler.special_registers import SPECIAL, SPECIAL_WIDE
+from warploom.engine.host_compiler.types import bits, float_constant, is_float, llvm_type
+from warploom.engine.ptx import tree as ptx
 
 _CARRY = "carry flag"  # no register of PTX has such a name
 

@@ -8,15 +8,15 @@ place and the address.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from engine.host_compiler.accesses import LAST_SITE, space_of
-from engine.host_compiler.analysis.control_flow import BasicBlock, ControlFlow
-from engine.host_compiler.analysis.phase_values import PhaseValues
-from engine.host_compiler.analysis.provenance import Provenance
-from engine.host_compiler.analysis.ranges import Ranges
-from engine.host_compiler.body import Body
-from engine.host_compiler.memory_layout import MemoryLayout
-from engine.host_compiler.runtime.thread_loops import RowPart
-from engine.ptx.tree import Address, Function, Instruction, Register
+from warploom.engine.host_compiler.accesses import LAST_SITE, space_of
+from warploom.engine.host_compiler.analysis.control_flow import BasicBlock, ControlFlow
+from warploom.engine.host_compiler.analysis.phase_values import PhaseValues
+from warploom.engine.host_compiler.analysis.provenance import Provenance
+from warploom.engine.host_compiler.analysis.ranges import Ranges
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.memory_layout import MemoryLayout
+from warploom.engine.host_compiler.runtime.thread_loops import RowPart
+from warploom.engine.ptx.tree import Address, Function, Instruction, Register
 
 _SERIAL = frozenset(
     ("call", "atom", "red", "membar", "fence", "brx", "trap", "brkpt", "nanosleep", "mbarrier", "bar", "barrier")

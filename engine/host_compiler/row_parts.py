@@ -13,15 +13,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from engine.host_compiler.accesses import space_of
-from engine.host_compiler.analysis.control_flow import ControlFlow, defined, used
-from engine.host_compiler.analysis.guards import Comparison, Guards, opposite
-from engine.host_compiler.analysis.ranges import Ranges
-from engine.host_compiler.analysis.suspension_points import is_suspension_point
-from engine.host_compiler.analysis.uniformity import PURE
-from engine.host_compiler.body import Body
-from engine.host_compiler.runtime.thread_loops import RowPart
-from engine.ptx.tree import Instruction
+from warploom.engine.host_compiler.accesses import space_of
+from warploom.engine.host_compiler.analysis.control_flow import ControlFlow, defined, used
+from warploom.engine.host_compiler.analysis.guards import Comparison, Guards, opposite
+from warploom.engine.host_compiler.analysis.ranges import Ranges
+from warploom.engine.host_compiler.analysis.suspension_points import is_suspension_point
+from warploom.engine.host_compiler.analysis.uniformity import PURE
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.runtime.thread_loops import RowPart
+from warploom.engine.ptx.tree import Instruction
 
 #: The cost of a masked store, in loads.
 _STORE = 4

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from engine.host_compiler import abi
-from engine.host_compiler.code import Code
-from engine.host_compiler.memory_layout import MemoryLayout
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.code import Code
+from warploom.engine.host_compiler.memory_layout import MemoryLayout
 
 #: Writes the code for a register's value, and returns the value.
 WriteRegister = Callable[[Code, MemoryLayout], str]

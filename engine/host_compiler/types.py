@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from engine.ptx.tree import REGISTER_TYPES, Instruction, type_size
+from warploom.engine.ptx.tree import REGISTER_TYPES, Instruction, type_size
 
 #: f16 and bf16 are kept as their bits: their arithmetic is done in wider types (`opcodes/half.py`).
 _LLVM = {"pred": "i1", "f32": "float", "f64": "double"}

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from engine.blocktypes.adaptive import Interface
-from engine.blocktypes.block import Block, is_reserved
-from engine.blocktypes.parameters import ParameterSpec
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.handles import BufferHandle, ParameterHandle
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError, error
-from engine.inner_patches.chain_members import (
+from warploom.engine.blocktypes.adaptive import Interface
+from warploom.engine.blocktypes.block import Block, is_reserved
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError, error
+from warploom.engine.inner_patches.chain_members import (
     ENDS,
     INPUT,
     NUMBER,
@@ -23,12 +23,12 @@ from engine.inner_patches.chain_members import (
     is_call,
     record,
 )
-from engine.inner_patches.parts import Parts
-from engine.libraries import blas
-from engine.libraries.call import CallOn
-from engine.patch.changes import PortRef
-from engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
-from engine.types import any_type
+from warploom.engine.inner_patches.parts import Parts
+from warploom.engine.libraries import blas
+from warploom.engine.libraries.call import CallOn
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
+from warploom.engine.types import any_type
 
 
 @dataclass(frozen=True)

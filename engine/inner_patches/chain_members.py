@@ -7,16 +7,16 @@ from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from engine.blocktypes.block import Block, run_describe
-from engine.blocktypes.declarations import ValueSpec
-from engine.blocktypes.parameters import ParameterSpec
-from engine.catalogue.catalogue import Catalogue, default_catalogue
-from engine.catalogue.fixed_catalogue import RowBlock, row_block
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
-from engine.libraries.call import CallOn
-from engine.types import any_type
+from warploom.engine.blocktypes.block import Block, run_describe
+from warploom.engine.blocktypes.declarations import ValueSpec
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue
+from warploom.engine.catalogue.fixed_catalogue import RowBlock, row_block
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.libraries.call import CallOn
+from warploom.engine.types import any_type
 
 
 def _number(name: str, default: float, doc: str) -> ParameterSpec:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from engine.diagnostics import PatchError
-from engine.patch.changes import Change, NodeRemoved, ParameterChanged
-from engine.patch.document import Patch
-from engine.patch.editing.comparison import difference
-from engine.patch.inner_patch import GRAPH, open_inner
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Change, NodeRemoved, ParameterChanged
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.editing.comparison import difference
+from warploom.engine.patch.inner_patch import GRAPH, open_inner
 
 
 class InnerEditing:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from engine.blocktypes.parameters import ParameterSpec
-from engine.tensor_ir.errors import TensorError
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.networks import losses
-from engine.tensor_ir.networks.builder import NetworkBuilder
-from engine.tensor_ir.networks.initialisations import INITIALISATIONS
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.tensor_ir.errors import TensorError
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.networks import losses
+from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.networks.initialisations import INITIALISATIONS
 
 #: The most numbers in an example, and in a layer's weights.
 _MOST_NUMBERS, _MOST_WEIGHTS = 2**24, 2**28

@@ -8,17 +8,17 @@ from keyword import iskeyword
 from operator import add
 from unicodedata import normalize
 
-from engine.blocktypes.block import is_reserved
-from engine.blocktypes.declarations import declarations
-from engine.diagnostics import PatchError, error
-from engine.inner_patches.network_members import ENDS, LAYERS, LOSSES, MEMBERS, Member, Placed, SettingError
-from engine.inner_patches.parts import Parts
-from engine.inner_patches.train_settings import TrainSettings
-from engine.patch.changes import Node
-from engine.patch.inner_patch import InnerPatch
-from engine.tensor_ir.errors import TensorError
-from engine.tensor_ir.graph import TensorNode, made_for
-from engine.tensor_ir.networks.builder import RESERVED, NetworkBuilder, affine_names
+from warploom.engine.blocktypes.block import is_reserved
+from warploom.engine.blocktypes.declarations import declarations
+from warploom.engine.diagnostics import PatchError, error
+from warploom.engine.inner_patches.network_members import ENDS, LAYERS, LOSSES, MEMBERS, Member, Placed, SettingError
+from warploom.engine.inner_patches.parts import Parts
+from warploom.engine.inner_patches.train_settings import TrainSettings
+from warploom.engine.patch.changes import Node
+from warploom.engine.patch.inner_patch import InnerPatch
+from warploom.engine.tensor_ir.errors import TensorError
+from warploom.engine.tensor_ir.graph import TensorNode, made_for
+from warploom.engine.tensor_ir.networks.builder import RESERVED, NetworkBuilder, affine_names
 
 #: The names of a query's inputs.
 QUERY = "query_{}"

@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping
 from functools import cache, cached_property
 from typing import Any, ClassVar
 
-from engine.blocktypes.adaptive import Interface
-from engine.blocktypes.parameters import ParameterSpec
-from engine.catalogue.fixed_catalogue import FixedCatalogue, RowBlock, row_block
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import Diagnostic
-from engine.kernel_blocks.graph_block import ComputeBlock, graph_interface, name_problems
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import (
+from warploom.engine.blocktypes.adaptive import Interface
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.catalogue.fixed_catalogue import FixedCatalogue, RowBlock, row_block
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.kernel_blocks.graph_block import ComputeBlock, graph_interface, name_problems
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.ops import (
     CATEGORIES,
     OPS,
     OpConnection,
@@ -25,13 +25,13 @@ from engine.ops import (
     OpType,
     graph_from_json,
 )
-from engine.ops.analysis import Analysis
-from engine.ops.types import BufferType, Type
-from engine.ops.wiring import crossing
-from engine.patch.changes import Connection, PortRef
-from engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
-from engine.patch.rules import ConnectionRefused, TypeMismatch
-from engine.types import any_type
+from warploom.engine.ops.analysis import Analysis
+from warploom.engine.ops.types import BufferType, Type
+from warploom.engine.ops.wiring import crossing
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
+from warploom.engine.patch.rules import ConnectionRefused, TypeMismatch
+from warploom.engine.types import any_type
 
 
 def _op_block(op: OpType) -> type[RowBlock]:

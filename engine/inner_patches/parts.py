@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from graphlib import CycleError, TopologicalSorter
 
-from engine.diagnostics import Diagnostic, Mend, error
-from engine.patch.changes import Node, PortRef
-from engine.patch.inner_patch import InnerPatch
+from warploom.engine.diagnostics import Diagnostic, Mend, error
+from warploom.engine.patch.changes import Node, PortRef
+from warploom.engine.patch.inner_patch import InnerPatch
 
 
 class Parts:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from engine.blocktypes.adaptive import AdaptiveBlock
-from engine.blocktypes.declarations import param
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
-from engine.tensor_ir.networks.schedules import CONSTANT, Cosine, Exponential, Schedule, Steps
+from warploom.engine.blocktypes.adaptive import AdaptiveBlock
+from warploom.engine.blocktypes.declarations import param
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
+from warploom.engine.tensor_ir.networks.schedules import CONSTANT, Cosine, Exponential, Schedule, Steps
 
 #: The optimisers, by the names that a person sees.
 OPTIMISERS: Mapping[str, Optimiser] = {

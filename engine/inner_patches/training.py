@@ -10,28 +10,28 @@ from zlib import crc32
 
 import numpy as np
 
-from engine.blocktypes.adaptive import Interface
-from engine.catalogue.fixed_catalogue import FixedCatalogue, RowBlock, row_block
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.entries import Kernel
-from engine.descriptions.handles import BufferHandle
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
-from engine.inner_patches.network_members import CATEGORIES, ENDS, LOSSES, MEMBERS, Member
-from engine.inner_patches.network_model import INPUTS, QUERY, Model
-from engine.inner_patches.train_settings import OPTIMISERS, SCHEDULES, UNSCHEDULED, TrainSettings
-from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import OpGraphBuilder
-from engine.patch.changes import PortRef
-from engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.lowering.program import Store, write_program
-from engine.tensor_ir.lowering.step import shape_rule
-from engine.tensor_ir.networks.functions import NetworkFunction, NetworkVariable, Role
-from engine.tensor_ir.networks.network import LOSS, STEP, Network, build_network
-from engine.tensor_ir.operations.leaves import Leaf
-from engine.tensor_ir.types import TensorType
-from engine.types import any_type, f32, f64
+from warploom.engine.blocktypes.adaptive import Interface
+from warploom.engine.catalogue.fixed_catalogue import FixedCatalogue, RowBlock, row_block
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.entries import Kernel
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.inner_patches.network_members import CATEGORIES, ENDS, LOSSES, MEMBERS, Member
+from warploom.engine.inner_patches.network_model import INPUTS, QUERY, Model
+from warploom.engine.inner_patches.train_settings import OPTIMISERS, SCHEDULES, UNSCHEDULED, TrainSettings
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.ops import OpGraphBuilder
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.lowering.program import Store, write_program
+from warploom.engine.tensor_ir.lowering.step import shape_rule
+from warploom.engine.tensor_ir.networks.functions import NetworkFunction, NetworkVariable, Role
+from warploom.engine.tensor_ir.networks.network import LOSS, STEP, Network, build_network
+from warploom.engine.tensor_ir.operations.leaves import Leaf
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import any_type, f32, f64
 
 #: The output of every member that has one.
 OUT = "out"

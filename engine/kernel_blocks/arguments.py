@@ -4,17 +4,23 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from keyword import iskeyword
 
-from engine.blocktypes.block import is_reserved
-from engine.blocktypes.parameters import ParameterSpec
-from engine.descriptions.entries import Argument, BufferArgument, ExtentArgument, FrameArgument, ParameterArgument
-from engine.descriptions.extents import Extent
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import KernelError
-from engine.kernel_blocks.comments import ParameterComment
-from engine.kernel_sources.element_names import DeclaredType, PointerElement
-from engine.kernel_sources.image import ManifestParameter
-from engine.ptx.uses import Direction
-from engine.types import NAMED, SCALARS, DType, any_type, bf16, boolean, number_range
+from warploom.engine.blocktypes.block import is_reserved
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.descriptions.entries import (
+    Argument,
+    BufferArgument,
+    ExtentArgument,
+    FrameArgument,
+    ParameterArgument,
+)
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_blocks.comments import ParameterComment
+from warploom.engine.kernel_sources.element_names import DeclaredType, PointerElement
+from warploom.engine.kernel_sources.image import ManifestParameter
+from warploom.engine.ptx.uses import Direction
+from warploom.engine.types import NAMED, SCALARS, DType, any_type, bf16, boolean, number_range
 
 #: Whole numbers with these names are sizes: 0 for all elements, else an axis, counted from the last one.
 _SIZES = {

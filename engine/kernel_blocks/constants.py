@@ -7,9 +7,9 @@ return, loops over the constant are unrolled and branches on it removed.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from engine.blocktypes.block import Block
-from engine.blocktypes.parameters import ParameterSpec
-from engine.diagnostics import Diagnostic, warning
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.diagnostics import Diagnostic, warning
 
 #: The parameter of a block that lists its constants, and its help.
 CONSTANTS = "constants"

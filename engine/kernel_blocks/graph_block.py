@@ -5,23 +5,23 @@ from dataclasses import replace
 from keyword import iskeyword
 from typing import Any
 
-from engine.arguments import checked
-from engine.blocktypes.adaptive import AdaptiveBlock, Interface
-from engine.blocktypes.block import is_reserved
-from engine.blocktypes.declarations import param
-from engine.blocktypes.parameters import ParameterSpec
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.handles import BufferHandle
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import Diagnostic, PatchError, error, warning
-from engine.kernel_blocks.arguments import GENERATED
-from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, live_parameters
-from engine.kernel_blocks.kernel_block import size_parameters
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import OpError, OpGraph, OpInterface, OpParameter, parse_expression
-from engine.ops.analysis import NAMED_OPS, Analysis
-from engine.types import NAMED, any_type
+from warploom.engine.arguments import checked
+from warploom.engine.blocktypes.adaptive import AdaptiveBlock, Interface
+from warploom.engine.blocktypes.block import is_reserved
+from warploom.engine.blocktypes.declarations import param
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import Diagnostic, PatchError, error, warning
+from warploom.engine.kernel_blocks.arguments import GENERATED
+from warploom.engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, live_parameters
+from warploom.engine.kernel_blocks.kernel_block import size_parameters
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.ops import OpError, OpGraph, OpInterface, OpParameter, parse_expression
+from warploom.engine.ops.analysis import NAMED_OPS, Analysis
+from warploom.engine.types import NAMED, any_type
 
 
 class ComputeBlock(AdaptiveBlock, abstract=True):

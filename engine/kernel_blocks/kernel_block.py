@@ -8,27 +8,27 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from engine.arguments import checked
-from engine.blocktypes.adaptive import AdaptiveBlock, Interface
-from engine.blocktypes.block import Block
-from engine.blocktypes.declarations import param
-from engine.blocktypes.parameters import ParameterSpec
-from engine.descriptions.builder import MOST_SHARED_BYTES, BlockBuilder
-from engine.descriptions.entries import Argument, BufferArgument, ExtentArgument, Kernel, ParameterArgument
-from engine.descriptions.extents import Extent
-from engine.descriptions.handles import BufferHandle, ParameterHandle
-from engine.device.device import HOST_ARCHITECTURE
-from engine.diagnostics import Diagnostic, Incomplete, KernelError, warning
-from engine.kernel_blocks.arguments import GENERATED, Arguments, Parameter, arguments
-from engine.kernel_blocks.comments import ParameterComment, kernel_comments
-from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, live_parameters
-from engine.kernel_blocks.thread_bounds import launch_rank, thread_bounds
-from engine.kernel_sources.describe import covers, describe_kernels
-from engine.kernel_sources.element_names import parameter_texts
-from engine.kernel_sources.elements import declared_types
-from engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter
-from engine.kernel_sources.loader import file_source, find_source, load_image
-from engine.kernel_sources.sources import (
+from warploom.engine.arguments import checked
+from warploom.engine.blocktypes.adaptive import AdaptiveBlock, Interface
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.declarations import param
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.descriptions.builder import MOST_SHARED_BYTES, BlockBuilder
+from warploom.engine.descriptions.entries import Argument, BufferArgument, ExtentArgument, Kernel, ParameterArgument
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.diagnostics import Diagnostic, Incomplete, KernelError, warning
+from warploom.engine.kernel_blocks.arguments import GENERATED, Arguments, Parameter, arguments
+from warploom.engine.kernel_blocks.comments import ParameterComment, kernel_comments
+from warploom.engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, live_parameters
+from warploom.engine.kernel_blocks.thread_bounds import launch_rank, thread_bounds
+from warploom.engine.kernel_sources.describe import covers, describe_kernels
+from warploom.engine.kernel_sources.element_names import parameter_texts
+from warploom.engine.kernel_sources.elements import declared_types
+from warploom.engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter
+from warploom.engine.kernel_sources.loader import file_source, find_source, load_image
+from warploom.engine.kernel_sources.sources import (
     ConstantValue,
     CudaFile,
     CudaOptions,
@@ -40,8 +40,8 @@ from engine.kernel_sources.sources import (
     PythonOptions,
     SpecialisedKernel,
 )
-from engine.ptx import parse
-from engine.readings import resolved
+from warploom.engine.ptx import parse
+from warploom.engine.readings import resolved
 
 _AXES = ("last0", "last1", "last2")
 #: The parameter of a block whose kernel uses dynamic shared memory.

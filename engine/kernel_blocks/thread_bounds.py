@@ -4,7 +4,7 @@ threads.
 
 from collections import defaultdict
 
-from engine.ptx.tree import Address, Function, Instruction, Register, Symbol
+from warploom.engine.ptx.tree import Address, Function, Instruction, Register, Symbol
 
 _INDICES = ("tid", "ctaid")
 _AXES = "xyz"

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from engine.diagnostics import TRUST_PATCH, CompileError, KernelError, Mend
-from engine.disk_cache import cache_key
-from engine.kernel_sources.image import KERNELS_FOLDER, read_source
-from engine.kernel_sources.nvrtc import (
+from warploom.engine.diagnostics import TRUST_PATCH, CompileError, KernelError, Mend
+from warploom.engine.disk_cache import cache_key
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER, read_source
+from warploom.engine.kernel_sources.nvrtc import (
     OPTIONS,
     WAIT,
     CompileCache,
@@ -22,10 +22,10 @@ from engine.kernel_sources.nvrtc import (
     reader_version,
     toolkit_folders,
 )
-from engine.kernel_sources.python.trust import is_trusted
-from engine.kernel_sources.sources import CudaFile, CudaText
-from engine.processes.pool import run
-from engine.readings import is_file, is_pipe, reach, resolved
+from warploom.engine.kernel_sources.python.trust import is_trusted
+from warploom.engine.kernel_sources.sources import CudaFile, CudaText
+from warploom.engine.processes.pool import run
+from warploom.engine.readings import is_file, is_pipe, reach, resolved
 
 _log = logging.getLogger(__name__)
 _INCLUDE = re.compile(

@@ -4,12 +4,12 @@ import math
 import re
 from collections.abc import Iterator
 
-from engine.kernel_sources.element_names import named_element, named_numbers, parameter_texts
-from engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter
-from engine.kernel_sources.sources import PythonKernel
-from engine.ptx import KernelSignature, PtxModule, parse
-from engine.ptx.tree import Function, type_size
-from engine.ptx.uses import UNTYPED, Direction, KnownUses, parameter_uses
+from warploom.engine.kernel_sources.element_names import named_element, named_numbers, parameter_texts
+from warploom.engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter
+from warploom.engine.kernel_sources.sources import PythonKernel
+from warploom.engine.ptx import KernelSignature, PtxModule, parse
+from warploom.engine.ptx.tree import Function, type_size
+from warploom.engine.ptx.uses import UNTYPED, Direction, KnownUses, parameter_uses
 
 #: The most threads of a thread block.
 _MOST_THREADS = 1024

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.ptx.text import code_of, cuda_parameters
-from engine.ptx.tree import KernelSignature
-from engine.types import NAMED, VECTORS, DType
+from warploom.engine.ptx.text import code_of, cuda_parameters
+from warploom.engine.ptx.tree import KernelSignature
+from warploom.engine.types import NAMED, VECTORS, DType
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import IntEnum
 
-from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, error
-from engine.kernel_sources.compiling import compile_source
-from engine.kernel_sources.element_names import (
+from warploom.engine.diagnostics import CompilerCrash, Diagnostic, KernelError, error
+from warploom.engine.kernel_sources.compiling import compile_source
+from warploom.engine.kernel_sources.element_names import (
     VECTOR_NAMES,
     DeclaredType,
     NamedTypes,
@@ -20,11 +20,11 @@ from engine.kernel_sources.element_names import (
     named_element,
     named_types,
 )
-from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.nvrtc import CompileCache
-from engine.kernel_sources.sources import CudaFile, CudaText
-from engine.ptx.tree import KernelParameter
-from engine.types import NAMED, DType, boolean, layout_text
+from warploom.engine.kernel_sources.image import KernelImage
+from warploom.engine.kernel_sources.nvrtc import CompileCache
+from warploom.engine.kernel_sources.sources import CudaFile, CudaText
+from warploom.engine.ptx.tree import KernelParameter
+from warploom.engine.types import NAMED, DType, boolean, layout_text
 
 # If names alone don't determine a type, the CUDA C++ compiler does. The kernel's file is compiled once more with a few
 # added lines, which store a code for each type in a variable. The variable's value is read from the PTX. So typedefs,

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from engine.device.protocol import BestCode
-from engine.diagnostics import KernelError
-from engine.kernel_sources.element_names import DeclaredType
-from engine.kernel_sources.sources import KernelSource
-from engine.ptx.tree import KernelSignature
-from engine.ptx.uses import Direction, KernelUses
-from engine.readings import Reading, content
+from warploom.engine.device.protocol import BestCode
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.element_names import DeclaredType
+from warploom.engine.kernel_sources.sources import KernelSource
+from warploom.engine.ptx.tree import KernelSignature
+from warploom.engine.ptx.uses import Direction, KernelUses
+from warploom.engine.readings import Reading, content
 
 #: The kernels that come with Warploom.
 KERNELS_FOLDER = Path(__file__).parents[2] / "kernels"

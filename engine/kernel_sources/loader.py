@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from engine.device.protocol import BestCode
-from engine.diagnostics import CompileError, KernelError
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.compiling import compile_source
-from engine.kernel_sources.describe import contradictions, describe_kernels, mistakes
-from engine.kernel_sources.element_names import PointerElement
-from engine.kernel_sources.elements import declared_types, typed_parameters
-from engine.kernel_sources.image import (
+from warploom.engine.device.protocol import BestCode
+from warploom.engine.diagnostics import CompileError, KernelError
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.compiling import compile_source
+from warploom.engine.kernel_sources.describe import contradictions, describe_kernels, mistakes
+from warploom.engine.kernel_sources.element_names import PointerElement
+from warploom.engine.kernel_sources.elements import declared_types, typed_parameters
+from warploom.engine.kernel_sources.image import (
     KERNELS_FOLDER,
     KernelImage,
     KernelManifest,
@@ -24,10 +24,10 @@ from engine.kernel_sources.image import (
     read_manifest,
     read_source,
 )
-from engine.kernel_sources.nvrtc import CompileCache, compile_kernels
-from engine.kernel_sources.python.files import kernels_in
-from engine.kernel_sources.python.load import load_python
-from engine.kernel_sources.sources import (
+from warploom.engine.kernel_sources.nvrtc import CompileCache, compile_kernels
+from warploom.engine.kernel_sources.python.files import kernels_in
+from warploom.engine.kernel_sources.python.load import load_python
+from warploom.engine.kernel_sources.sources import (
     CudaFile,
     CudaOptions,
     CudaText,
@@ -38,14 +38,20 @@ from engine.kernel_sources.sources import (
     PythonKernel,
     SpecialisedKernel,
 )
-from engine.kernel_sources.specialise import driven_cuda, driven_ptx, number_field, specialised_cuda, specialised_ptx
-from engine.ops import OpError
-from engine.ops.lowering.places import without_lines
-from engine.ptx import parse, read_signatures
-from engine.ptx.text import check_size
-from engine.ptx.tree import KernelSignature
-from engine.ptx.uses import kernel_uses
-from engine.readings import Reading, is_file, reach, resolved
+from warploom.engine.kernel_sources.specialise import (
+    driven_cuda,
+    driven_ptx,
+    number_field,
+    specialised_cuda,
+    specialised_ptx,
+)
+from warploom.engine.ops import OpError
+from warploom.engine.ops.lowering.places import without_lines
+from warploom.engine.ptx import parse, read_signatures
+from warploom.engine.ptx.text import check_size
+from warploom.engine.ptx.tree import KernelSignature
+from warploom.engine.ptx.uses import kernel_uses
+from warploom.engine.readings import Reading, is_file, reach, resolved
 
 _OR_SUFFIXES = ".cu, .ptx or .py"
 #: The kinds of kernel files, by suffix.

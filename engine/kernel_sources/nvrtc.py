@@ -19,14 +19,14 @@ from typing import Any
 
 from platformdirs import user_cache_dir
 
-from engine.diagnostics import CompileError, KernelError
-from engine.disk_cache import DiskCache, cache_key
-from engine.kernel_sources import element_names
-from engine.kernel_sources.element_names import named_numbers
-from engine.kernel_sources.standard_headers import DIGEST, HEADERS
-from engine.ptx import KernelSignature, PtxSyntaxError, parse, parser, read_signatures
-from engine.ptx.text import check_size, code_of
-from engine.ptx.uses import KernelUses, kernel_uses
+from warploom.engine.diagnostics import CompileError, KernelError
+from warploom.engine.disk_cache import DiskCache, cache_key
+from warploom.engine.kernel_sources import element_names
+from warploom.engine.kernel_sources.element_names import named_numbers
+from warploom.engine.kernel_sources.standard_headers import DIGEST, HEADERS
+from warploom.engine.ptx import KernelSignature, PtxSyntaxError, parse, parser, read_signatures
+from warploom.engine.ptx.text import check_size, code_of
+from warploom.engine.ptx.uses import KernelUses, kernel_uses
 
 _HEAD = re.compile(
     r"^(?P<file>.+?)\((?P<line>\d+)\): (?P<kind>(?:catastrophic )?error|warning|remark)[^:]*: (?P<text>.*)$"

@@ -9,12 +9,12 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import OpGraph, OpInterface, OpKernel
-from engine.ops.analysis import Analysis, analyse
-from engine.ops.interface import ToldNumbers, interface_of, without_numbers
-from engine.ops.lowering.kernel import lower
-from engine.processes.pool import run
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.ops import OpGraph, OpInterface, OpKernel
+from warploom.engine.ops.analysis import Analysis, analyse
+from warploom.engine.ops.interface import ToldNumbers, interface_of, without_numbers
+from warploom.engine.ops.lowering.kernel import lower
+from warploom.engine.processes.pool import run
 
 #: The entry point of a kernel drawn from ops.
 GRAPH_ENTRY = "kernel"

@@ -9,9 +9,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.diagnostics import KernelError
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sources import OpGraphSource
 
 INSTALL = "pip install 'cuda-toolkit[nvcc,nvdisasm]==13.*'"
 #: The folder where the toolkit's installer puts the programs.

@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from engine.diagnostics import KernelError
-from engine.ops import OpGraph, graph_from_json, graph_to_json, parse_expression, with_constants
-from engine.readings import Reading
-from engine.types import DType
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.ops import OpGraph, graph_from_json, graph_to_json, parse_expression, with_constants
+from warploom.engine.readings import Reading
+from warploom.engine.types import DType
 
 #: The value of a macro: text in CUDA C++, or a number.
 ConstantValue = str | int | float | bool

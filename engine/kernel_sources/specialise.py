@@ -11,11 +11,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from engine.device.arguments import ArgumentError, pack
-from engine.diagnostics import KernelError
-from engine.ptx import KernelParameter, KernelSignature, parse
-from engine.ptx.text import closing, code_of, cuda_parameters, entry_bodies
-from engine.ptx.tree import Address, Function, Instruction, Register, Sink, Symbol, Vector, type_size
+from warploom.engine.device.arguments import ArgumentError, pack
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.ptx import KernelParameter, KernelSignature, parse
+from warploom.engine.ptx.text import closing, code_of, cuda_parameters, entry_bodies
+from warploom.engine.ptx.tree import Address, Function, Instruction, Register, Sink, Symbol, Vector, type_size
 
 #: A load from a parameter, with its guard.
 _LOAD = re.compile(r"(@!?[%\w$]+\s+)?\bld(?:\.[\w:]+)*?\.param\b[\w.:]*\s+([^;\[]+?)\s*,\s*\[\s*([%\w$]+)[^\]]*\]\s*;")

@@ -13,8 +13,8 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import ObservedWatch
 
-from engine.diagnostics import KernelError
-from engine.readings import stamp_of
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.readings import stamp_of
 
 _log = logging.getLogger(__name__)
 WATCHED_SUFFIXES = frozenset({".cu", ".cuh", ".h", ".ptx", ".json", ".py"})

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from engine.libraries.call import LibraryCall, OperandError
-from engine.types import DType, bf16, boolean, f16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64
-from engine.types.layout import Layout
+from warploom.engine.libraries.call import LibraryCall, OperandError
+from warploom.engine.types import DType, bf16, boolean, f16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64
+from warploom.engine.types.layout import Layout
 
 #: The elements of lists.
 NUMBERS: tuple[DType, ...] = (f32, f64, f16, bf16, u8, u16, u32, u64, s8, s16, s32, s64, boolean)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from engine.device.device import Device
-from engine.device.protocol import Issue, Memory
-from engine.libraries.call import BoundCall, LibraryCall
-from engine.types.layout import Layout
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Issue, Memory
+from warploom.engine.libraries.call import BoundCall, LibraryCall
+from warploom.engine.types.layout import Layout
 
 
 class Libraries(Protocol):
@@ -33,9 +33,9 @@ class Libraries(Protocol):
 def open_libraries(device: Device) -> Libraries:
     """Return the libraries for a device. Each library is loaded on first use."""
     if device.info.name == "host":
-        from engine.libraries.host.backend import HostLibraries
+        from warploom.engine.libraries.host.backend import HostLibraries
 
         return HostLibraries()
-    from engine.libraries.cuda.backend import CudaLibraries
+    from warploom.engine.libraries.cuda.backend import CudaLibraries
 
     return CudaLibraries(device)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.libraries.call import LibraryCall, OperandError
-from engine.libraries.matrices import (
+from warploom.engine.libraries.call import LibraryCall, OperandError
+from warploom.engine.libraries.matrices import (
     FULL,
     NUMBERS,
     REAL_OF,
@@ -17,7 +17,7 @@ from engine.libraries.matrices import (
     repeated_axes,
     vectors_of,
 )
-from engine.types.layout import Layout
+from warploom.engine.types.layout import Layout
 
 #: Functions that can be applied to each element of a product: max(x, 0), or the Gaussian error linear unit by its
 #: approximation with tanh.

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from engine.device.protocol import Memory
-from engine.diagnostics import WarploomError
-from engine.types import DType, bf16, f16, f32
-from engine.types.layout import Layout
+from warploom.engine.device.protocol import Memory
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.types import DType, bf16, f16, f32
+from warploom.engine.types.layout import Layout
 
 
 class LibraryError(WarploomError):

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from engine.libraries.call import LibraryCall, OperandError
-from engine.libraries.matrices import common_type
-from engine.types import DType, f16, f32
-from engine.types.layout import Layout
+from warploom.engine.libraries.call import LibraryCall, OperandError
+from warploom.engine.libraries.matrices import common_type
+from warploom.engine.types import DType, f16, f32
+from warploom.engine.types.layout import Layout
 
 #: The element types of the library; f16 is computed as f32 and rounded at the end.
 NUMBERS: tuple[DType, ...] = (f16, f32)

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod, sqrt
 
-from engine.libraries.call import LibraryCall, OperandError
-from engine.libraries.matrices import pieces
-from engine.types import DType, c64, c128, f32, f64
-from engine.types.layout import Layout
+from warploom.engine.libraries.call import LibraryCall, OperandError
+from warploom.engine.libraries.matrices import pieces
+from warploom.engine.types import DType, c64, c128, f32, f64
+from warploom.engine.types.layout import Layout
 
 #: The normalisations, with numpy's names: with "forward" or "backward", that direction divides by the number n of
 #: elements; with "ortho", both directions divide by the square root of n.

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engine.libraries.call import LibraryCall, OperandError
-from engine.types import DType, f32, float4, u8, uchar4
-from engine.types.layout import Layout
+from warploom.engine.libraries.call import LibraryCall, OperandError
+from warploom.engine.types import DType, f32, float4, u8, uchar4
+from warploom.engine.types.layout import Layout
 
 #: Pixels with one number and with four, which are all treated alike.
 FLOATS: tuple[DType, ...] = (f32, float4)

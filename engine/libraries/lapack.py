@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engine.libraries.call import LibraryCall, OperandError
-from engine.libraries.matrices import FULL, REAL_OF, check_axes, common_type, repeated_axes, stack_of
-from engine.types import DType, s32, u32
-from engine.types.layout import Layout
+from warploom.engine.libraries.call import LibraryCall, OperandError
+from warploom.engine.libraries.matrices import FULL, REAL_OF, check_axes, common_type, repeated_axes, stack_of
+from warploom.engine.types import DType, s32, u32
+from warploom.engine.types.layout import Layout
 
 #: Bits of an info word that hold the code; those above hold the number of the matrix.
 CODE_BITS = 20

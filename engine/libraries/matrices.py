@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from engine.libraries.call import OperandError
-from engine.types import DType, bf16, c64, c128, f16, f32, f64
-from engine.types.layout import Layout
+from warploom.engine.libraries.call import OperandError
+from warploom.engine.types import DType, bf16, c64, c128, f16, f32, f64
+from warploom.engine.types.layout import Layout
 
 #: Elements that BLAS and LAPACK have a routine for, each with its real type.
 REAL_OF: Mapping[DType, DType] = {f32: f32, f64: f64, c64: f32, c128: f64}

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.libraries.call import LibraryCall, OperandError
-from engine.libraries.matrices import common_type
-from engine.types import f32, f64, s32, u32
-from engine.types.layout import Layout
+from warploom.engine.libraries.call import LibraryCall, OperandError
+from warploom.engine.libraries.matrices import common_type
+from warploom.engine.types import f32, f64, s32, u32
+from warploom.engine.types.layout import Layout
 
 #: An info word is 0, or `MOST` minus the index of the first wrong column, or this bit and the same for an offset.
 BAD_OFFSET = 1 << 31

@@ -1,9 +1,9 @@
 """Kernels drawn from ops: an op graph is checked, written as LLVM IR and compiled to PTX."""
 
-from engine.ops import library
-from engine.ops.analysis import check_op_graph
-from engine.ops.compose import compose, with_constants, with_own_elements, with_types
-from engine.ops.emission import (
+from warploom.engine.ops import library
+from warploom.engine.ops.analysis import check_op_graph
+from warploom.engine.ops.compose import compose, with_constants, with_own_elements, with_types
+from warploom.engine.ops.emission import (
     ElementNumber,
     FramePointer,
     GraphNumbers,
@@ -13,8 +13,8 @@ from engine.ops.emission import (
     OpExtent,
     OutputPointer,
 )
-from engine.ops.expression import ExpressionError, function_names, parse_expression
-from engine.ops.graph import (
+from warploom.engine.ops.expression import ExpressionError, function_names, parse_expression
+from warploom.engine.ops.graph import (
     OpConnection,
     OpError,
     OpGraph,
@@ -24,9 +24,9 @@ from engine.ops.graph import (
     graph_from_json,
     graph_to_json,
 )
-from engine.ops.interface import OpInputPort, OpInterface, OpOutputPort, OpParameter
-from engine.ops.lowering.kernel import OpKernel, compile_graph
-from engine.ops.table import CATEGORIES, OPS, OpInput, OpOutput, OpSetting, OpType
+from warploom.engine.ops.interface import OpInputPort, OpInterface, OpOutputPort, OpParameter
+from warploom.engine.ops.lowering.kernel import OpKernel, compile_graph
+from warploom.engine.ops.table import CATEGORIES, OPS, OpInput, OpOutput, OpSetting, OpType
 
 _ = library  # importing it fills the table
 

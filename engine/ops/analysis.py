@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from engine.arguments import shown
-from engine.diagnostics import Diagnostic, Mend, Severity, error
-from engine.ops.graph import TOP, OpGraph
-from engine.ops.table import Misuse, OpCall, Signature
-from engine.ops.types import F32, S32, Type, ValueType
-from engine.ops.wiring import PlacedOp, Wiring, wire
+from warploom.engine.arguments import shown
+from warploom.engine.diagnostics import Diagnostic, Mend, Severity, error
+from warploom.engine.ops.graph import TOP, OpGraph
+from warploom.engine.ops.table import Misuse, OpCall, Signature
+from warploom.engine.ops.types import F32, S32, Type, ValueType
+from warploom.engine.ops.wiring import PlacedOp, Wiring, wire
 
 #: The number of passes over a loop's region after which its types count as not converging.
 _PASSES = 24

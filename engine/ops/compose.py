@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from engine.diagnostics import error
-from engine.ops.analysis import NAMED_OPS, analyse
-from engine.ops.graph import OpConnection, OpError, OpGraph, OpNode
-from engine.ops.types import TOLD, TOLD_PORTS, BufferType
-from engine.types import NAMED, DType
+from warploom.engine.diagnostics import error
+from warploom.engine.ops.analysis import NAMED_OPS, analyse
+from warploom.engine.ops.graph import OpConnection, OpError, OpGraph, OpNode
+from warploom.engine.ops.types import TOLD, TOLD_PORTS, BufferType
+from warploom.engine.types import NAMED, DType
 
 
 def compose(parts: Mapping[str, OpGraph], links: Mapping[str, str], *, keep: Collection[str] = ()) -> OpGraph:

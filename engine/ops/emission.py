@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 from llvmlite import ir
 
-from engine.ops.types import BufferType, ValueType
-from engine.types import DType, boolean, f32, f64, s32, s64, u32, u64
+from warploom.engine.ops.types import BufferType, ValueType
+from warploom.engine.types import DType, boolean, f32, f64, s32, s64, u32, u64
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 VOID = ir.VoidType()

@@ -12,11 +12,11 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
-from engine.arguments import shown
-from engine.diagnostics import Severity, error
-from engine.ops.analysis import check_op_graph
-from engine.ops.graph import TOP, OpError, OpGraph, OpGraphBuilder, OpPort
-from engine.ops.table import OPS
+from warploom.engine.arguments import shown
+from warploom.engine.diagnostics import Severity, error
+from warploom.engine.ops.analysis import check_op_graph
+from warploom.engine.ops.graph import TOP, OpError, OpGraph, OpGraphBuilder, OpPort
+from warploom.engine.ops.table import OPS
 
 _LONGEST = 10_000
 _DEEPEST = 200

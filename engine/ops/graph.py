@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from engine.arguments import shown
-from engine.diagnostics import Diagnostic, WarploomError, error
+from warploom.engine.arguments import shown
+from warploom.engine.diagnostics import Diagnostic, WarploomError, error
 
 #: The scope outside all regions. A region op's id names the scope of its body, "id.else" that of its other branch.
 TOP = ""

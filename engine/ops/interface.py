@@ -9,12 +9,12 @@ from collections.abc import Container, Iterator, Mapping
 
 import msgspec
 
-from engine.diagnostics import Severity
-from engine.ops.analysis import Analysis
-from engine.ops.graph import OpError, OpGraph, OpNode
-from engine.ops.types import TOLD, BufferType, ValueType
-from engine.ops.wiring import PlacedOp
-from engine.types import NAMED, DType, f64
+from warploom.engine.diagnostics import Severity
+from warploom.engine.ops.analysis import Analysis
+from warploom.engine.ops.graph import OpError, OpGraph, OpNode
+from warploom.engine.ops.types import TOLD, BufferType, ValueType
+from warploom.engine.ops.wiring import PlacedOp
+from warploom.engine.types import NAMED, DType, f64
 
 #: Threads of a thread block in kernels with aggregates.
 SHARE_THREADS = 256

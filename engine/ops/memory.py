@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from engine.ops.emission import I8, I16, I32, I64, LLVM, Emission, OpBuffer, OpValue, constant
-from engine.ops.types import RANKS, WIDENED, BufferType, ValueType, read_as
-from engine.types import DType, bf16, boolean, f16, f32, s8, s16, u8, u16
-from engine.types.element_numbers import PARTS_AT, SIZE, element_number
+from warploom.engine.ops.emission import I8, I16, I32, I64, LLVM, Emission, OpBuffer, OpValue, constant
+from warploom.engine.ops.types import RANKS, WIDENED, BufferType, ValueType, read_as
+from warploom.engine.types import DType, bf16, boolean, f16, f32, s8, s16, u8, u16
+from warploom.engine.types.element_numbers import PARTS_AT, SIZE, element_number
 
 _IN_MEMORY: dict[DType, ir.Type] = {boolean: I8, u8: I8, s8: I8, u16: I16, s16: I16, f16: ir.HalfType(), bf16: I16}
 

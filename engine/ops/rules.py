@@ -7,9 +7,9 @@ from math import copysign, isnan
 
 from llvmlite import ir
 
-from engine.diagnostics import Mend
-from engine.ops.emission import Emission, OpValue
-from engine.ops.table import (
+from warploom.engine.diagnostics import Mend
+from warploom.engine.ops.emission import Emission, OpValue
+from warploom.engine.ops.table import (
     EmitOp,
     Misuse,
     OpCall,
@@ -21,8 +21,8 @@ from engine.ops.table import (
     TypeRule,
     register,
 )
-from engine.ops.types import BOOLEAN, F32, S32, ValueType, promote
-from engine.types import DType
+from warploom.engine.ops.types import BOOLEAN, F32, S32, ValueType, promote
+from warploom.engine.types import DType
 
 #: Writes one component. Its arguments are the emission, the operands' type, and the operands.
 Scalar = Callable[..., ir.Value]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from engine.diagnostics import Mend
-from engine.ops.emission import Emission, OpBuffer, OpValue
-from engine.ops.graph import OpNode
-from engine.ops.types import BufferType, Type, ValueType
+from warploom.engine.diagnostics import Mend
+from warploom.engine.ops.emission import Emission, OpBuffer, OpValue
+from warploom.engine.ops.graph import OpNode
+from warploom.engine.ops.types import BufferType, Type, ValueType
 
 Setting = Literal["float", "int", "bool", "str"]
 

@@ -5,7 +5,24 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, replace
 
-from engine.types import NAMED, DType, bf16, boolean, f16, f32, f64, number_range, s8, s16, s32, s64, u8, u16, u32, u64
+from warploom.engine.types import (
+    NAMED,
+    DType,
+    bf16,
+    boolean,
+    f16,
+    f32,
+    f64,
+    number_range,
+    s8,
+    s16,
+    s32,
+    s64,
+    u8,
+    u16,
+    u32,
+    u64,
+)
 
 #: Numbers in the order of promotion: two types become the later one, as in C++.
 RANKS: dict[DType, int] = {boolean: 0, s32: 1, u32: 2, s64: 3, u64: 4, f32: 5, f64: 6}

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.arguments import shown
-from engine.diagnostics import Diagnostic, Mend, error, printable
-from engine.ops.graph import TOP, OpConnection, OpGraph, OpNode
-from engine.ops.table import OPS, OpInput, OpOutput, OpSetting, OpType
+from warploom.engine.arguments import shown
+from warploom.engine.diagnostics import Diagnostic, Mend, error, printable
+from warploom.engine.ops.graph import TOP, OpConnection, OpGraph, OpNode
+from warploom.engine.ops.table import OPS, OpInput, OpOutput, OpSetting, OpType
 
 #: The deepest nesting of regions. A person would draw less, and Python's recursion could follow more.
 _DEEPEST = 16

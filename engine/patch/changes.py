@@ -14,13 +14,13 @@ from typing import Any
 
 import msgspec
 
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
-from engine.patch.animation.keys import Curve
-from engine.patch.organise.annotations import Annotation, Dots
-from engine.patch.organise.osc import OscOut
-from engine.patch.organise.pins import Pin
-from engine.patch.positions import Position as Position
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.animation.keys import Curve
+from warploom.engine.patch.organise.annotations import Annotation, Dots
+from warploom.engine.patch.organise.osc import OscOut
+from warploom.engine.patch.organise.pins import Pin
+from warploom.engine.patch.positions import Position as Position
 
 
 class PortRef(msgspec.Struct, frozen=True, gc=False, cache_hash=True):

@@ -9,19 +9,19 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from engine.blocktypes.block import Block, check_name, describe
-from engine.blocktypes.parameters import ParameterSpec
-from engine.catalogue.catalogue import Catalogue
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.checks import BlockDefinitionError
-from engine.descriptions.description import Child, ChildPort, Composition
-from engine.descriptions.ports import KINDS, PortSpec
-from engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
-from engine.diagnostics import PatchError, WarploomError
-from engine.patch import rules
-from engine.patch.changes import PortRef
-from engine.patch.contents import NodeRef
-from engine.patch.document import Patch
+from warploom.engine.blocktypes.block import Block, check_name, describe
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.checks import BlockDefinitionError
+from warploom.engine.descriptions.description import Child, ChildPort, Composition
+from warploom.engine.descriptions.ports import KINDS, PortSpec
+from warploom.engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
+from warploom.engine.diagnostics import PatchError, WarploomError
+from warploom.engine.patch import rules
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.contents import NodeRef
+from warploom.engine.patch.document import Patch
 
 
 class CompositeBuilder:

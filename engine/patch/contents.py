@@ -10,19 +10,27 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from engine.blocktypes.adaptive import decides_interface, generation
-from engine.blocktypes.block import Block
-from engine.blocktypes.parameters import ParameterSpec
-from engine.catalogue.catalogue import Catalogue, default_catalogue
-from engine.descriptions.checks import SHOWN, shown
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
-from engine.patch import changes, rules
-from engine.patch.changes import Change, Connection, Node, OwnPort, PortRef, Position, Sentinel
-from engine.patch.editing.applying import PatchIndex, apply_change, check_change
-from engine.patch.organise.annotations import KINDS, Annotation, AnnotationType, Dots
-from engine.patch.regions import OTHERWISE, RegionRefused, Scopes, branch_of, check_region, region_of, scope_text
-from engine.types.element_numbers import number_of
+from warploom.engine.blocktypes.adaptive import decides_interface, generation
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue
+from warploom.engine.descriptions.checks import SHOWN, shown
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch import changes, rules
+from warploom.engine.patch.changes import Change, Connection, Node, OwnPort, PortRef, Position, Sentinel
+from warploom.engine.patch.editing.applying import PatchIndex, apply_change, check_change
+from warploom.engine.patch.organise.annotations import KINDS, Annotation, AnnotationType, Dots
+from warploom.engine.patch.regions import (
+    OTHERWISE,
+    RegionRefused,
+    Scopes,
+    branch_of,
+    check_region,
+    region_of,
+    scope_text,
+)
+from warploom.engine.types.element_numbers import number_of
 
 
 class NodeRef:

@@ -10,16 +10,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine.blocktypes.adaptive import decides_interface
-from engine.blocktypes.block import Block
-from engine.descriptions.checks import SHOWN, shown
-from engine.diagnostics import PatchError, cut
-from engine.figures import plural
-from engine.patch import changes, rules
-from engine.patch.animation import edits as animation_edits
-from engine.patch.animation.keys import Curve
-from engine.patch.animation.timeline import TIMELINE, Timeline
-from engine.patch.changes import (
+from warploom.engine.blocktypes.adaptive import decides_interface
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.descriptions.checks import SHOWN, shown
+from warploom.engine.diagnostics import PatchError, cut
+from warploom.engine.figures import plural
+from warploom.engine.patch import changes, rules
+from warploom.engine.patch.animation import edits as animation_edits
+from warploom.engine.patch.animation.keys import Curve
+from warploom.engine.patch.animation.timeline import TIMELINE, Timeline
+from warploom.engine.patch.changes import (
     Change,
     Connection,
     Mode,
@@ -31,20 +31,20 @@ from engine.patch.changes import (
     SentinelAction,
     make_sentinel,
 )
-from engine.patch.contents import NodeRef, PatchContents, named
-from engine.patch.editing.comparison import difference
-from engine.patch.editing.editable_patch import EditablePatch
-from engine.patch.groups import edits as group_edits
-from engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
-from engine.patch.groups.functions import function_of, unlike
-from engine.patch.groups.types import NEW
-from engine.patch.naming import free_id
-from engine.patch.organise.annotations import Annotation, Dots, Frame, checked_annotation, is_same, moved
-from engine.patch.organise.bypass import Running, check_bypass, healed
-from engine.patch.organise.pins import Pin
-from engine.patch.positions import checked_position
-from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
-from engine.types.bits import same_value
+from warploom.engine.patch.contents import NodeRef, PatchContents, named
+from warploom.engine.patch.editing.comparison import difference
+from warploom.engine.patch.editing.editable_patch import EditablePatch
+from warploom.engine.patch.groups import edits as group_edits
+from warploom.engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
+from warploom.engine.patch.groups.functions import function_of, unlike
+from warploom.engine.patch.groups.types import NEW
+from warploom.engine.patch.naming import free_id
+from warploom.engine.patch.organise.annotations import Annotation, Dots, Frame, checked_annotation, is_same, moved
+from warploom.engine.patch.organise.bypass import Running, check_bypass, healed
+from warploom.engine.patch.organise.pins import Pin
+from warploom.engine.patch.positions import checked_position
+from warploom.engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
+from warploom.engine.types.bits import same_value
 
 __all__ = ["NodeRef", "Patch"]
 

@@ -31,16 +31,16 @@ from typing import Any, NoReturn
 import msgspec
 import numpy as np
 
-from engine.arguments import checked
-from engine.blocktypes.parameters import MOST_DEPTH, UserArray, check_depth
-from engine.catalogue.catalogue import Catalogue
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError, cut
-from engine.figures import plural
-from engine.patch import rules
-from engine.patch.animation.keys import Curve, Ease, checked_curve, dump_curve
-from engine.patch.animation.timeline import TIMELINE
-from engine.patch.changes import (
+from warploom.engine.arguments import checked
+from warploom.engine.blocktypes.parameters import MOST_DEPTH, UserArray, check_depth
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError, cut
+from warploom.engine.figures import plural
+from warploom.engine.patch import rules
+from warploom.engine.patch.animation.keys import Curve, Ease, checked_curve, dump_curve
+from warploom.engine.patch.animation.timeline import TIMELINE
+from warploom.engine.patch.changes import (
     AnnotationChanged,
     Change,
     Connected,
@@ -54,14 +54,14 @@ from engine.patch.changes import (
     dump_sentinel,
     parse_sentinel,
 )
-from engine.patch.document import Patch
-from engine.patch.organise.annotation_files import LISTS, dump_annotations, parse_annotations
-from engine.patch.organise.annotations import Annotation
-from engine.patch.positions import checked_position
-from engine.patch.regions import DEEPEST_IN_FILE, TOP, RegionRefused, Scopes, region_of
-from engine.patch.schemas import NEWEST, schema_for, upgraded
-from engine.processes.scope import check_cancelled
-from engine.readings import read_bytes
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotation_files import LISTS, dump_annotations, parse_annotations
+from warploom.engine.patch.organise.annotations import Annotation
+from warploom.engine.patch.positions import checked_position
+from warploom.engine.patch.regions import DEEPEST_IN_FILE, TOP, RegionRefused, Scopes, region_of
+from warploom.engine.patch.schemas import NEWEST, schema_for, upgraded
+from warploom.engine.processes.scope import check_cancelled
+from warploom.engine.readings import read_bytes
 
 _log = logging.getLogger(__name__)
 SUFFIX = ".loom"

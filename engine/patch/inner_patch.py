@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, Self
 
-from engine.blocktypes.adaptive import AdaptiveBlock
-from engine.blocktypes.block import Block, block_types
-from engine.catalogue.catalogue import default_catalogue
-from engine.descriptions.builder import BlockBuilder
-from engine.diagnostics import Diagnostic, PatchError
-from engine.patch.changes import Change, Node, PortRef
-from engine.patch.contents import PatchContents
-from engine.patch.document import Patch
-from engine.patch.files import dump_node, dump_value, fill_patch
-from engine.patch.organise.annotation_files import LISTS, dump_annotations
+from warploom.engine.blocktypes.adaptive import AdaptiveBlock
+from warploom.engine.blocktypes.block import Block, block_types
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.diagnostics import Diagnostic, PatchError
+from warploom.engine.patch.changes import Change, Node, PortRef
+from warploom.engine.patch.contents import PatchContents
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_node, dump_value, fill_patch
+from warploom.engine.patch.organise.annotation_files import LISTS, dump_annotations
 
 #: The parameter of a block that holds its patch, as JSON.
 GRAPH = "graph"

@@ -2,8 +2,8 @@
 
 import numbers
 
-from engine.arguments import shown
-from engine.diagnostics import PatchError
+from warploom.engine.arguments import shown
+from warploom.engine.diagnostics import PatchError
 
 #: A place on the canvas, in pixels at full zoom.
 Position = tuple[float, float]

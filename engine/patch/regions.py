@@ -8,8 +8,8 @@ ends are lifted to their common scope.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from engine.blocktypes.block import Block
-from engine.diagnostics import PatchError
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.diagnostics import PatchError
 
 #: The scope outside all regions.
 TOP = ""

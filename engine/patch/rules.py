@@ -6,14 +6,14 @@ Edits and files obey the same rules, so every edited patch can be saved and load
 from collections.abc import Callable, Iterable
 from graphlib import CycleError, TopologicalSorter
 
-from engine.blocktypes.block import Block
-from engine.blocktypes.declarations import ValueSpec
-from engine.blocktypes.parameters import ParameterSpec
-from engine.descriptions.checks import shown
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, PortRef
-from engine.patch.regions import Scopes
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.declarations import ValueSpec
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.regions import Scopes
 
 #: Yields the direct successors of a node.
 Following = Callable[[str], Iterable[str]]

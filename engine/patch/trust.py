@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 
 from platformdirs import user_state_path
 
-from engine.diagnostics import TRUST_PATCH, Diagnostic, Mend, warning
-from engine.disk_cache import DiskCache, cache_key
-from engine.patch.files import EXAMPLES_FOLDER
-from engine.readings import digest
+from warploom.engine.diagnostics import TRUST_PATCH, Diagnostic, Mend, warning
+from warploom.engine.disk_cache import DiskCache, cache_key
+from warploom.engine.patch.files import EXAMPLES_FOLDER
+from warploom.engine.readings import digest
 
 
 def asks_for_trust(diagnostic: Diagnostic) -> bool:

@@ -15,11 +15,11 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from engine.diagnostics import CompilerCrash, KernelError
-from engine.logs import log_again
-from engine.processes.limits import Excess, Limits, Usage
-from engine.processes.scope import Cancelled, CancelScope, current_scopes
-from engine.processes.worker import Outcome
+from warploom.engine.diagnostics import CompilerCrash, KernelError
+from warploom.engine.logs import log_again
+from warploom.engine.processes.limits import Excess, Limits, Usage
+from warploom.engine.processes.scope import Cancelled, CancelScope, current_scopes
+from warploom.engine.processes.worker import Outcome
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -70,7 +70,7 @@ class WorkerProcess:
         # of.
         folders = dict.fromkeys([str(Path(__file__).parents[2]), *filter(None, sys.path)])
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "engine.processes.worker", str(os.getpid()), *modules],
+            [sys.executable, "-P", "-m", "warploom.engine.processes.worker", str(os.getpid()), *modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)},

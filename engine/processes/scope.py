@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from engine.diagnostics import WarploomError
+from warploom.engine.diagnostics import WarploomError
 
 
 class Cancelled(WarploomError):

@@ -20,7 +20,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
-from engine.logs import LogBuffer, Logged, attach
+from warploom.engine.logs import LogBuffer, Logged, attach
 
 #: Garbage is collected after so many new objects: Python's own 700 would collect several times in a compile of 6 ms.
 _NEW_OBJECTS = 50_000

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from engine.profiling.profile import SpanProfile
+from warploom.engine.profiling.profile import SpanProfile
 
 
 class CriticalPath(msgspec.Struct, frozen=True):

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from engine.profiling.critical_path import critical_path
-from engine.profiling.profile import KernelFacts, Profile, SpanProfile
-from engine.profiling.rows import ProfileRow, RowKind, row_times, rows
+from warploom.engine.profiling.critical_path import critical_path
+from warploom.engine.profiling.profile import KernelFacts, Profile, SpanProfile
+from warploom.engine.profiling.rows import ProfileRow, RowKind, row_times, rows
 
 _COLUMNS = (
     "key", "kind", "node", "name", "branch", "parent", "turns", "first_ns", "last_ns", "busy_ns", "mean_ns", "p99_ns",

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.side_work import SideWork
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.side_work import SideWork
 
 
 class BufferStatistics(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from engine.profiling.profile import Profile, SpanProfile, work_share
+from warploom.engine.profiling.profile import Profile, SpanProfile, work_share
 
 
 class RowKind(StrEnum):

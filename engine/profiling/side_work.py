@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from engine.profiling.statistics import Average
+from warploom.engine.profiling.statistics import Average
 
 #: The number of names that are kept for each kind, the latest ones.
 _KNOWN = 100

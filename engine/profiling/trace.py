@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.profiling.profile import SpanProfile
+from warploom.engine.profiling.profile import SpanProfile
 
 
 @dataclass(frozen=True)

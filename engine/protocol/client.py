@@ -8,21 +8,21 @@ from typing import Annotated, Any, Protocol, Self
 import numpy as np
 from msgspec import Meta
 
-from engine.arguments import check_of, checked
-from engine.compiler.inspection.data import FramePlan
-from engine.device.device import DeviceInfo
-from engine.diagnostics import Diagnostic, PatchError, WarploomError
-from engine.patch.animation.timeline import Timeline
-from engine.patch.changes import BlockTypesChanged, Change, PortRef, net_changes
-from engine.patch.document import Patch
-from engine.patch.organise.bypass import RunningChanges
-from engine.patch.organise.osc_addresses import OscTable, may_change_table, osc_table
-from engine.profiling.profile import Profile
-from engine.profiling.trace import TraceSlice
-from engine.protocol import questions
-from engine.protocol.engine_state import EngineState
-from engine.protocol.flight_record import FlightRecord
-from engine.protocol.messages import (
+from warploom.engine.arguments import check_of, checked
+from warploom.engine.compiler.inspection.data import FramePlan
+from warploom.engine.device.device import DeviceInfo
+from warploom.engine.diagnostics import Diagnostic, PatchError, WarploomError
+from warploom.engine.patch.animation.timeline import Timeline
+from warploom.engine.patch.changes import BlockTypesChanged, Change, PortRef, net_changes
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.bypass import RunningChanges
+from warploom.engine.patch.organise.osc_addresses import OscTable, may_change_table, osc_table
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.profiling.trace import TraceSlice
+from warploom.engine.protocol import questions
+from warploom.engine.protocol.engine_state import EngineState
+from warploom.engine.protocol.flight_record import FlightRecord
+from warploom.engine.protocol.messages import (
     EditCost,
     Edited,
     FrameReport,
@@ -35,10 +35,10 @@ from engine.protocol.messages import (
     SetTrust,
     check_message,
 )
-from engine.protocol.outbox import Happening, Outbox
-from engine.protocol.pacing import Pacing
-from engine.protocol.questions import Answer, CostedEdit, Question, ReplayStep
-from engine.protocol.sampling import Sample
+from warploom.engine.protocol.outbox import Happening, Outbox
+from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.protocol.questions import Answer, CostedEdit, Question, ReplayStep
+from warploom.engine.protocol.sampling import Sample
 
 
 class Transport(Protocol):

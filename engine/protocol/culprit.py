@@ -9,17 +9,17 @@ from pathlib import Path
 
 import msgspec
 
-from engine.arguments import checked
-from engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError, Source, error, warning
-from engine.patch.document import Patch
-from engine.patch.organise.bypass import RunningChanges
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol import sanitizer
-from engine.protocol.child.process import start_process
-from engine.protocol.client import Client
-from engine.protocol.messages import SetFusing, SetKernelTimeLimit
-from engine.protocol.pipe import PipeTransport, words_of
-from engine.protocol.questions import Doing, Open, ReplayStep
+from warploom.engine.arguments import checked
+from warploom.engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError, Source, error, warning
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.bypass import RunningChanges
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol import sanitizer
+from warploom.engine.protocol.child.process import start_process
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import SetFusing, SetKernelTimeLimit
+from warploom.engine.protocol.pipe import PipeTransport, words_of
+from warploom.engine.protocol.questions import Doing, Open, ReplayStep
 
 #: How long an operation may take before it counts as endless, and other work, such as compiling.
 STUCK_S, PREPARING_S = 5.0, 120.0

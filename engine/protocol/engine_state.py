@@ -8,9 +8,9 @@ from zipfile import BadZipFile
 import msgspec
 import numpy as np
 
-from engine.diagnostics import PatchError
-from engine.patch.files import write_atomically
-from engine.types import Array
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.files import write_atomically
+from warploom.engine.types import Array
 
 #: The version of the file's contents.
 VERSION = 1

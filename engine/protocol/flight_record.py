@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.diagnostics import Diagnostic
-from engine.protocol.messages import UpdateLevel, UpdateRecord
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.protocol.messages import UpdateLevel, UpdateRecord
 
 #: The budget of a frame unless another is set: 60 a second.
 BUDGET_NS = 16_600_000

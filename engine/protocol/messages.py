@@ -11,17 +11,17 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from engine.arguments import check_of, shown
-from engine.device.device import checked_time_limit
-from engine.diagnostics import Diagnostic, Sighting, WarploomError
-from engine.patch.animation.timeline import Timeline
-from engine.patch.changes import Change, PortRef
-from engine.patch.organise.osc_addresses import OscTable
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.engine_state import EngineState
-from engine.protocol.pacing import Pacing, is_rate
-from engine.protocol.sampling import ObservePorts
-from engine.types import Array
+from warploom.engine.arguments import check_of, shown
+from warploom.engine.device.device import checked_time_limit
+from warploom.engine.diagnostics import Diagnostic, Sighting, WarploomError
+from warploom.engine.patch.animation.timeline import Timeline
+from warploom.engine.patch.changes import Change, PortRef
+from warploom.engine.patch.organise.osc_addresses import OscTable
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.engine_state import EngineState
+from warploom.engine.protocol.pacing import Pacing, is_rate
+from warploom.engine.protocol.sampling import ObservePorts
+from warploom.engine.types import Array
 
 
 class UpdateLevel(IntEnum):

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.diagnostics import Diagnostic
-from engine.profiling.profile import Profile
-from engine.protocol.messages import FrameReport, Frozen, Offered, Preview, Saved, StateCopy, UpdateRecord
-from engine.protocol.sampling import Sample
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.messages import FrameReport, Frozen, Offered, Preview, Saved, StateCopy, UpdateRecord
+from warploom.engine.protocol.sampling import Sample
 
 #: Number of events kept for a reader that never reads.
 EVENT_LIMIT = 1000

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import msgspec
 
-from engine.arguments import check_of, shown
-from engine.diagnostics import WarploomError
+from warploom.engine.arguments import check_of, shown
+from warploom.engine.diagnostics import WarploomError
 
 _SECOND_NS = 1_000_000_000
 #: Smallest rate, a frame per hour: lower rates are raised to it, since clocks can't wait for arbitrarily long times.

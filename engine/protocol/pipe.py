@@ -17,12 +17,12 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from engine.arguments import checked, shown
-from engine.blocktypes.block import block_types
-from engine.catalogue.block_folders import block_folders
-from engine.catalogue.saved_files import SavedFiles
-from engine.device.device import DeviceInfo
-from engine.diagnostics import (
+from warploom.engine.arguments import checked, shown
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.catalogue.saved_files import SavedFiles
+from warploom.engine.device.device import DeviceInfo
+from warploom.engine.diagnostics import (
     DeviceError,
     Diagnostic,
     KernelError,
@@ -34,12 +34,12 @@ from engine.diagnostics import (
     cut,
     error,
 )
-from engine.logs import follow_level, log_again
-from engine.patch.document import Patch
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile
-from engine.protocol.child import liveness
-from engine.protocol.child.encoding import (
+from warploom.engine.logs import follow_level, log_again
+from warploom.engine.patch.document import Patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.child import liveness
+from warploom.engine.protocol.child.encoding import (
     Alive,
     Answered,
     Asked,
@@ -53,18 +53,18 @@ from engine.protocol.child.encoding import (
     encode,
     make_decoder,
 )
-from engine.protocol.child.frames import Heard, read_frame, write_frame
-from engine.protocol.child.hello import place, read_hello
-from engine.protocol.child.liveness import Liveness
-from engine.protocol.child.open_questions import OpenQuestions
-from engine.protocol.child.process import EngineProcess, start_process
-from engine.protocol.child.report_changes import NO_REPORT, ReportChange, changed_report
-from engine.protocol.client import Client
-from engine.protocol.elsewhere.far_engine import FarEngine
-from engine.protocol.messages import Edited, FrameReport, Message, Preview, StateCopy
-from engine.protocol.outbox import Outbox
-from engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
-from engine.protocol.sampling import Sample
+from warploom.engine.protocol.child.frames import Heard, read_frame, write_frame
+from warploom.engine.protocol.child.hello import place, read_hello
+from warploom.engine.protocol.child.liveness import Liveness
+from warploom.engine.protocol.child.open_questions import OpenQuestions
+from warploom.engine.protocol.child.process import EngineProcess, start_process
+from warploom.engine.protocol.child.report_changes import NO_REPORT, ReportChange, changed_report
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.elsewhere.far_engine import FarEngine
+from warploom.engine.protocol.messages import Edited, FrameReport, Message, Preview, StateCopy
+from warploom.engine.protocol.outbox import Outbox
+from warploom.engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
+from warploom.engine.protocol.sampling import Sample
 
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.

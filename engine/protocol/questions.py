@@ -7,17 +7,17 @@ from typing import Any, Generic, TypeVar, get_args
 import msgspec
 import numpy as np
 
-from engine.compiler.inspection.data import FramePlan
-from engine.device.device import DeviceInfo
-from engine.diagnostics import Diagnostic
-from engine.patch.changes import Change, PortRef
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile
-from engine.profiling.trace import TraceSlice
-from engine.protocol.engine_state import EngineState
-from engine.protocol.flight_record import FlightRecord
-from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Saved, SetProfiling
-from engine.protocol.pacing import Pacing
+from warploom.engine.compiler.inspection.data import FramePlan
+from warploom.engine.device.device import DeviceInfo
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.patch.changes import Change, PortRef
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.profiling.trace import TraceSlice
+from warploom.engine.protocol.engine_state import EngineState
+from warploom.engine.protocol.flight_record import FlightRecord
+from warploom.engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Saved, SetProfiling
+from warploom.engine.protocol.pacing import Pacing
 
 Answer = TypeVar("Answer")
 

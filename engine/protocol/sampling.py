@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from engine.arguments import shown
-from engine.diagnostics import WarploomError
-from engine.patch.changes import PortRef
-from engine.protocol.pacing import is_rate
+from warploom.engine.arguments import shown
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.pacing import is_rate
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 

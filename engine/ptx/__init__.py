@@ -1,7 +1,7 @@
 """Parses PTX text to a typed tree, and extracts the facts about its kernels that callers need."""
 
-from engine.ptx.lexer import PtxSyntaxError
-from engine.ptx.parser import parse, read_signatures
-from engine.ptx.tree import Function, KernelParameter, KernelSignature, PtxModule
+from warploom.engine.ptx.lexer import PtxSyntaxError
+from warploom.engine.ptx.parser import parse, read_signatures
+from warploom.engine.ptx.tree import Function, KernelParameter, KernelSignature, PtxModule
 
 __all__ = ["Function", "KernelParameter", "KernelSignature", "PtxModule", "PtxSyntaxError", "parse", "read_signatures"]

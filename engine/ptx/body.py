@@ -5,12 +5,12 @@ from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
 
-from engine.ptx import tree as ptx
-from engine.ptx.constants import term
-from engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
-from engine.ptx.lexer import MAX_SHOWN, Cursor, PtxSyntaxError
-from engine.ptx.operands import ArrayElement, Sum, instruction_operands, with_elements
-from engine.ptx.scopes import NameScope, declared_registers
+from warploom.engine.ptx import tree as ptx
+from warploom.engine.ptx.constants import term
+from warploom.engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
+from warploom.engine.ptx.lexer import MAX_SHOWN, Cursor, PtxSyntaxError
+from warploom.engine.ptx.operands import ArrayElement, Sum, instruction_operands, with_elements
+from warploom.engine.ptx.scopes import NameScope, declared_registers
 
 #: The limit for the targets of a jump table; real tables are smaller.
 MAX_TARGETS = 1 << 16

@@ -5,8 +5,8 @@ import operator
 import struct
 from dataclasses import dataclass
 
-from engine.ptx.lexer import Cursor
-from engine.ptx.tree import Float, Integer
+from warploom.engine.ptx.lexer import Cursor
+from warploom.engine.ptx.tree import Float, Integer
 
 _WORD = 1 << 64
 _LEVELS = ("||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %")

@@ -3,9 +3,9 @@
 import math
 from dataclasses import replace
 
-from engine.ptx.constants import constant_integer, immediate, offset
-from engine.ptx.lexer import Cursor, PtxSyntaxError
-from engine.ptx.tree import InitialValue, Integer, SymbolValue, Variable, type_size
+from warploom.engine.ptx.constants import constant_integer, immediate, offset
+from warploom.engine.ptx.lexer import Cursor, PtxSyntaxError
+from warploom.engine.ptx.tree import InitialValue, Integer, SymbolValue, Variable, type_size
 
 MAX_ALIGNMENT, MAX_BYTES = 1 << 16, 1 << 40
 LINKAGES = ("extern", "visible", "weak", "common")

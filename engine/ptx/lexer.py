@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from engine.diagnostics import KernelError
+from warploom.engine.diagnostics import KernelError
 
 
 class PtxSyntaxError(KernelError):

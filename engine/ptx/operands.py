@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from engine.ptx import tree as ptx
-from engine.ptx.constants import constant_integer, immediate, offset
-from engine.ptx.lexer import Cursor
+from warploom.engine.ptx import tree as ptx
+from warploom.engine.ptx.constants import constant_integer, immediate, offset
+from warploom.engine.ptx.lexer import Cursor
 
 #: Bytes or half words of a register, as video instructions select them.
 _SELECTOR = re.compile(r"b[0-7]{1,4}|h[0-3]{1,2}")

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from engine.ptx import tree as ptx
-from engine.ptx.body import BodyParser, parameter_list
-from engine.ptx.constants import constant_integer
-from engine.ptx.declarations import LINKAGES, SPACES, skip, variables
-from engine.ptx.lexer import Cursor, PtxSyntaxError, tokenize
-from engine.ptx.scopes import NameScope, declared_registers
-from engine.ptx.signature import signatures, symbols
+from warploom.engine.ptx import tree as ptx
+from warploom.engine.ptx.body import BodyParser, parameter_list
+from warploom.engine.ptx.constants import constant_integer
+from warploom.engine.ptx.declarations import LINKAGES, SPACES, skip, variables
+from warploom.engine.ptx.lexer import Cursor, PtxSyntaxError, tokenize
+from warploom.engine.ptx.scopes import NameScope, declared_registers
+from warploom.engine.ptx.signature import signatures, symbols
 
 _LIST_DIRECTIVES = ("maxntid", "reqntid", "minnctapersm", "maxnctapersm", "maxnreg", "reqnctapercluster")
 _LATEST_MAJOR = 9  # the latest major version of PTX

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from engine.ptx.constants import term
-from engine.ptx.lexer import Cursor, PtxSyntaxError
-from engine.ptx.tree import REGISTER_TYPES, Register, Symbol, Vector
+from warploom.engine.ptx.constants import term
+from warploom.engine.ptx.lexer import Cursor, PtxSyntaxError
+from warploom.engine.ptx.tree import REGISTER_TYPES, Register, Symbol, Vector
 
 _FAMILY = re.compile(r"(.*?)(\d{1,9})$")
 #: Component names of vector registers, by position and by colour channel.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from engine.ptx import tree as ptx
+from warploom.engine.ptx import tree as ptx
 
 
 def signatures(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from engine.diagnostics import KernelError
+from warploom.engine.diagnostics import KernelError
 
 #: The most characters of a kernel's PTX.
 MOST_PTX = 8 << 20

@@ -5,7 +5,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from engine.ptx.tree import Address, Function, Instruction, Operand, OperandList, PtxModule, Register, Symbol, Vector
+from warploom.engine.ptx.tree import (
+    Address,
+    Function,
+    Instruction,
+    Operand,
+    OperandList,
+    PtxModule,
+    Register,
+    Symbol,
+    Vector,
+)
 
 # A kernel reads or writes, or both, through its pointer parameters. Each register has the set of parameters whose
 # address it may hold on any path. A memory access then counts for all parameters in its address. If an address is

@@ -2,7 +2,7 @@
 
 import re
 
-from engine.ptx.text import code_of, entry_bodies
+from warploom.engine.ptx.text import code_of, entry_bodies
 
 _VERSION = re.compile(r"\.version\s+(\d+)\.(\d+)")
 _TARGET = re.compile(r"\.target\s+sm_(\d+)")

@@ -11,35 +11,35 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta
 
-from engine.arguments import checked
-from engine.blocktypes.block import block_types
-from engine.catalogue.saved_files import SavedFiles
-from engine.compiler.inspection.data import frame_plan
-from engine.device.device import Device, DeviceInfo
-from engine.device.open import check_device_name, open_device
-from engine.diagnostics import DeviceError, Diagnostic, PatchError, Severity, WarploomError, cut
-from engine.patch.changes import BlockTypesChanged, PortRef
-from engine.patch.document import Patch
-from engine.processes.pool import warm_up
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.nvtx import attached_profiler
-from engine.protocol import questions
-from engine.protocol.child.process import EngineProcess
-from engine.protocol.client import Client
-from engine.protocol.messages import FrameReport, KernelFilesChanged, Message, Saved, SetFusing
-from engine.protocol.outbox import Outbox
-from engine.protocol.pacing import Pacing
-from engine.protocol.pipe import connect
-from engine.protocol.questions import Answer, Question
-from engine.runtime.frame.cuda_engine import CudaEngine
-from engine.runtime.frame.thread import EngineLoop, FrameLock
-from engine.runtime.observed.marked_engine import MarkedEngine
-from engine.runtime.observed.replay import Replay
-from engine.runtime.observed.trace_frames import trace_frames
-from engine.runtime.preview.outputs import read_outputs
-from engine.runtime.report.node_reports import awaited
-from engine.runtime.update.cost import cost_of
-from engine.runtime.update.garbage import without_collections
+from warploom.engine.arguments import checked
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.catalogue.saved_files import SavedFiles
+from warploom.engine.compiler.inspection.data import frame_plan
+from warploom.engine.device.device import Device, DeviceInfo
+from warploom.engine.device.open import check_device_name, open_device
+from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, Severity, WarploomError, cut
+from warploom.engine.patch.changes import BlockTypesChanged, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.processes.pool import warm_up
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.nvtx import attached_profiler
+from warploom.engine.protocol import questions
+from warploom.engine.protocol.child.process import EngineProcess
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import FrameReport, KernelFilesChanged, Message, Saved, SetFusing
+from warploom.engine.protocol.outbox import Outbox
+from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.protocol.pipe import connect
+from warploom.engine.protocol.questions import Answer, Question
+from warploom.engine.runtime.frame.cuda_engine import CudaEngine
+from warploom.engine.runtime.frame.thread import EngineLoop, FrameLock
+from warploom.engine.runtime.observed.marked_engine import MarkedEngine
+from warploom.engine.runtime.observed.replay import Replay
+from warploom.engine.runtime.observed.trace_frames import trace_frames
+from warploom.engine.runtime.preview.outputs import read_outputs
+from warploom.engine.runtime.report.node_reports import awaited
+from warploom.engine.runtime.update.cost import cost_of
+from warploom.engine.runtime.update.garbage import without_collections
 
 _log = logging.getLogger(__name__)
 #: Time that closing waits for the current frame before it abandons blocks' code and interrupts the device.
@@ -309,8 +309,8 @@ class LocalEngine:
                 lambda: (*context.services.modules.readings(), *context.registry.readings()),
             )
             # Kernels will probably be saved.
-            host = ("engine.device.host.modules.build",) if self.info.name == "host" else ()
-            warm_up("engine.kernel_sources.nvrtc", *host)
+            host = ("warploom.engine.device.host.modules.build",) if self.info.name == "host" else ()
+            warm_up("warploom.engine.kernel_sources.nvrtc", *host)
         self._saved_files.watch(folders)
 
     def announce_code(self, announce: Callable[[str, str], None]) -> None:

@@ -19,15 +19,15 @@ from typing import IO, Any
 import msgspec
 import numpy as np
 
-from engine.catalogue.admission import Admission
-from engine.catalogue.block_folders import block_folders
-from engine.catalogue.catalogue import WAIT_S, configured_folder, forget_blocks, trust_blocks
-from engine.diagnostics import DeviceError, Diagnostic, PatchError, Source, WarploomError, error, printable
-from engine.logs import LogBuffer, attach, detach, set_level
-from engine.patch.changes import Change
-from engine.patch.document import Patch
-from engine.patch.editing.applying import not_applied
-from engine.protocol.child.encoding import (
+from warploom.engine.catalogue.admission import Admission
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.catalogue.catalogue import WAIT_S, configured_folder, forget_blocks, trust_blocks
+from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, Source, WarploomError, error, printable
+from warploom.engine.logs import LogBuffer, attach, detach, set_level
+from warploom.engine.patch.changes import Change
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.editing.applying import not_applied
+from warploom.engine.protocol.child.encoding import (
     Alive,
     Answered,
     Asked,
@@ -40,22 +40,22 @@ from engine.protocol.child.encoding import (
     encode,
     make_decoder,
 )
-from engine.protocol.child.frames import read_frame, write_frame
-from engine.protocol.child.hello import hello
-from engine.protocol.child.liveness import HEARTBEAT_S
-from engine.protocol.child.report_changes import NO_REPORT, report_change
-from engine.protocol.child.shared_pictures import SharedPictures, inherited
-from engine.protocol.elsewhere.far_client import FarClient, placed_here
-from engine.protocol.elsewhere.messages import Content, Files, Got, Packed, Part
-from engine.protocol.messages import Edited, Message, Observe, Saved, SetTrust, StateCopy
-from engine.protocol.outbox import Happening
-from engine.protocol.pipe import KINDS
-from engine.protocol.questions import Close, CopyState, Open, Question, SaveTo
-from engine.protocol.sampling import Sample
-from engine.readings import here
-from engine.runtime.engine import LocalEngine
-from engine.runtime.observed.launch_watch import LaunchWatch
-from engine.types import Array
+from warploom.engine.protocol.child.frames import read_frame, write_frame
+from warploom.engine.protocol.child.hello import hello
+from warploom.engine.protocol.child.liveness import HEARTBEAT_S
+from warploom.engine.protocol.child.report_changes import NO_REPORT, report_change
+from warploom.engine.protocol.child.shared_pictures import SharedPictures, inherited
+from warploom.engine.protocol.elsewhere.far_client import FarClient, placed_here
+from warploom.engine.protocol.elsewhere.messages import Content, Files, Got, Packed, Part
+from warploom.engine.protocol.messages import Edited, Message, Observe, Saved, SetTrust, StateCopy
+from warploom.engine.protocol.outbox import Happening
+from warploom.engine.protocol.pipe import KINDS
+from warploom.engine.protocol.questions import Close, CopyState, Open, Question, SaveTo
+from warploom.engine.protocol.sampling import Sample
+from warploom.engine.readings import here
+from warploom.engine.runtime.engine import LocalEngine
+from warploom.engine.runtime.observed.launch_watch import LaunchWatch
+from warploom.engine.types import Array
 
 _log = logging.getLogger(__name__)
 #: How often the outbox is checked for reports, which are for display frames; pictures and events don't wait for that.

@@ -10,10 +10,10 @@ from math import prod
 from types import EllipsisType
 from typing import NoReturn, Self, SupportsIndex
 
-from engine.descriptions.checks import shown
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.types import TensorType, indexed, real_number, whole_numbers, whole_shape
-from engine.types import DType, bf16, f16, f32, s64, u64
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.types import TensorType, indexed, real_number, whole_numbers, whole_shape
+from warploom.engine.types import DType, bf16, f16, f32, s64, u64
 
 #: Operands of arithmetic. A number becomes a constant of the other operand's element type.
 Number = int | float

@@ -1,6 +1,6 @@
 """Errors of a tensor graph."""
 
-from engine.diagnostics import WarploomError
+from warploom.engine.diagnostics import WarploomError
 
 
 class TensorError(WarploomError):

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, TensorOperation, reachable_nodes
-from engine.tensor_ir.operations.leaves import BatchSize, Leaf, Numbers
-from engine.types import Array, DType, bf16, f16, from_bf16, s32, to_bf16
+from warploom.engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation, reachable_nodes
+from warploom.engine.tensor_ir.operations.leaves import BatchSize, Leaf, Numbers
+from warploom.engine.types import Array, DType, bf16, f16, from_bf16, s32, to_bf16
 
 
 def evaluate(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, made_for, reachable_nodes
-from engine.tensor_ir.operations.leaves import Constant
-from engine.tensor_ir.operations.reductions import sum_to
-from engine.tensor_ir.types import FLOATS, TensorType, broadcast_shapes
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode, made_for, reachable_nodes
+from warploom.engine.tensor_ir.operations.leaves import Constant
+from warploom.engine.tensor_ir.operations.reductions import sum_to
+from warploom.engine.tensor_ir.types import FLOATS, TensorType, broadcast_shapes
 
 
 def gradients(

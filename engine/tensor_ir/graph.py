@@ -13,15 +13,15 @@ from typing import Any, ClassVar, NamedTuple, Self, TypedDict, Unpack
 
 import numpy as np
 
-from engine.descriptions.checks import shown
-from engine.ops.graph import OpPort
-from engine.tensor_ir.arithmetic import Arithmetic, Number
-from engine.tensor_ir.errors import InvalidOperation, MergeFailed, ShapeMismatch, TensorError
-from engine.tensor_ir.types import FLOATS, TensorType
-from engine.types import DType
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.ops.graph import OpPort
+from warploom.engine.tensor_ir.arithmetic import Arithmetic, Number
+from warploom.engine.tensor_ir.errors import InvalidOperation, MergeFailed, ShapeMismatch, TensorError
+from warploom.engine.tensor_ir.types import FLOATS, TensorType
+from warploom.engine.types import DType
 
 #: Packages whose frames don't count as the user's code.
-_OURS = ("engine.tensor_ir", "engine.tensor_runtime")
+_OURS = ("warploom.engine.tensor_ir", "warploom.engine.tensor_runtime")
 _numbers = count()
 _is_without_gradients = ContextVar("_is_without_gradients", default=False)
 _parts: ContextVar[tuple[str, ...]] = ContextVar("_parts", default=())

@@ -7,15 +7,15 @@ from enum import Enum
 
 import msgspec
 
-from engine.drawings import dot
-from engine.drawings.layers import Layers, arrange_layers
-from engine.drawings.svg import FILLS, arrow, document, estimated_width, rectangle, text_line
-from engine.figures import plural
-from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import Origin, TensorNode, TensorOperation
-from engine.tensor_ir.operations.leaves import Constant
-from engine.tensor_ir.ordering import topological_order
-from engine.tensor_ir.types import TensorType
+from warploom.engine.drawings import dot
+from warploom.engine.drawings.layers import Layers, arrange_layers
+from warploom.engine.drawings.svg import FILLS, arrow, document, estimated_width, rectangle, text_line
+from warploom.engine.figures import plural
+from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.graph import Origin, TensorNode, TensorOperation
+from warploom.engine.tensor_ir.operations.leaves import Constant
+from warploom.engine.tensor_ir.ordering import topological_order
+from warploom.engine.tensor_ir.types import TensorType
 
 #: Returns a fact about a node that only its owner knows, such as "computed"; "" for none.
 Remark = Callable[[TensorNode], str]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar, cast
 
-from engine.tensor_ir.errors import TopologicalSortFailed
-from engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.errors import TopologicalSortFailed
+from warploom.engine.tensor_ir.graph import TensorNode
 
 #: The most nodes of a cycle that a message names.
 NAMED = 6

@@ -12,9 +12,9 @@ from typing import Any, SupportsIndex
 
 import msgspec
 
-from engine.descriptions.checks import shown
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.types import DType, Shape, bf16, f16, f32, f64, s32
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.types import DType, Shape, bf16, f16, f32, f64, s32
 
 #: The element types that can have gradients.
 FLOATS: tuple[DType, ...] = (f16, bf16, f32, f64)

@@ -11,30 +11,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.compiler.difference import same_plan
-from engine.compiler.executable.adjust import adjust_graph
-from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.clocks import ClockKernels, spans
-from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
-from engine.compiler.executable.instrument import Instrumented
-from engine.compiler.inspection.labels import what
-from engine.compiler.operations import Operation
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
-from engine.device.protocol import Memory
-from engine.device.releasing import release_all
-from engine.diagnostics import GraphValidationError, WarploomError
-from engine.patch.changes import PortRef
-from engine.profiling.levels import ProfilingLevel
-from engine.runtime.memory.graph_memory import GraphMemory, allocate_buffers
-from engine.runtime.model.module_cache import PlanKernels
-from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.program_block import MEMORY, PROGRAM, ProgramBlock, Wanted
-from engine.tensor_runtime.tensors import TensorBuffer, Tensors
-from engine.types import DType, u32
-from engine.types.layout import ALLOCATION_ALIGNMENT
+from warploom.engine.compiler.difference import same_plan
+from warploom.engine.compiler.executable.adjust import adjust_graph
+from warploom.engine.compiler.executable.arguments import Resources
+from warploom.engine.compiler.executable.clocks import ClockKernels, spans
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
+from warploom.engine.compiler.executable.instrument import Instrumented
+from warploom.engine.compiler.inspection.labels import what
+from warploom.engine.compiler.operations import Operation
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.device.protocol import Memory
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import GraphValidationError, WarploomError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.runtime.memory.graph_memory import GraphMemory, allocate_buffers
+from warploom.engine.runtime.model.module_cache import PlanKernels
+from warploom.engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.tensor_runtime.program_block import MEMORY, PROGRAM, ProgramBlock, Wanted
+from warploom.engine.tensor_runtime.tensors import TensorBuffer, Tensors
+from warploom.engine.types import DType, u32
+from warploom.engine.types.layout import ALLOCATION_ALIGNMENT
 
 #: The number of batch sizes for which a program stays compiled.
 KEPT_SIZES = 4

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.extents import Extent
-from engine.descriptions.handles import BufferHandle
-from engine.descriptions.ports import PortSpec
-from engine.descriptions.regions import describe_for
-from engine.device.external import ExternalArray
-from engine.patch.changes import Connection, PortRef
-from engine.patch.regions import TOP
-from engine.tensor_ir.errors import ShapeMismatch
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.lowering.program import Store, write_program
-from engine.tensor_ir.types import TensorType
-from engine.types import u32
-from engine.types.layout import ALLOCATION_ALIGNMENT
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.descriptions.regions import describe_for
+from warploom.engine.device.external import ExternalArray
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.regions import TOP
+from warploom.engine.tensor_ir.errors import ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.lowering.program import Store, write_program
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import u32
+from warploom.engine.types.layout import ALLOCATION_ALIGNMENT
 
 #: The most turns of a loop in one launch.
 MOST_TURNS = 2**31 - 1

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from engine.descriptions.checks import shown
-from engine.device.device import Device
-from engine.device.open import open_device
-from engine.device.protocol import Memory
-from engine.device.releasing import release_all
-from engine.diagnostics import DeviceError
-from engine.runtime.model.context import DeviceServices
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.types import TensorType
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.device.device import Device
+from warploom.engine.device.open import open_device
+from warploom.engine.device.protocol import Memory
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.runtime.model.context import DeviceServices
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.types import TensorType
 
 
 class Tensors:

@@ -1,13 +1,22 @@
 """Element types of buffers: scalars, small vectors and named structs, each laid out as CUDA C++ lays it out."""
 
-from engine.types import scalars, vectors
-from engine.types.arrays import Array, Shape, dtype_of, element_count, from_bf16, nearest_number, number_range, to_bf16
-from engine.types.dtype import DType, any_type
-from engine.types.scalars import *  # noqa: F403 - one name an element type
-from engine.types.scalars import SCALARS
-from engine.types.structs import Struct, declaration, field_offset, fixed_array, layout_text
-from engine.types.vectors import *  # noqa: F403 - one name an element type
-from engine.types.vectors import VECTORS
+from warploom.engine.types import scalars, vectors
+from warploom.engine.types.arrays import (
+    Array,
+    Shape,
+    dtype_of,
+    element_count,
+    from_bf16,
+    nearest_number,
+    number_range,
+    to_bf16,
+)
+from warploom.engine.types.dtype import DType, any_type
+from warploom.engine.types.scalars import *  # noqa: F403 - one name an element type
+from warploom.engine.types.scalars import SCALARS
+from warploom.engine.types.structs import Struct, declaration, field_offset, fixed_array, layout_text
+from warploom.engine.types.vectors import *  # noqa: F403 - one name an element type
+from warploom.engine.types.vectors import VECTORS
 
 #: Every scalar and vector by its name.
 NAMED: dict[str, DType] = {t.__name__: t for t in (*SCALARS, *VECTORS)}

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine.arguments import checked, shown
-from engine.types.dtype import DType
-from engine.types.scalars import SCALARS, bf16
+from warploom.engine.arguments import checked, shown
+from warploom.engine.types.dtype import DType
+from warploom.engine.types.scalars import SCALARS, bf16
 
 # bf16 has no numpy type of its own: an array of uint16 holds u16.
 _BY_NUMPY: dict[np.dtype[Any], DType] = {t.numpy: t for t in SCALARS if t is not bf16}

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from engine.types.dtype import DType
-from engine.types.scalars import bf16, f32, f64
+from warploom.engine.types.dtype import DType
+from warploom.engine.types.scalars import bf16, f32, f64
 
 #: Flags above the size of an element in bytes, which takes the low 16 bits.
 FLOAT = 1 << 16

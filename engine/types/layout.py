@@ -4,8 +4,8 @@ from math import prod
 
 import msgspec
 
-from engine.types.arrays import Shape
-from engine.types.dtype import DType
+from warploom.engine.types.arrays import Shape
+from warploom.engine.types.dtype import DType
 
 #: Every allocation's address is a multiple of this many bytes.
 ALLOCATION_ALIGNMENT = 256

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.types.dtype import DType
+from warploom.engine.types.dtype import DType
 
 __all__ = [
     "bf16",

@@ -8,8 +8,8 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from engine.arguments import checked
-from engine.types.dtype import DType
+from warploom.engine.arguments import checked
+from warploom.engine.types.dtype import DType
 
 
 @dataclass(frozen=True)

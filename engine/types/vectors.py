@@ -5,8 +5,8 @@ Their sizes and alignments are those of the CUDA C++ Programming Guide, "Built-i
 
 import numpy as np
 
-from engine.types.dtype import DType
-from engine.types.scalars import bf16, f16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64
+from warploom.engine.types.dtype import DType
+from warploom.engine.types.scalars import bf16, f16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64
 
 __all__ = [
     "bfloat162",

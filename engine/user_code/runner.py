@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from engine.user_code.limits import CALL, GRACE_S, TimeLimits, TookTooLong
+from warploom.engine.user_code.limits import CALL, GRACE_S, TimeLimits, TookTooLong
 
 T = TypeVar("T")
 F = TypeVar("F")

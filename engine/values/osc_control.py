@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.block import Block
-from engine.blocktypes.parameters import ParameterSpec
-from engine.diagnostics import Diagnostic, PatchError, warning
-from engine.patch.changes import Connection, PortRef
-from engine.patch.organise.osc_addresses import OscSend, OscTable, is_live, live_parameters
-from engine.patch.trust import refuse_destination
-from engine.types import Array
-from engine.values.sources.host_names import HostNames
-from engine.values.sources.listening import MOST_NAMES, Inputs
-from engine.values.sources.osc_patterns import is_pattern, matching
-from engine.values.wiring import Drive, Parameters, Put
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.diagnostics import Diagnostic, PatchError, warning
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.organise.osc_addresses import OscSend, OscTable, is_live, live_parameters
+from warploom.engine.patch.trust import refuse_destination
+from warploom.engine.types import Array
+from warploom.engine.values.sources.host_names import HostNames
+from warploom.engine.values.sources.listening import MOST_NAMES, Inputs
+from warploom.engine.values.sources.osc_patterns import is_pattern, matching
+from warploom.engine.values.wiring import Drive, Parameters, Put
 
 _log = logging.getLogger(__name__)
 #: The most mistakes that are logged, each once: anybody may send anything.

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from engine.blocktypes.block import is_ours
-from engine.blocktypes.declarations import ZEROS
-from engine.blocktypes.live_blocks import BETWEEN_UPDATES, LiveBlock
-from engine.blocktypes.shared_device import LentMemory
-from engine.blocktypes.updated_blocks import Moment, UpdatedBlock
-from engine.catalogue.block_errors import code_diagnostic
-from engine.diagnostics import Diagnostic, PatchError, cut, warning
-from engine.types import Array
-from engine.types.bits import same
-from engine.user_code.limits import TookTooLong
-from engine.user_code.runner import Call, CodeRunner
-from engine.values.plain_data import dump_plain, load_plain
-from engine.values.sources.listening import Listener
-from engine.values.wiring import Drive
+from warploom.engine.blocktypes.block import is_ours
+from warploom.engine.blocktypes.declarations import ZEROS
+from warploom.engine.blocktypes.live_blocks import BETWEEN_UPDATES, LiveBlock
+from warploom.engine.blocktypes.shared_device import LentMemory
+from warploom.engine.blocktypes.updated_blocks import Moment, UpdatedBlock
+from warploom.engine.catalogue.block_errors import code_diagnostic
+from warploom.engine.diagnostics import Diagnostic, PatchError, cut, warning
+from warploom.engine.types import Array
+from warploom.engine.types.bits import same
+from warploom.engine.user_code.limits import TookTooLong
+from warploom.engine.user_code.runner import Call, CodeRunner
+from warploom.engine.values.plain_data import dump_plain, load_plain
+from warploom.engine.values.sources.listening import Listener
+from warploom.engine.values.wiring import Drive
 
 _log = logging.getLogger(__name__)
 #: The attributes of a block that are no state.

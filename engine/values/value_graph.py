@@ -5,26 +5,26 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from engine.blocktypes.shared_device import LentMemory
-from engine.blocktypes.updated_blocks import Moment, UpdatedBlock
-from engine.diagnostics import Diagnostic, warning
-from engine.patch import rules
-from engine.patch.animation.curves import Course
-from engine.patch.animation.keys import Curve
-from engine.patch.changes import Connection, PortRef
-from engine.patch.organise.osc_addresses import OscTable
-from engine.patch.trust import refuse_source
-from engine.types import Array
-from engine.user_code.runner import CodeRunner
-from engine.values.osc_control import OscControl
-from engine.values.sources.dmx import DmxListener
-from engine.values.sources.gamepad import GamepadListener
-from engine.values.sources.listening import MOST_SOURCES, Inputs, Kinds, Listeners
-from engine.values.sources.midi import MidiListener, MidiSender
-from engine.values.sources.osc import OscListener
-from engine.values.sources.websocket import WebSocketListener
-from engine.values.steps import ValueStep
-from engine.values.wiring import KEYS, Drive, Parameters, TypeOf, wire_values
+from warploom.engine.blocktypes.shared_device import LentMemory
+from warploom.engine.blocktypes.updated_blocks import Moment, UpdatedBlock
+from warploom.engine.diagnostics import Diagnostic, warning
+from warploom.engine.patch import rules
+from warploom.engine.patch.animation.curves import Course
+from warploom.engine.patch.animation.keys import Curve
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.organise.osc_addresses import OscTable
+from warploom.engine.patch.trust import refuse_source
+from warploom.engine.types import Array
+from warploom.engine.user_code.runner import CodeRunner
+from warploom.engine.values.osc_control import OscControl
+from warploom.engine.values.sources.dmx import DmxListener
+from warploom.engine.values.sources.gamepad import GamepadListener
+from warploom.engine.values.sources.listening import MOST_SOURCES, Inputs, Kinds, Listeners
+from warploom.engine.values.sources.midi import MidiListener, MidiSender
+from warploom.engine.values.sources.osc import OscListener
+from warploom.engine.values.sources.websocket import WebSocketListener
+from warploom.engine.values.steps import ValueStep
+from warploom.engine.values.wiring import KEYS, Drive, Parameters, TypeOf, wire_values
 
 LISTENERS: Kinds = {
     "osc": OscListener,

@@ -10,14 +10,14 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from engine.api import Block, BlockBuilder, In, Out, f32, float4, param, port, uchar4
-from engine.device.device import DeviceInfo
-from engine.patch.document import Patch
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile
-from engine.protocol.messages import EditCost, EngineStatistics, FrameReport, Preview, UpdateLevel
-from engine.protocol.pacing import Pacing
-from engine.protocol.sampling import Sample
+from warploom.api import Block, BlockBuilder, In, Out, f32, float4, param, port, uchar4
+from warploom.engine.device.device import DeviceInfo
+from warploom.engine.patch.document import Patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.messages import EditCost, EngineStatistics, FrameReport, Preview, UpdateLevel
+from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.protocol.sampling import Sample
 
 
 class EveryParameter(Block, id="test_app.every_parameter", category="Test"):

@@ -16,14 +16,14 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.documents import dialogs
-from app.documents.dialogs import UnsavedChoice
-from app.documents.trust.trust import Trust
-from app.qt.safe_overrides import protect_overrides
-from engine.patch.document import Patch
-from engine.patch.files import save_patch
 from tests.app.app_support import FakeEngine
 from tests.waiting import PATIENCE_MS
+from warploom.app.documents import dialogs
+from warploom.app.documents.dialogs import UnsavedChoice
+from warploom.app.documents.trust.trust import Trust
+from warploom.app.qt.safe_overrides import protect_overrides
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import save_patch
 
 for _wait in (QtBot.waitSignal, QtBot.waitUntil):
     _wait.__kwdefaults__["timeout"] = PATIENCE_MS
@@ -105,7 +105,7 @@ def patch() -> Patch:
 @pytest.fixture
 def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
     """The editor's window with fake engines; it must not leave threads running."""
-    from app.window.main_window import MainWindow
+    from warploom.app.window.main_window import MainWindow
 
     threads = set(threading.enumerate())
     window = MainWindow(FakeEngine, tmp_path / "state")  # type: ignore[arg-type]  # replaces Engine
@@ -124,7 +124,7 @@ def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def window_of_file(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A window that `shared_window` clears between the tests of a file."""
-    from app.window.main_window import MainWindow
+    from warploom.app.window.main_window import MainWindow
 
     protect_overrides()
     window = MainWindow(FakeEngine, tmp_path_factory.mktemp("state"))  # type: ignore[arg-type]  # replaces Engine
@@ -173,8 +173,8 @@ def opened(window: Any, file: Path) -> Any:
 @pytest.fixture
 def real_window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
     """The editor's window with engines on the host."""
-    from app.window.main_window import MainWindow
-    from engine import Engine, ProfilingLevel
+    from warploom import Engine, ProfilingLevel
+    from warploom.app.window.main_window import MainWindow
 
     def make_engine(patch: Patch, profiling: ProfilingLevel) -> Engine:
         return Engine(patch, "host", profiling=profiling)

@@ -1,12 +1,12 @@
 """Block types, patches and reports for the tests of edits and view models, without Qt."""
 
-from engine.api import Moment, Value, ValueBlock, param, value_port
-from engine.blocktypes.block import Block
-from engine.blocktypes.declarations import In, Out, port
-from engine.catalogue.catalogue import default_catalogue
-from engine.descriptions.builder import BlockBuilder
-from engine.patch.document import Patch
-from engine.protocol.messages import (
+from warploom.api import Moment, Value, ValueBlock, param, value_port
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.declarations import In, Out, port
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import (
     BufferReport,
     EngineStatistics,
     FrameReport,
@@ -14,7 +14,7 @@ from engine.protocol.messages import (
     NodeState,
     UpdateLevel,
 )
-from engine.types import Struct, any_type, f32, float3, float4, u32
+from warploom.engine.types import Struct, any_type, f32, float3, float4, u32
 
 
 class Spark(Struct):

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import qCritical, qInstallMessageHandler, qWarning
 
-from app.editor import _log_message
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, save_patch
+from warploom.app.editor import _log_message
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, save_patch
 
 ROOT = Path(__file__).parents[2]
 #: Cache folders for kernels and bytecode, so that the process does not compile again what another test compiled.
@@ -92,4 +92,4 @@ def test_messages_of_qt_are_log_records(caplog: pytest.LogCaptureFixture) -> Non
     finally:
         qInstallMessageHandler(before)
     told = [(record.name, record.levelname, record.getMessage()) for record in caplog.records]
-    assert told == [("app.qt", "WARNING", "%d is % wrong"), ("app.qt", "ERROR", "worse")]
+    assert told == [("warploom.app.qt", "WARNING", "%d is % wrong"), ("warploom.app.qt", "ERROR", "worse")]

@@ -6,8 +6,8 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.commands.guide import Guide, features
-from app.window.main_window import MainWindow
+from warploom.app.commands.guide import Guide, features
+from warploom.app.window.main_window import MainWindow
 
 _MARK = re.compile(r"@pytest\.mark\.feature\(([^)]*)\)")
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.logs import LogFile
+from warploom.app.logs import LogFile
 
 _BEGIN = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (DEBUG|INFO|WARNING|ERROR) +\d+ [\w.]+: ")
 
@@ -71,7 +71,7 @@ def test_processes_write_at_once(tmp_path: Path) -> None:
     program = """
 import logging, sys
 from pathlib import Path
-from app.logs import LogFile
+from warploom.app.logs import LogFile
 file = LogFile(Path(sys.argv[1]), size_limit=20_000)
 for number in range(300):
     file.handle(logging.makeLogRecord(

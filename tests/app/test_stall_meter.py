@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.window.main_window import MainWindow
 from tests.benchmarks.edit_session import EditSession, KernelFile, make_patch
 from tests.benchmarks.stall_meter import StallMeter
 from tests.fuzzing import many
+from warploom.app.window.main_window import MainWindow
 
 _HELD_MS = 120
 

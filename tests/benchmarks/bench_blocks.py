@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.device.device import Device
 from tests.benchmarks.bench_fusion import milliseconds, run_copy
+from warploom import Engine, Patch, ProfilingLevel, open_device
+from warploom.engine.device.device import Device
 
 Array = np.ndarray[Any, Any]
 #: Width and height of pictures; a list has eight numbers for each pixel.

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from engine import Engine, ProfilingLevel
-from engine.device.arguments import pack_arguments
-from engine.device.device import Buffer, Device
-from engine.device.host.device import HostDevice
-from engine.device.protocol import GraphNode, LaunchConfig
-from engine.patch.files import load_patch
 from tests.benchmarks.bench_frame import EXAMPLES, milliseconds
+from warploom import Engine, ProfilingLevel
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.device import Buffer, Device
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.protocol import GraphNode, LaunchConfig
+from warploom.engine.patch.files import load_patch
 
 #: Each element goes through `turns` iterations of a logistic map.
 PTX = """.version 8.0

@@ -15,22 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.block import describe
-from engine.catalogue.catalogue import default_catalogue
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.difference import plan_difference
-from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
-from engine.compiler.frame import Frame
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
-from engine.device.device import Device
-from engine.device.open import open_device
-from engine.patch.changes import Connection, PortRef
-from engine.runtime.memory.buffer_pool import BufferPool
-from engine.runtime.memory.graph_memory import GraphMemory, allocate_buffers, keep_memory
-from engine.runtime.memory.state_store import StateStore
-from engine.runtime.model.module_cache import ModuleCache, PlanKernels
+from warploom.engine.blocktypes.block import describe
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.compiler.difference import plan_difference
+from warploom.engine.compiler.executable.arguments import Resources
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
+from warploom.engine.compiler.frame import Frame
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.device.device import Device
+from warploom.engine.device.open import open_device
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.runtime.memory.buffer_pool import BufferPool
+from warploom.engine.runtime.memory.graph_memory import GraphMemory, allocate_buffers, keep_memory
+from warploom.engine.runtime.memory.state_store import StateStore
+from warploom.engine.runtime.model.module_cache import ModuleCache, PlanKernels
 
 REPEATS = 7
 ELEMENTS = 1024
@@ -123,7 +123,7 @@ def bare(bench: Bench, compiled: CompiledGraph) -> Callable[[Any], Any]:
     """Return the driver calls that add the nodes of a compiled graph and instantiate it."""
     from cuda.bindings import driver
 
-    from engine.device.cuda.launch import NativeLaunch
+    from warploom.engine.device.cuda.launch import NativeLaunch
 
     nodes = {node.operation: node for node in compiled.kernels}
     launches: list[tuple[NativeLaunch, tuple[int, ...]]] = []  # the driver reads their memory later

@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 from scipy import ndimage
 
-from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.patch.changes import ParameterChanged
 from tests.benchmarks.bench_host import best
 from tests.benchmarks.host_kernels.cases import cases, compile_ptx
+from warploom import Engine, Patch, ProfilingLevel, open_device
+from warploom.engine.patch.changes import ParameterChanged
 
 
 def numpy_twins() -> None:

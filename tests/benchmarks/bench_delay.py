@@ -13,10 +13,10 @@ from statistics import median
 
 import numpy as np
 
-from engine.device.arguments import KernelArguments, pack_arguments
-from engine.device.device import Buffer, Device
-from engine.device.open import open_device
-from engine.device.protocol import Executable, GraphNode, LaunchConfig
+from warploom.engine.device.arguments import KernelArguments, pack_arguments
+from warploom.engine.device.device import Buffer, Device
+from warploom.engine.device.open import open_device
+from warploom.engine.device.protocol import Executable, GraphNode, LaunchConfig
 
 PTX = """.version 7.5
 .target sm_75

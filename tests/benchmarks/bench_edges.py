@@ -21,11 +21,11 @@ from statistics import median
 
 from cuda.bindings import driver
 
-from engine import Engine, ProfilingLevel, open_device
-from engine.device.cuda.errors import check
-from engine.patch.files import load_patch
 from tests.benchmarks.bench_frame import EXAMPLES
 from tests.benchmarks.first_frame import chain
+from warploom import Engine, ProfilingLevel, open_device
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.patch.files import load_patch
 
 SETTLE_S = 0.5
 #: The number of calls in a row, and how many of the first are not counted.

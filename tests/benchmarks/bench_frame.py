@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from engine import Engine, ProfilingLevel, open_device
-from engine.device.device import Device
-from engine.patch.files import load_patch
 from tests.benchmarks.first_frame import chain, print_first_frames
+from warploom import Engine, ProfilingLevel, open_device
+from warploom.engine.device.device import Device
+from warploom.engine.patch.files import load_patch
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 

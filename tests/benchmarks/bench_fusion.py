@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.device.device import Device
-from engine.ops import graph_to_json, parse_expression
-from engine.patch.document import NodeRef
+from warploom import Engine, Patch, ProfilingLevel, open_device
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.device.device import Device
+from warploom.engine.ops import graph_to_json, parse_expression
+from warploom.engine.patch.document import NodeRef
 
 #: The chain: each operation uses the result of the previous one (x), and some use a second array (y).
 OPERATIONS = ("x + y", "x * 1.001", "x - y", "max(x, -3.0)", "x * y")

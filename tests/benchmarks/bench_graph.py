@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.arguments import KernelArguments, pack_arguments
-from engine.device.device import Buffer, Device
-from engine.device.graph import Graph
-from engine.device.open import open_device
-from engine.device.protocol import GraphNode, LaunchConfig, LoadedKernel
+from warploom.engine.device.arguments import KernelArguments, pack_arguments
+from warploom.engine.device.device import Buffer, Device
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.open import open_device
+from warploom.engine.device.protocol import GraphNode, LaunchConfig, LoadedKernel
 
 PTX = """.version 7.5
 .target sm_75
@@ -91,7 +91,7 @@ def bare_works(chain: Chain) -> dict[str, Callable[[], Any]]:
     """Return the driver calls that each kind of work needs at least."""
     from cuda.bindings import driver
 
-    from engine.device.cuda.launch import NativeLaunch
+    from warploom.engine.device.cuda.launch import NativeLaunch
 
     kernel: Any = chain.kernel
     launches = [NativeLaunch() for _ in chain.arguments]  # the driver reads their memory later

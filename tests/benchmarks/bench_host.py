@@ -22,15 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.arguments import pack_arguments
-from engine.device.device import HOST_ARCHITECTURE
-from engine.device.host.device import HostDevice
-from engine.device.host.modules import build, cache, native
-from engine.device.protocol import GraphNode, LaunchConfig
-from engine.host_compiler.module import translate_module
-from engine.ptx import parse
 from tests.benchmarks.host_kernels.cases import Case, cases, compile_c, compile_ptx
 from tests.benchmarks.host_kernels.long_kernels import products, sort
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.modules import build, cache, native
+from warploom.engine.device.protocol import GraphNode, LaunchConfig
+from warploom.engine.host_compiler.module import translate_module
+from warploom.engine.ptx import parse
 
 Array = np.ndarray[Any, Any]
 

@@ -12,11 +12,11 @@ from statistics import median
 
 import numpy as np
 
-from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.device.device import Device
-from engine.patch.files import load_patch
-from engine.protocol.messages import Observe, Viewing
-from engine.protocol.pacing import Pacing
+from warploom import Engine, Patch, ProfilingLevel, open_device
+from warploom.engine.device.device import Device
+from warploom.engine.patch.files import load_patch
+from warploom.engine.protocol.messages import Observe, Viewing
+from warploom.engine.protocol.pacing import Pacing
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 SECONDS, TURNS = 0.25, 5

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from blocks.reduce.shares import reduction
-from engine import open_device
-from engine.device.device import Device
-from engine.device.occupancy import occupancy
-from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.nvrtc import compile_cuda
-from engine.types import f32
-from engine.types.element_numbers import element_number
 from tests.benchmarks.bench_fusion import LENGTH, milliseconds, texts
+from warploom import open_device
+from warploom.blocks.reduce.shares import reduction
+from warploom.engine.device.device import Device
+from warploom.engine.device.occupancy import occupancy
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.types import f32
+from warploom.engine.types.element_numbers import element_number
 
 COUNT, BATCH = 1 << 26, 10
 THREADS = (128, 256, 512)

@@ -13,8 +13,8 @@ from random import Random
 
 import numpy as np
 
-from engine.tensor import Tensor
-from engine.tensor_ir.ordering import topological_order
+from warploom.engine.tensor_ir.ordering import topological_order
+from warploom.tensors import Tensor
 
 
 def chain(x: Tensor, count: int) -> Tensor:

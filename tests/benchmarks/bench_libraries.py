@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.device.device import Device
-from engine.libraries.backend import open_libraries
-from engine.libraries.blas import Gemm
-from engine.libraries.call import BoundCall, LibraryCall, OperandMemory
-from engine.libraries.fft import Fft
-from engine.patch.document import NodeRef
-from engine.types import dtype_of
-from engine.types.layout import Layout
 from tests.benchmarks.bench_fusion import milliseconds
+from warploom import Engine, Patch, ProfilingLevel, open_device
+from warploom.engine.device.device import Device
+from warploom.engine.libraries.backend import open_libraries
+from warploom.engine.libraries.blas import Gemm
+from warploom.engine.libraries.call import BoundCall, LibraryCall, OperandMemory
+from warploom.engine.libraries.fft import Fft
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.types import dtype_of
+from warploom.engine.types.layout import Layout
 
 #: The number of small calls in a row, and the sizes of their matrices.
 CALLS, SMALL = 100, 64

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from blocks.sound.play_audio import PlayAudio
-from blocks.video.load_video import DECODERS, LoadVideo
-from engine import Engine, Patch, ProfilingLevel
-from engine.api import Moment
-from engine.patch.changes import PortRef
-from engine.protocol.flight_record import FlightRecord
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.api import Moment
+from warploom.blocks.sound.play_audio import PlayAudio
+from warploom.blocks.video.load_video import DECODERS, LoadVideo
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.flight_record import FlightRecord
 
 Array = np.ndarray[Any, Any]
 

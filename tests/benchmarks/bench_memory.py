@@ -14,8 +14,8 @@ import threading
 import time
 from pathlib import Path
 
-from engine import Engine, Patch
-from engine.patch.files import EXAMPLES_FOLDER, load_patch
+from warploom import Engine, Patch
+from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch
 
 
 def resident_mb() -> float:

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.api import Block, BlockBuilder, Out, f32, port
-from engine.device.device import Device
-from engine.ops import OpGraph, OpGraphBuilder, compile_graph, graph_from_json, graph_to_json
+from warploom import Engine, Patch, ProfilingLevel, open_device
+from warploom.api import Block, BlockBuilder, Out, f32, port
+from warploom.engine.device.device import Device
+from warploom.engine.ops import OpGraph, OpGraphBuilder, compile_graph, graph_from_json, graph_to_json
 
 OPS, CALLS, REPEATS = 50, 4, 9
 #: The pause after an edit, as a person makes one, in which the optimiser works.

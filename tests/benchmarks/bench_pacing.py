@@ -13,7 +13,7 @@ from statistics import median
 
 import numpy as np
 
-from engine.protocol.pacing import Pacer, Pacing
+from warploom.engine.protocol.pacing import Pacer, Pacing
 
 RATES = (30.0, 60.0, 120.0, 144.0, 240.0)
 INTERVALS_S = (0.005, 0.001, 0.0005, 0.0002, 0.0001, 0.00005)

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from blocks.particles.camera import Camera
-from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.compiler.frame import Frame
-from engine.device.device import HOST_ARCHITECTURE, Buffer, Device
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.nvrtc import compile_cuda
 from tests.benchmarks.bench_fusion import milliseconds
+from warploom import Engine, Patch, ProfilingLevel, open_device
+from warploom.blocks.particles.camera import Camera
+from warploom.engine.compiler.frame import Frame
+from warploom.engine.device.device import HOST_ARCHITECTURE, Buffer, Device
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.kernel_sources.nvrtc import compile_cuda
 
 Array = np.ndarray[Any, Any]
 STEP_S, FRAMES, CELL = 1 / 60, 60, 8

@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable
 from statistics import median
 
-from engine import Patch, ProfilingLevel
-from engine.patch.changes import PortRef
-from engine.protocol.client import Client
-from engine.protocol.messages import Observe, Viewing
-from engine.runtime.engine import open_engine
+from warploom import Patch, ProfilingLevel
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import Observe, Viewing
+from warploom.engine.runtime.engine import open_engine
 
 SECONDS, SLIDERS = 4.0, 60
 COMMAND = shlex.join([sys.executable, "-m", "app", "engine"])

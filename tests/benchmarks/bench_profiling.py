@@ -12,13 +12,13 @@ from contextlib import ExitStack
 from statistics import median
 from typing import Any
 
-from engine import Engine, ProfilingLevel, open_device
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.frame import FrameUniforms
-from engine.device.device import Device
-from engine.device.protocol import GraphNode, Stream
-from engine.profiling.statistics import Average
 from tests.benchmarks.first_frame import chain
+from warploom import Engine, ProfilingLevel, open_device
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.frame import FrameUniforms
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import GraphNode, Stream
+from warploom.engine.profiling.statistics import Average
 
 #: How long the frames of one level run in a row, and how often.
 SLICE_S, ROUNDS = 0.15, 8

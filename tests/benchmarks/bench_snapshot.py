@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.device.device import Device
-from engine.patch.changes import PortRef
-from engine.patch.files import load_patch
-from engine.protocol.messages import Observe, Viewing
-from engine.runtime.preview.reading import read_buffer
+from warploom import Engine, Patch, ProfilingLevel, open_device
+from warploom.engine.device.device import Device
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import load_patch
+from warploom.engine.protocol.messages import Observe, Viewing
+from warploom.engine.runtime.preview.reading import read_buffer
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 DOCK = (960, 540)

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from engine import open_device
-from engine.device.device import Device
-from engine.tensor import allow_tf32
-from engine.tensor_ir.networks.losses import softmax_cross_entropy
-from engine.tensor_ir.networks.optimisers import AdamW
-from engine.tensor_runtime.training.graph import GraphBuilder, TrainingGraph
 from tests.benchmarks.bench_fusion import milliseconds
+from warploom import open_device
+from warploom.engine.device.device import Device
+from warploom.engine.tensor_ir.networks.losses import softmax_cross_entropy
+from warploom.engine.tensor_ir.networks.optimisers import AdamW
+from warploom.engine.tensor_runtime.training.graph import GraphBuilder, TrainingGraph
+from warploom.tensors import allow_tf32
 
 Array = np.ndarray[Any, Any]
 ROWS, WIDTH, ONES, EXAMPLES = 768, 256, 32, 16384

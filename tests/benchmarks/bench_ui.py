@@ -34,20 +34,20 @@ os.environ["QT_NO_GLIB"] = "1"  # the same event loop on every machine
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.documents import dialogs
-from app.documents.dialogs import UnsavedChoice
-from app.documents.engines import Engines
-from app.qt.faults import install_fault_handler
-from app.window.main_window import MainWindow
-from engine import Patch, ProfilingLevel
-from engine.device.host.events import HostEvent
-from engine.device.host.graph.executable import HostExecutable
-from engine.device.host.graph.program import GraphProgram
-from engine.diagnostics import WarploomError
-from engine.protocol.client import Client
 from tests.benchmarks.edit_session import EditSession, KernelFile, make_patch
 from tests.benchmarks.gesture_times import tell_gestures
 from tests.benchmarks.stall_meter import StallMeter
+from warploom import Patch, ProfilingLevel
+from warploom.app.documents import dialogs
+from warploom.app.documents.dialogs import UnsavedChoice
+from warploom.app.documents.engines import Engines
+from warploom.app.qt.faults import install_fault_handler
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.device.host.events import HostEvent
+from warploom.engine.device.host.graph.executable import HostExecutable
+from warploom.engine.device.host.graph.program import GraphProgram
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.protocol.client import Client
 
 _SETTLE_MS = 3000  # starts after the first picture, when windows are laid out and caches filled
 

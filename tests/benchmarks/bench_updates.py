@@ -16,13 +16,13 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel, open_device
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
-from engine.device.device import Device
-from engine.kernel_sources.loader import load_image
-from engine.patch.changes import ParameterChanged
-from engine.protocol.messages import FrameReport, UpdateRecord
 from tests.benchmarks.first_frame import chain
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel, open_device
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.engine.device.device import Device
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.patch.changes import ParameterChanged
+from warploom.engine.protocol.messages import FrameReport, UpdateRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,22 +8,22 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QObject, Qt, QTimer
 
-from app.inspector.parameter_editors import NumberEditor
-from app.window.main_window import MainWindow
-from engine import trust_blocks
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import Reset
 from tests.benchmarks.stall_meter import StallMeter
+from warploom import trust_blocks
+from warploom.app.inspector.parameter_editors import NumberEditor
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.messages import Reset
 
 _TICK_MS = 16  # a display frame
 _COLUMNS, _STEP_X, _STEP_Y = 40, 200.0, 140.0
 _VIEWERS = 4
 _INPUTS = {"math.saxpy": ("x", "y"), "bench.gain": ("x",)}
 _BLOCK = '''
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
 class Gain(Block, id="bench.gain", version=1, category="Math"):

@@ -21,54 +21,57 @@ from typing import Any
 
 import numpy as np
 
-from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.device.device import Device
+from warploom import Engine, Patch, ProfilingLevel, open_device
+from warploom.engine.device.device import Device
 
 #: The names of the phases, and the functions that are timed, as "module:name" or "module:class.name".
 PHASES = {
-    "engine made": ("engine.runtime.engine:LocalEngine.__init__",),
-    "changes posted": ("engine.protocol.client:Client.__init__",),
-    "changes followed": ("engine.runtime.frame.cuda_engine:CudaEngine.read_inbox",),
-    "snapshot": ("engine.runtime.model.context:CudaContext.snapshot",),
-    "blocks described": ("engine.runtime.update.prepare:describe_patch",),
-    "composites inlined": ("engine.runtime.model.describe_patch:inline",),
+    "engine made": ("warploom.engine.runtime.engine:LocalEngine.__init__",),
+    "changes posted": ("warploom.engine.protocol.client:Client.__init__",),
+    "changes followed": ("warploom.engine.runtime.frame.cuda_engine:CudaEngine.read_inbox",),
+    "snapshot": ("warploom.engine.runtime.model.context:CudaContext.snapshot",),
+    "blocks described": ("warploom.engine.runtime.update.prepare:describe_patch",),
+    "composites inlined": ("warploom.engine.runtime.model.describe_patch:inline",),
     "kernels found": (
-        "engine.runtime.update.prepare:unusable_kernels",
-        "engine.runtime.update.prepare:stale_kernels",
+        "warploom.engine.runtime.update.prepare:unusable_kernels",
+        "warploom.engine.runtime.update.prepare:stale_kernels",
     ),
-    "kernels compiled": ("engine.runtime.model.module_cache:load_image",),
-    "modules loaded": ("engine.runtime.model.module_cache:ModuleCache.load",),
-    "plan: the rest": ("engine.runtime.update.prepare:plan_what_can_run",),
-    "plan: checked": ("engine.compiler.planning:check_description",),
-    "plan: buffers": ("engine.compiler.planning:plan_buffers",),
-    "plan: ordered": ("engine.compiler.planning:order_blocks",),
-    "plan: scheduled": ("engine.compiler.planning:schedule", "engine.compiler.planning:region_outputs"),
-    "plan: fused": ("engine.compiler.planning:fuse",),
-    "plan: placed": ("engine.compiler.planning:place_buffers",),
+    "kernels compiled": ("warploom.engine.runtime.model.module_cache:load_image",),
+    "modules loaded": ("warploom.engine.runtime.model.module_cache:ModuleCache.load",),
+    "plan: the rest": ("warploom.engine.runtime.update.prepare:plan_what_can_run",),
+    "plan: checked": ("warploom.engine.compiler.planning:check_description",),
+    "plan: buffers": ("warploom.engine.compiler.planning:plan_buffers",),
+    "plan: ordered": ("warploom.engine.compiler.planning:order_blocks",),
+    "plan: scheduled": (
+        "warploom.engine.compiler.planning:schedule",
+        "warploom.engine.compiler.planning:region_outputs",
+    ),
+    "plan: fused": ("warploom.engine.compiler.planning:fuse",),
+    "plan: placed": ("warploom.engine.compiler.planning:place_buffers",),
     "kernels checked": (
-        "engine.runtime.update.prepare:argument_problems",
-        "engine.runtime.update.prepare:count_problems",
+        "warploom.engine.runtime.update.prepare:argument_problems",
+        "warploom.engine.runtime.update.prepare:count_problems",
     ),
     "memory": (
-        "engine.runtime.update.prepare:require_memory",
-        "engine.runtime.update.prepare:allocate_buffers",
+        "warploom.engine.runtime.update.prepare:require_memory",
+        "warploom.engine.runtime.update.prepare:allocate_buffers",
     ),
-    "graph: nodes": ("engine.compiler.executable.compiled_graph:build_graph",),
-    "graph: instantiated": ("engine.device.graph:Graph.instantiate",),
-    "graph: the rest": ("engine.runtime.update.prepare:compile_plan",),
-    "graph: uploaded": ("engine.compiler.executable.compiled_graph:CompiledGraph.upload",),
+    "graph: nodes": ("warploom.engine.compiler.executable.compiled_graph:build_graph",),
+    "graph: instantiated": ("warploom.engine.device.graph:Graph.instantiate",),
+    "graph: the rest": ("warploom.engine.runtime.update.prepare:compile_plan",),
+    "graph: uploaded": ("warploom.engine.compiler.executable.compiled_graph:CompiledGraph.upload",),
     "told of kernels": (
-        "engine.runtime.update.prepare:node_kernels",
-        "engine.runtime.update.prepare:launch_warnings",
-        "engine.runtime.update.prepare:buffer_reports",
+        "warploom.engine.runtime.update.prepare:node_kernels",
+        "warploom.engine.runtime.update.prepare:launch_warnings",
+        "warploom.engine.runtime.update.prepare:buffer_reports",
     ),
-    "swapped in": ("engine.runtime.update.updater:Updater._finish",),
-    "launched": ("engine.runtime.frame.launcher:Launcher.launch",),
-    "device works": ("engine.runtime.frame.launcher:Launcher.synchronize",),
+    "swapped in": ("warploom.engine.runtime.update.updater:Updater._finish",),
+    "launched": ("warploom.engine.runtime.frame.launcher:Launcher.launch",),
+    "device works": ("warploom.engine.runtime.frame.launcher:Launcher.synchronize",),
     "report": (
-        "engine.runtime.frame.reporter:Reporter.prepare",
-        "engine.runtime.frame.cuda_engine:CudaEngine._record",
-        "engine.runtime.frame.reporter:Reporter.report",
+        "warploom.engine.runtime.frame.reporter:Reporter.prepare",
+        "warploom.engine.runtime.frame.cuda_engine:CudaEngine._record",
+        "warploom.engine.runtime.frame.reporter:Reporter.report",
     ),
 }
 COLLECTING, REST, TOTAL = "garbage collected", "the rest", "first frame"

@@ -14,12 +14,12 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.device.device import HOST_ARCHITECTURE
-from engine.device.host.modules import native
-from engine.diagnostics import KernelError, TranslatorBug
-from engine.host_compiler.module import translate_module
-from engine.kernel_sources.loader import load_image
-from engine.ptx import parse
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.device.host.modules import native
+from warploom.engine.diagnostics import KernelError, TranslatorBug
+from warploom.engine.host_compiler.module import translate_module
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.ptx import parse
 
 ROOT = Path(__file__).parents[2]
 BATCH = 100

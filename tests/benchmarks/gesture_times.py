@@ -19,9 +19,9 @@ from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.window.main_window import MainWindow
-from engine.patch.document import Patch
-from engine.patch.files import save_patch
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import save_patch
 
 _COLUMNS, _STEP_X, _STEP_Y = 80, 200.0, 140.0
 _MOVES = 24

@@ -8,9 +8,9 @@ os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
 import numpy as np
 from numba import cuda  # type: ignore[import-not-found,unused-ignore]
 
-from engine.device.host.device import HostDevice
 from tests.benchmarks.bench_host import best
 from tests.benchmarks.host_kernels.cases import compile_ptx
+from warploom.engine.device.host.device import HostDevice
 
 ELEMENTS = 4096
 

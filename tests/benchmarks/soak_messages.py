@@ -14,11 +14,11 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from engine import Engine, Patch
-from engine.patch.changes import PortRef
-from engine.protocol.messages import Message, SetPacing
-from engine.protocol.pacing import Pacing
 from tests.runtime.update.test_messages import messages
+from warploom import Engine, Patch
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import Message, SetPacing
+from warploom.engine.protocol.pacing import Pacing
 
 WARM_UP_S, MOST_BYTES, MOST_WAITING, POOL = 30.0, 2 << 20, 200, 1500
 

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from engine import Patch
-from engine.block_process import client
-from engine.block_process.client import BlockProcess
-from engine.blocktypes.block import block_types, describe
-from engine.catalogue.block_folders import block_folders
-from engine.catalogue.catalogue import trust_blocks
-from engine.user_code.limits import CALL, FILE
 from tests.catalogue.block_texts import HEAD, BlockFolder, block_text
+from warploom import Patch
+from warploom.engine.block_process import client
+from warploom.engine.block_process.client import BlockProcess
+from warploom.engine.blocktypes.block import block_types, describe
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.catalogue.catalogue import trust_blocks
+from warploom.engine.user_code.limits import CALL, FILE
 
 _ADAPTIVE = """
 import os
-from engine.api import AdaptiveBlock, Interface, Out, f32, param
-from engine.descriptions.ports import PortSpec
+from warploom.api import AdaptiveBlock, Interface, Out, f32, param
+from warploom.engine.descriptions.ports import PortSpec
 
 class Ports(AdaptiveBlock, id="apart.ports"):
     '''Has outputs.'''
@@ -35,7 +35,7 @@ class Ports(AdaptiveBlock, id="apart.ports"):
         return Interface(tuple(PortSpec(f"out{i}", "out", f32, "Numbers.", "[4]") for i in range(values["count"])))
 """
 _COMPOSITE = """
-from engine.api import Composite
+from warploom.api import Composite
 
 class Two(Composite, id="apart.two"):
     '''Holds a block.'''

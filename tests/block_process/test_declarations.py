@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import pytest
 
-from engine.api import (
+from warploom.api import (
     AdaptiveBlock,
     Block,
     BlockBuilder,
@@ -28,12 +28,12 @@ from engine.api import (
     s32,
     value_port,
 )
-from engine.block_process.declarations import declaration_of, dump, load, stand_in
-from engine.blocktypes.adaptive import AdaptiveBlock as Adaptive
-from engine.blocktypes.block import block_types, describe, shows_pictures
-from engine.diagnostics import WarploomError
-from engine.inner_patches.chain_members import is_call
-from engine.types import NAMED
+from warploom.engine.block_process.declarations import declaration_of, dump, load, stand_in
+from warploom.engine.blocktypes.adaptive import AdaptiveBlock as Adaptive
+from warploom.engine.blocktypes.block import block_types, describe, shows_pictures
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.inner_patches.chain_members import is_call
+from warploom.engine.types import NAMED
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ import pytest
 from matplotlib import cbook
 from PIL import Image
 
-from blocks.io.colour_spaces import srgb_to_linear
-from engine import Engine, Patch
+from warploom import Engine, Patch
+from warploom.blocks.io.colour_spaces import srgb_to_linear
 
 Array = np.ndarray[Any, Any]
 Apply = Callable[..., Array]

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
-from engine import Engine, UpdateLevel
-from engine.device.device import Device
-from engine.patch.document import Patch
-from engine.patch.files import load_patch
-from engine.protocol.messages import SetInput
 from tests.blocks import control_oracles as oracles
+from warploom import Engine, UpdateLevel
+from warploom.engine.device.device import Device
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import load_patch
+from warploom.engine.protocol.messages import SetInput
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.patch.changes import PortRef
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
+from warploom.engine.patch.changes import PortRef
 
 Array = np.ndarray[Any, Any]
 

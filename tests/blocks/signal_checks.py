@@ -4,9 +4,9 @@ import numpy as np
 import scipy
 from scipy.io import wavfile
 
-from engine import Engine
-from engine.device.device import Device
 from tests.blocks.control_checks import EXAMPLES, example
+from warploom import Engine
+from warploom.engine.device.device import Device
 
 SOUND = EXAMPLES.parent / "media" / "dawn.wav"
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, UpdateLevel
-from engine.types import from_bf16
 from tests.blocks.running import apply, problems, run
 from tests.fuzzing import many
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.types import from_bf16
 
 SHAPES = [(1,), (257,), (3, 5, 7)]
 

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.draw.ascii import draw_glyphs
-from blocks.draw.draw_text import FONTS
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.patch.changes import PortRef
 from tests.blocks.running import problems, run
+from warploom import Engine, Patch
+from warploom.blocks.draw.ascii import draw_glyphs
+from warploom.blocks.draw.draw_text import FONTS
+from warploom.engine.device.device import Device
+from warploom.engine.patch.changes import PortRef
 
 Array = np.ndarray[Any, Any]
 

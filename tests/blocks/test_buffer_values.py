@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.device.device import Device
-from engine.device.open import open_device
-from engine.protocol.messages import Reset
-from engine.protocol.pacing import Pacing
-from engine.runtime.frame import cuda_engine
 from tests.device.lagging_device import LaggingDevice
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.engine.device.device import Device
+from warploom.engine.device.open import open_device
+from warploom.engine.protocol.messages import Reset
+from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.runtime.frame import cuda_engine
 
 NUMBERS: dict[str, Any] = {
     "mean": np.mean,

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.blocktypes.block import Block, describe
-from engine.catalogue.catalogue import default_catalogue
-from engine.descriptions.entries import KernelEntry
-from engine.device.device import HOST_ARCHITECTURE
-from engine.diagnostics import PatchError
-from engine.kernel_sources.loader import find_source, load_image
+from warploom.engine.blocktypes.block import Block, describe
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.descriptions.entries import KernelEntry
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.kernel_sources.loader import find_source, load_image
 
 BLOCKS = [block for block in default_catalogue().all() if block.__module__.startswith("blocks.")]
 IDS = [block.id for block in BLOCKS]

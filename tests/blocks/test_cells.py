@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Patch
-from engine.device.device import Device
 from tests.blocks.running import apply, problems, run
+from warploom import Patch
+from warploom.engine.device.device import Device
 
 SHAPES = [(1, 1), (1, 9), (33, 31), (5, 1023)]
 

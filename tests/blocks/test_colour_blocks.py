@@ -7,9 +7,9 @@ import pytest
 from scipy import ndimage
 from scipy.stats import kstest
 
-from engine import Engine, Patch
-from engine.device.device import Device
 from tests.blocks.test_warps import SIZES, image_of, warped
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
 
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.patch.document import NodeRef
 from tests.blocks.running import apply, problems, run
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.patch.document import NodeRef
 
 TYPES = ["?", "u1", "i2", "u4", "i8", "f2", "f4", "f8"]
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.device.device import Device
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
 
 STEP = 1 / 60
 

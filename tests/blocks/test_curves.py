@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.interpolate import PchipInterpolator
 
-from blocks.color.curve_points import STRAIGHT, along_curve, points_text, read_points
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.diagnostics import PatchError
 from tests.blocks.running import run
+from warploom import Engine, Patch
+from warploom.blocks.color.curve_points import STRAIGHT, along_curve, points_text, read_points
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 

@@ -9,13 +9,13 @@ from scipy import ndimage
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import spsolve
 
-from blocks.io.decode_image import load_linear
-from engine import Engine, UpdateLevel
-from engine.device.device import Device
-from engine.patch.files import dump_patch, load_patch
-from engine.protocol.messages import Reset, SetInput
 from tests.blocks import control_checks, signal_checks
 from tests.blocks.control_checks import EXAMPLES, example
+from warploom import Engine, UpdateLevel
+from warploom.blocks.io.decode_image import load_linear
+from warploom.engine.device.device import Device
+from warploom.engine.patch.files import dump_patch, load_patch
+from warploom.engine.protocol.messages import Reset, SetInput
 
 PHOTO = Path(__file__).parents[2] / "resources" / "media" / "still_life.jpg"
 CHECKS = [*control_checks.CHECKS, *signal_checks.CHECKS]

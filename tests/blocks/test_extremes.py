@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.tensor import Tensor
 from tests.fuzzing import seeds
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
+from warploom.tensors import Tensor
 
 Array = np.ndarray[Any, Any]
 NAMES = {"f2": "f16", "f4": "f32", "f8": "f64"}

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
 from tests.blocks import control_oracles as oracles
 from tests.blocks.running import apply, run
+from warploom import Engine, Patch
 
 SHAPES = [(1, 1), (1, 9), (2, 7), (3, 3), (17, 33)]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.patch.changes import PortRef
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
+from warploom.engine.patch.changes import PortRef
 
 SIZES = [(1, 1), (1, 31), (32, 1), (7, 5), (33, 47)]
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import trimesh
 
-from blocks.geometry.shape_files import CLOUDS, MESHES, encode_points, load_shape
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.diagnostics import PatchError
 from tests.blocks.running import problems, run
+from warploom import Engine, Patch
+from warploom.blocks.geometry.shape_files import CLOUDS, MESHES, encode_points, load_shape
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 #: A PLY file whose end is missing.

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from engine import Engine, Patch, UpdateLevel
 from tests.blocks.running import apply, problems
+from warploom import Engine, Patch, UpdateLevel
 
 Array = np.ndarray[Any, Any]
 #: The modes of resizing for which we wrote kernels.

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from engine import Engine, Patch, UpdateLevel
 from tests.blocks.blends import BLENDS
 from tests.blocks.running import run
+from warploom import Engine, Patch, UpdateLevel
 
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 SIZES = [(1, 1), (1, 37), (29, 1), (3, 5), (67, 131)]

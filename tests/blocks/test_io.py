@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from blocks.io.decode_image import load_linear
-from engine import Engine, Patch, UpdateLevel
-from engine.diagnostics import PatchError
-from engine.patch.document import NodeRef
-from engine.patch.files import load_patch, save_patch
-from engine.protocol.messages import Observe, Viewing
 from tests.blocks.running import problems, run
+from warploom import Engine, Patch, UpdateLevel
+from warploom.blocks.io.decode_image import load_linear
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.patch.files import load_patch, save_patch
+from warploom.engine.protocol.messages import Observe, Viewing
 
 
 def _encode(linear: Any) -> Any:

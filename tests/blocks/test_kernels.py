@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from blocks.color.palettes import PALETTES
-from blocks.particles.camera import Camera
-from blocks.particles.particle import Particle
-from engine.compiler.frame import Frame
-from engine.device.cuda.cubin import parameter_counts, waiting_kernels
-from engine.device.device import HOST_ARCHITECTURE
-from engine.diagnostics import KernelError
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.nvrtc import CompiledSource, compile_cuda
-from engine.ptx import read_signatures
-from engine.types import DType
+from warploom.blocks.color.palettes import PALETTES
+from warploom.blocks.particles.camera import Camera
+from warploom.blocks.particles.particle import Particle
+from warploom.engine.compiler.frame import Frame
+from warploom.engine.device.cuda.cubin import parameter_counts, waiting_kernels
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.kernel_sources.nvrtc import CompiledSource, compile_cuda
+from warploom.engine.ptx import read_signatures
+from warploom.engine.types import DType
 
 FILES = sorted(KERNELS_FOLDER.glob("*.cu"))
 

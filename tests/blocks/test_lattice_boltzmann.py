@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.device.device import Device
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
 
 #: Steps of the directions, x before y, with their weights.
 STEPS = np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1), (1, -1), (-1, 1)])

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.diagnostics import Severity
 from tests.blocks.running import apply, problems, run
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.diagnostics import Severity
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(5)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from engine import Engine, Patch
-from engine.device.device import Device
 from tests.blocks.running import problems
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
 
 VIEW: dict[str, Any] = {"width": 61, "height": 43, "spin": 0.0, "orbit": 0.0, "elevation": 0.0, "distance": 3.0}
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.device.device import Device
 from tests.blocks.running import Array, problems
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.device.device import Device
 
 TYPES = ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8")
 SIZES = (1, 31, 32, 33, 1023, 2049)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
-from engine import Engine, Patch
-from engine.device.device import Device
 from tests.blocks.running import problems
+from warploom import Engine, Patch
+from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
+from warploom.engine.device.device import Device
 
 
 def written(path: Path, table: Any, kind: str, *settings: str) -> Path:

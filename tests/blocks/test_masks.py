@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from engine import Engine, Patch
-from engine.device.device import Device
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
 
 SIZES = [(1, 1), (1, 31), (33, 1), (5, 7), (32, 47)]
 LIGHT = np.array([0.2126, 0.7152, 0.0722])

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Patch
 from tests.blocks.running import Array, apply_each, problems, run
+from warploom import Patch
 
 SIZES = (1, 31, 32, 33, 1023)
 TYPES = ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "c8", "c16")

@@ -7,8 +7,8 @@ import pytest
 import scipy
 from scipy import special
 
-from engine import Patch
 from tests.blocks.running import apply, problems, run
+from warploom import Patch
 
 Array = np.ndarray[Any, Any]
 

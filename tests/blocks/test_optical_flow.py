@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.protocol.messages import Reset
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
+from warploom.engine.protocol.messages import Reset
 
 Array = np.ndarray[Any, Any]
 

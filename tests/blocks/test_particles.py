@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.patch.document import NodeRef
 from tests.blocks.running import run
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.patch.document import NodeRef
 
 STEP = 1 / 60
 COUNT = 1000

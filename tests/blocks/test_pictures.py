@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from blocks.io.decode_image import MAX_PIXELS, decode_picture, load_linear
-from engine.diagnostics import PatchError
 from tests.blocks.picture_files import chunk, dpx, exr, icc_profile, pfm, png, radiance, tiff
 from tests.fuzzing import many, seeds
+from warploom.blocks.io.decode_image import MAX_PIXELS, decode_picture, load_linear
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 
@@ -274,7 +274,7 @@ def test_a_small_file_of_a_huge_picture_is_refused(tmp_path: Path) -> None:
 _DAMAGE = """
 import sys
 import numpy as np
-from blocks.io.decode_image import decode_picture
+from warploom.blocks.io.decode_image import decode_picture
 from tests.blocks.picture_files import dpx, exr, pfm, png, radiance, tiff
 rng = np.random.default_rng(int(sys.argv[1]))
 small, floats = rng.integers(0, 255, (5, 7, 4), np.uint8), rng.random((5, 7, 3)).astype(np.float32)

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, ipc, parquet
 
-from blocks.data import table_pieces
-from blocks.data.array_files import RowsOfArray, load_array
-from blocks.data.table_files import RowsOfTable, load_table
-from blocks.geometry.shape_files import CLOUDS, encode_points, load_shape
-from engine.diagnostics import PatchError
 from tests.fuzzing import many
+from warploom.blocks.data import table_pieces
+from warploom.blocks.data.array_files import RowsOfArray, load_array
+from warploom.blocks.data.table_files import RowsOfTable, load_table
+from warploom.blocks.geometry.shape_files import CLOUDS, encode_points, load_shape
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 ROWS = 60_000

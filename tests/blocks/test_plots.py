@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.kernel_sources.image import KERNELS_FOLDER
 from tests.blocks.running import apply
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 
 Array = np.ndarray[Any, Any]
 #: Large enough for the font at its own size.

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from engine import Patch
-from engine.device.device import Device
 from tests.blocks.running import apply, problems, run
+from warploom import Patch
+from warploom.engine.device.device import Device
 
 Array = np.ndarray[Any, Any]
 WEIGHTS = np.array([1, 4, 6, 4, 1]) / 16

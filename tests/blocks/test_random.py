@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import scipy
 
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.nvrtc import compile_cuda
-from engine.patch.changes import PortRef
-from engine.patch.files import load_patch, save_patch
-from engine.protocol.messages import Reset
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import load_patch, save_patch
+from warploom.engine.protocol.messages import Reset
 
 Array = np.ndarray[Any, Any]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.protocol.messages import Reset
+from warploom import Engine, Patch
+from warploom.engine.protocol.messages import Reset
 
 README = Path(__file__).parents[2] / "blocks" / "README.md"
 

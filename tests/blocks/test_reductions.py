@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Patch
 from tests.blocks.running import Array, apply, apply_each, problems, run
+from warploom import Patch
 
 SIZES = [1, 2, 255, 256, 257, 1023, 1025, 70_000, 300_001]
 

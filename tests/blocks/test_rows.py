@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from blocks.data import row_writer
-from blocks.data.row_writer import RECORDED, RowWriter
-from blocks.data.rows_ahead import RowsAhead
-from blocks.data.table_files import load_table
-from engine import Engine, Patch
-from engine.diagnostics import PatchError
-from engine.protocol.messages import Reset
 from tests.blocks.running import problems
 from tests.fuzzing import many
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.blocks.data import row_writer
+from warploom.blocks.data.row_writer import RECORDED, RowWriter
+from warploom.blocks.data.rows_ahead import RowsAhead
+from warploom.blocks.data.table_files import load_table
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.protocol.messages import Reset
 
 Array = np.ndarray[Any, Any]
 

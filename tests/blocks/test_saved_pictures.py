@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from blocks.io.decode_image import decode_picture, load_linear
-from engine import Engine, Patch
-from engine.diagnostics import PatchError
-from engine.runtime.preview.picture_files import encode_picture
 from tests.fuzzing import seeds
+from warploom import Engine, Patch
+from warploom.blocks.io.decode_image import decode_picture, load_linear
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.runtime.preview.picture_files import encode_picture
 
 Array = np.ndarray[Any, Any]
 

@@ -7,10 +7,10 @@ import pytest
 import scipy
 from scipy import ndimage
 
-from blocks.signal.windowed import WINDOWS
-from engine import Engine, Patch, UpdateLevel
-from engine.device.device import Device
 from tests.blocks.running import apply, problems
+from warploom import Engine, Patch, UpdateLevel
+from warploom.blocks.signal.windowed import WINDOWS
+from warploom.engine.device.device import Device
 
 Array = np.ndarray[Any, Any]
 

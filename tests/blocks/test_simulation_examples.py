@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from engine import Engine
-from engine.patch.files import dump_patch, load_patch
-from engine.protocol.messages import SetInput
 from tests.blocks.control_checks import EXAMPLES
+from warploom import Engine
+from warploom.engine.patch.files import dump_patch, load_patch
+from warploom.engine.protocol.messages import SetInput
 
 
 @pytest.mark.parametrize("name", ["wake", "trails", "dam", "cloth"])

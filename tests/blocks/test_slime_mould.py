@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.device.device import Device
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
 
 #: Parameters with which the trail counts the arrivals in each pixel.
 COUNTING: dict[str, Any] = {"deposit": 1.0, "spread": 0.0, "decay": 0.0}

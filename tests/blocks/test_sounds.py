@@ -12,10 +12,10 @@ import pytest
 import soundfile
 from scipy.io import wavfile
 
-from blocks.io.decode_sound import load_sound, read_sound
-from engine import Engine, Patch
-from engine.diagnostics import PatchError
 from tests.fuzzing import many, seeds
+from warploom import Engine, Patch
+from warploom.blocks.io.decode_sound import load_sound, read_sound
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 RATE = 8000

@@ -8,13 +8,13 @@ import pytest
 import soundfile
 from scipy import signal
 
-from blocks.synthesis.filter import KINDS
-from blocks.synthesis.oscillator import WAVES
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.patch.changes import PortRef
-from engine.patch.document import Node
 from tests.blocks.running import apply, apply_each, problems
+from warploom import Engine, Patch
+from warploom.blocks.synthesis.filter import KINDS
+from warploom.blocks.synthesis.oscillator import WAVES
+from warploom.engine.device.device import Device
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Node
 
 Array = np.ndarray[Any, Any]
 RATE, WINDOW = 8000, 300  # 133 or 134 samples a frame

@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from blocks.data import table_files
-from blocks.data.array_files import load_array
-from blocks.data.table_files import TYPES, encode_table, load_table
-from blocks.data.table_pieces import SUFFIXES
-from engine import Engine, Patch, UpdateLevel
-from engine.diagnostics import PatchError
 from tests.blocks.running import apply, problems, run
 from tests.fuzzing import many
+from warploom import Engine, Patch, UpdateLevel
+from warploom.blocks.data import table_files
+from warploom.blocks.data.array_files import load_array
+from warploom.blocks.data.table_files import TYPES, encode_table, load_table
+from warploom.blocks.data.table_pieces import SUFFIXES
+from warploom.engine.diagnostics import PatchError
 
 ROWS = [("a", 1, 0.5, "true", "2020-01-02"), ("b", -7, 1e-30, "false", "1969-12-31"), ("c", 2**31 - 1, "", "true", "")]
 NAMES = ("name", "count", "share", "flag", "day")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from blocks.draw.draw_text import ACROSS, DOWN, draw_text, font_of
-from engine import Engine, Patch, UpdateLevel
-from engine.diagnostics import PatchError
 from tests.blocks.running import problems
+from warploom import Engine, Patch, UpdateLevel
+from warploom.blocks.draw.draw_text import ACROSS, DOWN, draw_text, font_of
+from warploom.engine.diagnostics import PatchError
 
 FONT = (
     Path(str(distribution("OpenImageIO").locate_file("OpenImageIO")))

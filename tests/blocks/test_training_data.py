@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
 from tests.blocks.running import apply, problems, run
+from warploom import Engine, Patch
 
 Array = np.ndarray[Any, Any]
 
@@ -107,7 +107,7 @@ def test_digits_are_those_of_scikit_learn() -> None:
 
 def test_digits_without_scikit_learn_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without scikit-learn, the block's error says what to install."""
-    monkeypatch.setattr("blocks.tensor.digits.find_spec", lambda name: None)
+    monkeypatch.setattr("warploom.blocks.tensor.digits.find_spec", lambda name: None)
     patch = Patch()
     node = patch.add("tensor.digits")
     ((at, _, text),) = problems(patch)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from engine import Engine, Patch
 from tests.blocks.running import Array
+from warploom import Engine, Patch
 
 #: Odd sizes, images one pixel wide or high, images smaller than a window, and images larger than a tile.
 SHAPES = [(1, 1), (1, 300), (130, 1), (7, 9), (67, 131), (131, 290)]

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.api import Kernel, f32
-from engine.blocktypes.adaptive import AdaptiveBlock, Interface, refresh
-from engine.blocktypes.block import block_types
-from engine.blocktypes.declarations import param
-from engine.blocktypes.parameters import ParameterSpec
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.handles import BufferHandle, ParameterHandle
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
-from engine.patch.changes import BlockTypesChanged, PortRef
-from engine.patch.files import dump_patch, parse_patch
-from engine.readings import Disk
+from warploom import Engine, Patch, UpdateLevel
+from warploom.api import Kernel, f32
+from warploom.engine.blocktypes.adaptive import AdaptiveBlock, Interface, refresh
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.blocktypes.declarations import param
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import BlockTypesChanged, PortRef
+from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.readings import Disk
 
 SAXPY = Kernel("saxpy.cu", entry="saxpy")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.api import (
+from warploom.api import (
     Block,
     BlockBuilder,
     In,
@@ -22,8 +22,8 @@ from engine.api import (
     port,
     value_port,
 )
-from engine.blocktypes.block import block_types, describe
-from engine.descriptions.checks import BlockDefinitionError
+from warploom.engine.blocktypes.block import block_types, describe
+from warploom.engine.descriptions.checks import BlockDefinitionError
 
 
 def define(

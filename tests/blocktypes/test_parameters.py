@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.api import Block, BlockBuilder, In, f32, param, port
-from engine.blocktypes.parameters import TYPES, ParameterSpec, parse_text
-from engine.diagnostics import PatchError
+from warploom.api import Block, BlockBuilder, In, f32, param, port
+from warploom.engine.blocktypes.parameters import TYPES, ParameterSpec, parse_text
+from warploom.engine.diagnostics import PatchError
 
 OPERATIONS: list[Callable[[Any], object]] = [
     lambda a: a + 1,

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port, u32
-from engine.blocktypes.block import describe
-from engine.descriptions.checks import BlockDefinitionError
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import ReshapeView, SliceView, View
-from engine.descriptions.extents import Extent
-from engine.descriptions.ports import PortSpec
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, port, u32
+from warploom.engine.blocktypes.block import describe
+from warploom.engine.descriptions.checks import BlockDefinitionError
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import ReshapeView, SliceView, View
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.ports import PortSpec
 
 K = Kernel("k.cu", "k")
 

@@ -7,8 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Patch
-from engine.api import (
+from tests.fuzzing import many
+from tests.runtime.model.authors import THINGS
+from warploom import Patch
+from warploom.api import (
     Block,
     BlockBuilder,
     In,
@@ -20,11 +22,9 @@ from engine.api import (
     port,
     value_port,
 )
-from engine.catalogue.block_errors import code_diagnostic
-from engine.descriptions.checks import BlockDefinitionError
-from engine.runtime.check.check_patch import check_patch
-from tests.fuzzing import many
-from tests.runtime.model.authors import THINGS
+from warploom.engine.catalogue.block_errors import code_diagnostic
+from warploom.engine.descriptions.checks import BlockDefinitionError
+from warploom.engine.runtime.check.check_patch import check_patch
 
 #: Valid arguments for every function that declares.
 DECLARING: dict[str, dict[str, Any]] = {

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalogue.block_folders import block_folders
-from engine.user_code.limits import FILE, TimeLimits
-from engine.user_code.runner import CodeRunner
 from tests.catalogue.block_texts import BlockFolder
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.user_code.limits import FILE, TimeLimits
+from warploom.engine.user_code.runner import CodeRunner
 
 
 class HeldRunner(CodeRunner):

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.blocktypes.block import block_types
-from engine.catalogue.admission import Admission, TriedFile, digest_of
-from engine.catalogue.block_folders import block_folders
-from engine.catalogue.catalogue import trust_blocks
-from engine.diagnostics import error
 from tests.catalogue.block_texts import BlockFolder, block_text
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.catalogue.admission import Admission, TriedFile, digest_of
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.catalogue.catalogue import trust_blocks
+from warploom.engine.diagnostics import error
 
 
 def tried(path: Path, harm: str = "") -> TriedFile:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.api import Block, BlockBuilder, In, f32, port
-from engine.catalogue.catalogue import Catalogue, default_catalogue, load_package
-from engine.diagnostics import PatchError, WarploomError
+from warploom.api import Block, BlockBuilder, In, f32, port
+from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue, load_package
+from warploom.engine.diagnostics import PatchError, WarploomError
 
 
 @pytest.fixture

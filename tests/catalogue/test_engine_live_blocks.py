@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel, forget_blocks, trust_blocks
-from engine.catalogue.block_folders import block_folders
-from engine.diagnostics import Diagnostic, Severity
-from engine.patch.files import load_patch, save_patch
-from engine.protocol.messages import FrameReport, NodeState
 from tests.catalogue.block_texts import KERNEL, BlockFolder, block_text
 from tests.catalogue.conftest import HeldRunner
 from tests.waiting import next_report, until
+from warploom import Engine, Patch, UpdateLevel, forget_blocks, trust_blocks
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.diagnostics import Diagnostic, Severity
+from warploom.engine.patch.files import load_patch, save_patch
+from warploom.engine.protocol.messages import FrameReport, NodeState
 
 X = np.array([1.0, 2.0, 3.0], np.float32)
 

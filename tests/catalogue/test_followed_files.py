@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from engine import Engine, Patch
-from engine.catalogue.catalogue import trust_blocks
-from engine.catalogue.saved_files import SavedFiles
-from engine.device.device import Device
-from engine.patch.changes import PortRef
-from engine.protocol.messages import NodeState
 from tests.catalogue.block_texts import KERNEL, BlockFolder, block_text
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.engine.catalogue.catalogue import trust_blocks
+from warploom.engine.catalogue.saved_files import SavedFiles
+from warploom.engine.device.device import Device
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import NodeState
 
 X = np.arange(1, 8, dtype=np.float32)
 OUT = PortRef("k", "out")

@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, trust_blocks
-from engine.catalogue.block_folders import block_folders
-from engine.diagnostics import PatchError, Severity
-from engine.patch.changes import PortRef
 from tests.catalogue.block_texts import BlockFolder, block_text
 from tests.fuzzing import many
+from warploom import Engine, Patch, trust_blocks
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.diagnostics import PatchError, Severity
+from warploom.engine.patch.changes import PortRef
 
 #: Versions of one block: with other work, other parameters or ports, and some that fail.
 TEXTS = {

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel, trust_blocks
-from engine.catalogue.block_folders import block_folders
-from engine.diagnostics import Severity
 from tests.catalogue.block_texts import BlockFolder, block_text
+from warploom import Engine, Patch, UpdateLevel, trust_blocks
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.diagnostics import Severity
 
 
 def value_text(expression: str, *, outputs: str = "value") -> str:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from engine import forget_blocks, trust_blocks
-from engine.blocktypes.block import FOLDER_PACKAGE, Block, block_types
-from engine.catalogue import catalogue
-from engine.catalogue.block_folders import block_folders
-from engine.catalogue.catalogue import configured_folder, default_catalogue, load_package
-from engine.diagnostics import WarploomError
 from tests.catalogue.block_texts import BlockFolder, block_text
 from tests.catalogue.conftest import Gate, HeldRunner
 from tests.waiting import until
+from warploom import forget_blocks, trust_blocks
+from warploom.engine.blocktypes.block import FOLDER_PACKAGE, Block, block_types
+from warploom.engine.catalogue import catalogue
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.catalogue.catalogue import configured_folder, default_catalogue, load_package
+from warploom.engine.diagnostics import WarploomError
 
 
 def save(folder: BlockFolder, name: str, text: str) -> Path:

@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, forget_blocks, trust_blocks
-from engine.blocktypes.block import shows_pictures
-from engine.catalogue import catalogue, load_file
-from engine.catalogue.block_folders import block_folders
-from engine.catalogue.catalogue import default_catalogue
-from engine.diagnostics import PatchError
-from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
-from engine.user_code.limits import TimeLimits
 from tests.catalogue.block_texts import BlockFolder, block_text
 from tests.catalogue.conftest import Gate, HeldRunner
 from tests.waiting import until
+from warploom import Engine, Patch, forget_blocks, trust_blocks
+from warploom.engine.blocktypes.block import shows_pictures
+from warploom.engine.catalogue import catalogue, load_file
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
+from warploom.engine.user_code.limits import TimeLimits
 
 
 def is_there(type_id: str) -> bool:

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, CudaText, In, Kernel, Out, Value, ValueBlock, f32, param, port, value_port
-from engine.blocktypes.declarations import BlockDefinitionError
-from engine.diagnostics import Severity
-from engine.patch.changes import BlockTypesChanged, PortRef
-from engine.patch.files import dump_patch, parse_patch
-from engine.runtime.check.check_patch import check_patch
+from warploom import Engine, Patch
+from warploom.api import Block, BlockBuilder, CudaText, In, Kernel, Out, Value, ValueBlock, f32, param, port, value_port
+from warploom.engine.blocktypes.declarations import BlockDefinitionError
+from warploom.engine.diagnostics import Severity
+from warploom.engine.patch.changes import BlockTypesChanged, PortRef
+from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.runtime.check.check_patch import check_patch
 
 KERNEL = Kernel(CudaText('extern "C" __global__ void make(float* out, float value) { *out = value; }'), "make")
 

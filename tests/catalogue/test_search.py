@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.catalogue.catalogue import default_catalogue
-from engine.catalogue.search import SYNONYMS, search, typos
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.catalogue.search import SYNONYMS, search, typos
 
 CATALOGUE = default_catalogue()
 WORDS = sorted({(word.lower(), block.id) for block in CATALOGUE.all() for word in block.title.split() if len(word) > 4})

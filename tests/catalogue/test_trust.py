@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from platformdirs import user_state_path
 
-from app.cli import main
-from app.documents.trust.contents import Contents
-from app.documents.trust.trust import Trust, TrustedPaths
-from engine import Patch, forget_blocks, trust_blocks
-from engine.catalogue.block_folders import block_folders
-from engine.patch.files import load_patch, save_patch
 from tests.catalogue.block_texts import BlockFolder, block_text
+from warploom import Patch, forget_blocks, trust_blocks
+from warploom.app.cli import main
+from warploom.app.documents.trust.contents import Contents
+from warploom.app.documents.trust.trust import Trust, TrustedPaths
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.patch.files import load_patch, save_patch
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.device.device import Device
-from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler.support.descriptions import verified_plans
+from warploom.engine.device.device import Device
+from warploom.engine.runtime.model.module_cache import ModuleCache
 
 
 @pytest.fixture(autouse=True)

@@ -5,23 +5,23 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from blocks.linalg.multiply import Multiply
-from engine.blocktypes.block import describe
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.difference import plan_difference
-from engine.compiler.executable.adjust import operations_in_place
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
-from engine.compiler.verifying.touches import Reach
-from engine.compiler.verifying.verify import verify
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import BufferArgument, CapturedCall, CaptureEntry, InternalBuffer
-from engine.diagnostics import GraphValidationError
-from engine.libraries.blas import Gemm
-from engine.libraries.call import LibraryError
-from engine.patch.changes import PortRef
-from engine.types import any_type, u8
 from tests.compiler.support.descriptions import graph, i, node, o, source
+from warploom.blocks.linalg.multiply import Multiply
+from warploom.engine.blocktypes.block import describe
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.compiler.difference import plan_difference
+from warploom.engine.compiler.executable.adjust import operations_in_place
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.compiler.verifying.touches import Reach
+from warploom.engine.compiler.verifying.verify import verify
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import BufferArgument, CapturedCall, CaptureEntry, InternalBuffer
+from warploom.engine.diagnostics import GraphValidationError
+from warploom.engine.libraries.blas import Gemm
+from warploom.engine.libraries.call import LibraryError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.types import any_type, u8
 
 
 def product(*, transposed: bool = False) -> BlockDescription:

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.planning import make_plan
-from engine.device.device import Device
-from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import graph, ref
 from tests.compiler.support.running import Running
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.device.device import Device
+from warploom.engine.runtime.model.module_cache import ModuleCache
 
 #: The increase of the source's number from frame to frame.
 SOURCE = BlockNode("s", blocks.fresh(1, 1, 0))

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.hazards import Hazards
-from engine.compiler.operations import Access, Place
-from engine.patch.changes import PortRef
+from warploom.engine.compiler.hazards import Hazards
+from warploom.engine.compiler.operations import Access, Place
+from warploom.engine.patch.changes import PortRef
 
 places = st.builds(
     lambda owner, offset, size: Place(PortRef(owner, "out"), offset, size),

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.inlining import Inlined, changed_values, inline, owner
-from engine.descriptions.description import BlockDescription, Child, ChildPort, Composition
-from engine.diagnostics import error
-from engine.patch.changes import Connection, PortRef
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.compiler.inlining import Inlined, changed_values, inline, owner
+from warploom.engine.descriptions.description import BlockDescription, Child, ChildPort, Composition
+from warploom.engine.diagnostics import error
+from warploom.engine.patch.changes import Connection, PortRef
 
 LEAF = BlockDescription((), ())
 

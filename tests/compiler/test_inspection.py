@@ -7,16 +7,16 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.description import GraphDescription
-from engine.compiler.inspection import memory_svg, memory_timeline, plan_dot, plan_svg, plan_text
-from engine.compiler.inspection.drawing import arrange
-from engine.compiler.operations import RegionEntry
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
-from engine.descriptions.entries import RegionKind
-from engine.drawings.layers import Rectangle
 from tests.compiler.support.descriptions import array, graph, i, node, o, ref
 from tests.compiler.support.schedules import Draft, random_draft
+from warploom.engine.compiler.description import GraphDescription
+from warploom.engine.compiler.inspection import memory_svg, memory_timeline, plan_dot, plan_svg, plan_text
+from warploom.engine.compiler.inspection.drawing import arrange
+from warploom.engine.compiler.operations import RegionEntry
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.descriptions.entries import RegionKind
+from warploom.engine.drawings.layers import Rectangle
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.compiler.buffers import plan_buffers
-from engine.compiler.checking.check import check_description
-from engine.compiler.description import BlockNode, GraphDescription, Nesting
-from engine.compiler.ordering import Order, order_blocks
-from engine.descriptions.entries import RegionKind, SliceView
-from engine.diagnostics import Diagnostic
-from engine.types import u32
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import array, graph, i, node, o, source
 from tests.compiler.support.regions import region, within
+from warploom.engine.compiler.buffers import plan_buffers
+from warploom.engine.compiler.checking.check import check_description
+from warploom.engine.compiler.description import BlockNode, GraphDescription, Nesting
+from warploom.engine.compiler.ordering import Order, order_blocks
+from warploom.engine.descriptions.entries import RegionKind, SliceView
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.types import u32
 
 IN_PLACE = (i(), o(inplace="x"))
 

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.buffers import Lifetime
-from engine.compiler.checking.launches import covering_launch
-from engine.compiler.description import GraphDescription
-from engine.compiler.inlining import inline
-from engine.compiler.operations import FRAME, UploadFrame
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan, plan_what_can_run
-from engine.descriptions.entries import (
+from tests.compiler.support.descriptions import array, graph, i, launch, node, o, ref, source
+from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.compiler.checking.launches import covering_launch
+from warploom.engine.compiler.description import GraphDescription
+from warploom.engine.compiler.inlining import inline
+from warploom.engine.compiler.operations import FRAME, UploadFrame
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan, plan_what_can_run
+from warploom.engine.descriptions.entries import (
     BufferArgument,
     CopyEntry,
     Entry,
@@ -25,10 +26,9 @@ from engine.descriptions.entries import (
     Kernel,
     KernelEntry,
 )
-from engine.descriptions.extents import Extent, ShapeContext, ShapeRuleError
-from engine.diagnostics import GraphValidationError, error
-from engine.types import f32
-from tests.compiler.support.descriptions import array, graph, i, launch, node, o, ref, source
+from warploom.engine.descriptions.extents import Extent, ShapeContext, ShapeRuleError
+from warploom.engine.diagnostics import GraphValidationError, error
+from warploom.engine.types import f32
 
 IN_PLACE = (i(), o(inplace="x"))
 

@@ -4,17 +4,17 @@ import random
 
 import pytest
 
-from engine.compiler.description import GraphDescription
-from engine.compiler.difference import plan_difference
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
-from engine.compiler.verifying.verify import verify
-from engine.diagnostics import GraphValidationError
-from engine.patch.changes import Connection, PortRef
 from tests.compiler.support.descriptions import array, graph, i, node, o, ref
 from tests.compiler.support.random_edits import random_edit
 from tests.compiler.support.random_patches import RandomPatch, random_patch
 from tests.fuzzing import seeds
+from warploom.engine.compiler.description import GraphDescription
+from warploom.engine.compiler.difference import plan_difference
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.compiler.verifying.verify import verify
+from warploom.engine.diagnostics import GraphValidationError
+from warploom.engine.patch.changes import Connection, PortRef
 
 SEEDS = seeds(20)
 EDITS = 12

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from engine import Engine
-from engine.compiler.inspection import FramePlan, frame_plan
-from engine.patch.files import EXAMPLES_FOLDER, load_patch
-from engine.profiling.levels import ProfilingLevel
-from engine.runtime.check.check_patch import plan_patch
-from engine.runtime.engine import open_engine
 from tests.protocol.engine_process import COMMAND
 from tests.runtime.check.pinning import moving
+from warploom import Engine
+from warploom.engine.compiler.inspection import FramePlan, frame_plan
+from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.runtime.check.check_patch import plan_patch
+from warploom.engine.runtime.engine import open_engine
 
 EXAMPLES = ("particles", "springs", "whirl", "picture", "colours")
 
@@ -67,7 +67,7 @@ def test_an_engine_elsewhere_answers_with_the_same_plan(tmp_path: Path) -> None:
 
 def test_the_command_line_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     """`warploom plan --format json` prints the operations and buffers."""
-    from app.headless import plan_headless
+    from warploom.app.headless import plan_headless
 
     assert plan_headless(patch=EXAMPLES_FOLDER / "colours.loom", form="json", out=None, trust=False, fuse=True) == 0
     told = json.loads(capsys.readouterr().out)

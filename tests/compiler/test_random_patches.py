@@ -5,17 +5,6 @@ import random
 import numpy as np
 import pytest
 
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.inlining import inline
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan, plan_what_can_run
-from engine.compiler.verifying.touches import Reach, all_touches, is_fill
-from engine.compiler.verifying.verify import verify
-from engine.device.device import Device
-from engine.diagnostics import GraphValidationError
-from engine.patch.changes import PortRef
-from engine.profiling.levels import ProfilingLevel
-from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import graph
 from tests.compiler.support.interpreter import Interpreter
@@ -23,6 +12,17 @@ from tests.compiler.support.patch_kernels import KERNELS
 from tests.compiler.support.random_patches import RandomPatch, random_patch
 from tests.compiler.support.running import Running
 from tests.fuzzing import seeds
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.compiler.inlining import inline
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan, plan_what_can_run
+from warploom.engine.compiler.verifying.touches import Reach, all_touches, is_fill
+from warploom.engine.compiler.verifying.verify import verify
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import GraphValidationError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.runtime.model.module_cache import ModuleCache
 
 SEEDS = seeds(32)
 #: The measured frames compute the same as the others.

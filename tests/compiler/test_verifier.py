@@ -8,9 +8,12 @@ import pytest
 from msgspec import structs
 
 import engine.compiler.planning
-from engine.compiler.description import BlockNode
-from engine.compiler.inlining import inline
-from engine.compiler.operations import (
+from tests.compiler.support import patch_blocks as blocks
+from tests.compiler.support.descriptions import graph, ref
+from tests.compiler.support.random_patches import random_patch
+from warploom.engine.compiler.description import BlockNode
+from warploom.engine.compiler.inlining import inline
+from warploom.engine.compiler.operations import (
     Access,
     ClearStatus,
     DownloadStatus,
@@ -20,16 +23,13 @@ from engine.compiler.operations import (
     RegionEntry,
     UploadFrame,
 )
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan, plan_what_can_run
-from engine.compiler.scheduling import schedule
-from engine.compiler.verifying.touches import Reach, is_copy_of_delay, is_fill
-from engine.compiler.verifying.verify import BrokenPlan, verify
-from engine.descriptions.entries import FillEntry, SliceView
-from engine.diagnostics import GraphValidationError, Source
-from tests.compiler.support import patch_blocks as blocks
-from tests.compiler.support.descriptions import graph, ref
-from tests.compiler.support.random_patches import random_patch
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan, plan_what_can_run
+from warploom.engine.compiler.scheduling import schedule
+from warploom.engine.compiler.verifying.touches import Reach, is_copy_of_delay, is_fill
+from warploom.engine.compiler.verifying.verify import BrokenPlan, verify
+from warploom.engine.descriptions.entries import FillEntry, SliceView
+from warploom.engine.diagnostics import GraphValidationError, Source
 
 
 @pytest.fixture(autouse=True)

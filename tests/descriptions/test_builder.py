@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port
-from engine.blocktypes.block import _shared, describe
-from engine.descriptions.checks import BlockCallError
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import (
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port
+from warploom.engine.blocktypes.block import _shared, describe
+from warploom.engine.descriptions.checks import BlockCallError
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import (
     BufferArgument,
     CopyEntry,
     ExtentArgument,
@@ -22,9 +22,9 @@ from engine.descriptions.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.descriptions.extents import Extent
-from engine.descriptions.handles import BufferHandle
-from engine.ops import OpGraphBuilder
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.ops import OpGraphBuilder
 
 Describe = Callable[[Any, BlockBuilder], None]
 K = Kernel("k.cu", "k")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.api import (
+from warploom.api import (
     Block,
     BlockBuilder,
     In,
@@ -23,11 +23,11 @@ from engine.api import (
     u64,
     uchar4,
 )
-from engine.blocktypes.block import block_types, describe
-from engine.descriptions.extents import ShapeContext
-from engine.descriptions.handles import BufferHandle
-from engine.types import DType
-from engine.types.element_numbers import BOOLEAN, BRAIN, FLOAT, PARTS_AT, SIGNED, element_number
+from warploom.engine.blocktypes.block import block_types, describe
+from warploom.engine.descriptions.extents import ShapeContext
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.types import DType
+from warploom.engine.types.element_numbers import BOOLEAN, BRAIN, FLOAT, PARTS_AT, SIGNED, element_number
 
 
 class Sample(Block, id="test_elements.sample"):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.descriptions.extents import Extent, ShapeContext, ShapeRuleError
-from engine.descriptions.shape_rules import check_rule, parse_rule
-from engine.types import Shape
+from warploom.engine.descriptions.extents import Extent, ShapeContext, ShapeRuleError
+from warploom.engine.descriptions.shape_rules import check_rule, parse_rule
+from warploom.engine.types import Shape
 
 CONTEXT = ShapeContext(
     {"a": (7, 3), "b": (1, 3), "c": ()}, {"grid": (4, 5, 6), "line": (9,)}, {"width": 10, "height": 3}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from cuda.bindings import nvrtc
 
-from engine.device.host.device import HostDevice
-from engine.device.host.modules import cache as kernel_cache
 from tests.fuzzing import FACTOR
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.modules import cache as kernel_cache
 
 
 @cache

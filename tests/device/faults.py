@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 import engine.device
-from engine.device.host.device import HostDevice
-from engine.device.host.events import HostEvent, HostStream
-from engine.device.host.graph.backend import HostGraphBackend
-from engine.device.host.graph.executable import HostExecutable
-from engine.device.host.memory import HostMemory, HostPinnedArray
-from engine.device.host.modules.module import HostModule
-from engine.diagnostics import DeviceError
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.events import HostEvent, HostStream
+from warploom.engine.device.host.graph.backend import HostGraphBackend
+from warploom.engine.device.host.graph.executable import HostExecutable
+from warploom.engine.device.host.memory import HostMemory, HostPinnedArray
+from warploom.engine.device.host.modules.module import HostModule
+from warploom.engine.diagnostics import DeviceError
 
 _MAKES = {"allocate", "adopt", "pinned", "load_module", "create_stream", "create_event", "create_graph"}
 _MAKES |= {"clone", "instantiate"}

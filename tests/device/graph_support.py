@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.device.arguments import KernelArguments, pack_arguments
-from engine.device.device import Buffer, Device
-from engine.device.graph import Graph
-from engine.device.protocol import Executable, GraphNode, LaunchConfig
-from engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.device.arguments import KernelArguments, pack_arguments
+from warploom.engine.device.device import Buffer, Device
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.protocol import Executable, GraphNode, LaunchConfig
+from warploom.engine.kernel_sources.nvrtc import compile_cuda
 
 SOURCE = """
 extern "C" __device__ __cudart_builtin__ void cudaGraphSetConditional(unsigned long long handle, unsigned value);

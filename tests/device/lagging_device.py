@@ -9,14 +9,23 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from engine.device.arguments import KernelArguments
-from engine.device.graph import Graph
-from engine.device.host.device import HostDevice
-from engine.device.host.events import HostEvent, HostStream
-from engine.device.host.graph.backend import HostGraphBackend
-from engine.device.host.graph.executable import HostExecutable
-from engine.device.protocol import Capture, Event, GraphNode, LaunchConfig, LoadedKernel, Memory, PinnedArray, Stream
-from engine.diagnostics import DeviceError
+from warploom.engine.device.arguments import KernelArguments
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.events import HostEvent, HostStream
+from warploom.engine.device.host.graph.backend import HostGraphBackend
+from warploom.engine.device.host.graph.executable import HostExecutable
+from warploom.engine.device.protocol import (
+    Capture,
+    Event,
+    GraphNode,
+    LaunchConfig,
+    LoadedKernel,
+    Memory,
+    PinnedArray,
+    Stream,
+)
+from warploom.engine.diagnostics import DeviceError
 
 Work = Callable[[], object]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.device import Device
-from engine.device.protocol import Memory
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Memory
 
 _CAPSULE = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", ctypes.pythonapi)

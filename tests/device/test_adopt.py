@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.device.device import Buffer, Device
-from engine.device.external import describe_external
-from engine.device.host.device import HostDevice
-from engine.device.host.memory import joined
-from engine.device.protocol import MemoryPart
-from engine.diagnostics import DeviceError, KernelFault
 from tests.device.graph_support import Kernels
 from tests.device.lenders import DlpackLender, dlpack_device, interface_of
+from warploom.engine.device.device import Buffer, Device
+from warploom.engine.device.external import describe_external
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.memory import joined
+from warploom.engine.device.protocol import MemoryPart
+from warploom.engine.diagnostics import DeviceError, KernelFault
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.device.arguments import ArgumentError, pack, pack_arguments
-from engine.device.slab import fresh_bytes
-from engine.ptx.tree import KernelParameter
+from warploom.engine.device.arguments import ArgumentError, pack, pack_arguments
+from warploom.engine.device.slab import fresh_bytes
+from warploom.engine.ptx.tree import KernelParameter
 
 SIZES = {"u8": 1, "s8": 1, "u16": 2, "s16": 2, "f16": 2, "u32": 4, "s32": 4, "f32": 4, "b32": 4}
 SIZES |= {"u64": 8, "s64": 8, "f64": 8, "b64": 8, "b8": 12}

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.device.arguments import ArgumentError, pack, pack_arguments
-from engine.ptx.tree import KernelParameter
+from warploom.engine.device.arguments import ArgumentError, pack, pack_arguments
+from warploom.engine.ptx.tree import KernelParameter
 
 LITERALS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "s8": "b", "s16": "h", "s32": "i", "s64": "q"}
 FLOATS = {"f16": "e", "f32": "f", "f64": "d"}

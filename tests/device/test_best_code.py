@@ -8,15 +8,15 @@ from functools import partial
 import numpy as np
 import pytest
 
-from engine.device import optimiser
-from engine.device.arguments import pack_arguments
-from engine.device.device import Device
-from engine.device.host.device import HostDevice
-from engine.device.open import open_device
-from engine.device.optimiser import OptimiserJob, OptimiserQueue
-from engine.device.protocol import BestCode, ConditionalKind, LaunchConfig, Module
-from engine.diagnostics import KernelError
-from engine.ops import compile_graph, parse_expression
+from warploom.engine.device import optimiser
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.device import Device
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.open import open_device
+from warploom.engine.device.optimiser import OptimiserJob, OptimiserQueue
+from warploom.engine.device.protocol import BestCode, ConditionalKind, LaunchConfig, Module
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.ops import compile_graph, parse_expression
 
 _PTX = """.version 7.0
 .target sm_75

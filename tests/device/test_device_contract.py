@@ -8,12 +8,12 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from engine.device.arguments import pack_arguments
-from engine.device.device import Device
-from engine.device.open import open_device
-from engine.device.protocol import LaunchConfig, LoadedKernel
-from engine.diagnostics import DeviceError, KernelError, WarploomError
 from tests.fuzzing import seeds
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.device import Device
+from warploom.engine.device.open import open_device
+from warploom.engine.device.protocol import LaunchConfig, LoadedKernel
+from warploom.engine.diagnostics import DeviceError, KernelError, WarploomError
 
 # Written for the oldest architecture and an old PTX version, which every driver accepts.
 PTX = """.version 7.5

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
 from tests.gpu.differential import run_programs
 from tests.gpu.differential.compare import Count, compare, run_both, start_zones, table
 from tests.gpu.differential.execute import Runner
@@ -18,6 +17,7 @@ from tests.gpu.differential.recording import LANES, THREADS, read, write
 from tests.gpu.differential.rules import EXACT, NUMBER, Approximate
 from tests.gpu.differential.samples import inputs
 from tests.gpu.differential.tables import FORMS
+from warploom.engine.device.host.device import HostDevice
 
 BY_NAME = {form.name: form for form in FORMS}
 

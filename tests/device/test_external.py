@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.device.external import ExternalArray, describe_external, writable_bytes
-from engine.diagnostics import DeviceError
 from tests.device.lenders import DlpackLender, Interface
+from warploom.engine.device.external import ExternalArray, describe_external, writable_bytes
+from warploom.engine.diagnostics import DeviceError
 
 GPU = {"version": 3, "typestr": "<f4", "shape": (4, 3), "data": (4096, False), "strides": None}
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from engine.device.device import Buffer, Device
-from engine.device.protocol import Capture, ConditionalKind, GraphNode, Stream
-from engine.diagnostics import DeviceError
 from tests.device.graph_support import Kernels
+from warploom.engine.device.device import Buffer, Device
+from warploom.engine.device.protocol import Capture, ConditionalKind, GraphNode, Stream
+from warploom.engine.diagnostics import DeviceError
 
 
 @pytest.fixture(scope="module")

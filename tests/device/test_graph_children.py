@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.device.protocol import ConditionalKind, GraphNode
-from engine.diagnostics import DeviceError
 from tests.device.graph_support import Kernels
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import ConditionalKind, GraphNode
+from warploom.engine.diagnostics import DeviceError
 
 
 @pytest.fixture(scope="module")

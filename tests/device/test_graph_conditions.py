@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.device.graph import Graph
-from engine.device.protocol import Condition, ConditionalKind, GraphNode, LaunchConfig
-from engine.diagnostics import DeviceError
 from tests.device.graph_support import Kernels
+from warploom.engine.device.device import Device
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.protocol import Condition, ConditionalKind, GraphNode, LaunchConfig
+from warploom.engine.diagnostics import DeviceError
 
 IF, IF_ELSE, WHILE = ConditionalKind.IF, ConditionalKind.IF_ELSE, ConditionalKind.WHILE
 

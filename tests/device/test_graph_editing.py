@@ -5,12 +5,12 @@ import random
 import numpy as np
 import pytest
 
-from engine.device.arguments import pack_arguments
-from engine.device.device import Buffer, Device
-from engine.device.graph import Graph
-from engine.device.protocol import ConditionalKind, GraphNode
-from engine.diagnostics import DeviceError
 from tests.device.graph_support import ONE, Kernels
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.device import Buffer, Device
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.protocol import ConditionalKind, GraphNode
+from warploom.engine.diagnostics import DeviceError
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from engine.device.nodes import NoWork
-from engine.device.protocol import Condition, ConditionalKind
-from engine.device.tree import ROOT, GraphTree
+from warploom.engine.device.nodes import NoWork
+from warploom.engine.device.protocol import Condition, ConditionalKind
+from warploom.engine.device.tree import ROOT, GraphTree
 
 
 def conditional(tree: GraphTree, graph: int, kind: ConditionalKind) -> int:

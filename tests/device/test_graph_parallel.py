@@ -14,11 +14,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from engine.device.device import Buffer, Device
-from engine.device.graph import Graph
-from engine.device.protocol import ConditionalKind, GraphNode, Stream
 from tests.device.graph_support import Kernels
 from tests.fuzzing import seeds
+from warploom.engine.device.device import Buffer, Device
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.protocol import ConditionalKind, GraphNode, Stream
 
 _PUTS = ("fill", "copy", "capture")
 IF, IF_ELSE, WHILE = ConditionalKind.IF, ConditionalKind.IF_ELSE, ConditionalKind.WHILE

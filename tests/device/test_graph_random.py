@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from engine.device.device import Buffer, Device
-from engine.device.graph import Graph
-from engine.device.protocol import ConditionalKind, GraphNode
 from tests.device.graph_support import Kernels
+from warploom.engine.device.device import Buffer, Device
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.protocol import ConditionalKind, GraphNode
 
 
 @dataclass

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from engine.device.cuda.ownership import DriverObjects, Holds, Shared
-from engine.diagnostics import DeviceError
+from warploom.engine.device.cuda.ownership import DriverObjects, Holds, Shared
+from warploom.engine.diagnostics import DeviceError
 
 
 def test_an_object_is_released_once_by_whoever_drops_it_last() -> None:

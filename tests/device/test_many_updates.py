@@ -7,10 +7,10 @@ import struct
 import numpy as np
 import pytest
 
-from engine.device.cuda.graph import many_updates
-from engine.device.device import Device
-from engine.device.protocol import GraphNode
 from tests.device.graph_support import ONE, Kernels
+from warploom.engine.device.cuda.graph import many_updates
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import GraphNode
 
 
 @pytest.fixture(scope="module")

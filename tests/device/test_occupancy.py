@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, occupancy, shared_unit
+from warploom.engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, occupancy, shared_unit
 
 #: CUDA C++ Programming Guide, technical specifications: threads, thread blocks and KB of shared memory per
 #: multiprocessor, and the KB that the system reserves per thread block.

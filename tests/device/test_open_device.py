@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.device.open import list_devices, open_device
-from engine.diagnostics import DeviceError
+from warploom.engine.device.open import list_devices, open_device
+from warploom.engine.diagnostics import DeviceError
 
 
 def test_the_host_is_always_usable_and_listed_last() -> None:
@@ -86,7 +86,7 @@ def test_threads_share_two_heaps() -> None:
     """After a device was opened, many threads that allocate at once make no heap of their own."""
     code = """
 import ctypes, threading
-from engine.device.open import open_device
+from warploom.engine.device.open import open_device
 open_device("host").close()
 libc, go = ctypes.CDLL(None), threading.Barrier(20)
 threads = [threading.Thread(target=lambda: (bytes(1000), go.wait())) for _ in range(20)]

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.device.host.device import HostDevice
 from tests.gpu.differential.compare import Count, compare, table
 from tests.gpu.differential.departures import DEPARTURES
 from tests.gpu.differential.execute import Runner
 from tests.gpu.differential.recording import LANES, THREADS, Recording, read
 from tests.gpu.differential.tables import FORMS
+from warploom.engine.device.host.device import HostDevice
 
 _FOLDER = Path(__file__).parent / "recorded"
 _FAMILIES = tuple(dict.fromkeys(form.family for form in FORMS))

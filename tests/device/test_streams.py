@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.device.protocol import Event, MemoryPart, Stream
-from engine.diagnostics import DeviceError
 from tests.device.test_device_contract import PTX
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Event, MemoryPart, Stream
+from warploom.engine.diagnostics import DeviceError
 
 # Spins for about `turns` loads, so that later work in the stream is late.
 SLOW = """.version 7.5

@@ -18,11 +18,11 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QApplication
 
-from app.documents.engines import Engines
-from app.window.main_window import MainWindow
-from engine.patch.document import Patch
-from engine.protocol.messages import FrameReport, NodeState
 from tests.protocol.faulty_patches import FOLDER, chain, faulty_blocks
+from warploom.app.documents.engines import Engines
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import FrameReport, NodeState
 
 NEVER, PATIENCE_S = 1e30, 60.0
 #: Kernels that fail, and faults that are no kernel's.

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.patch.document import Patch
 from tests.blocks import control_checks, signal_checks
 from tests.blocks.running import run
+from warploom.engine.device.device import Device
+from warploom.engine.patch.document import Patch
 
 pytestmark = pytest.mark.gpu
 CHECKS = [*control_checks.CHECKS, *signal_checks.CHECKS]

@@ -11,13 +11,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from engine.device.arguments import pack_arguments
-from engine.device.device import Device
-from engine.device.open import open_device
-from engine.device.protocol import ConditionalKind, LaunchConfig
-from engine.diagnostics import DeviceError, KernelError
-from engine.kernel_sources.nvrtc import compile_cuda
-from engine.ptx import parse
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.device import Device
+from warploom.engine.device.open import open_device
+from warploom.engine.device.protocol import ConditionalKind, LaunchConfig
+from warploom.engine.diagnostics import DeviceError, KernelError
+from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.ptx import parse
 
 pytestmark = pytest.mark.gpu
 
@@ -195,7 +195,7 @@ def test_a_cubin_for_another_gpu_says_so(device: Device) -> None:
 
 def test_long_fills_and_copies_are_split(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long fills and copies are split into pieces, also of unequal size, and later nodes wait for all pieces."""
-    from engine.device.cuda.graph import native_nodes
+    from warploom.engine.device.cuda.graph import native_nodes
 
     monkeypatch.setattr(native_nodes, "PIECE_BYTES", 1000)
     source, target = device.allocate(4321), device.pinned(np.zeros(4321, np.uint8))
@@ -317,9 +317,9 @@ def test_a_fault_names_the_call_and_the_remedy() -> None:
     open_or_skip().close()
     code = f"""
 from pathlib import Path
-from engine.device.open import open_device
-from engine.diagnostics import DeviceError
-from engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.device.open import open_device
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.kernel_sources.nvrtc import compile_cuda
 device = open_device("cuda:0")
 cubin = compile_cuda({SOURCE!r}, Path("k.cu"), device.info.architecture, []).cubin
 kernel = device.load_module(cubin).kernel("scale")

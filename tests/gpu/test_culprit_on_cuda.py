@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from engine import Patch
-from engine.diagnostics import DeviceError, Severity
-from engine.protocol import culprit, pipe, sanitizer
-from engine.protocol.culprit import find_culprit
-from engine.protocol.pipe import connect
-from engine.protocol.questions import Doing
 from tests.protocol.engine_process import COMMAND
 from tests.protocol.faulty_patches import LINES, chain, faulty_blocks, lines_of
+from warploom import Patch
+from warploom.engine.diagnostics import DeviceError, Severity
+from warploom.engine.protocol import culprit, pipe, sanitizer
+from warploom.engine.protocol.culprit import find_culprit
+from warploom.engine.protocol.pipe import connect
+from warploom.engine.protocol.questions import Doing
 
 pytestmark = pytest.mark.gpu
 DEVICE = "cuda:0"

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.device.device import Device
 from tests.gpu.differential import run_programs
 from tests.gpu.differential.ahead import compile_ahead
 from tests.gpu.differential.compare import Count, run_both, table
@@ -19,6 +18,7 @@ from tests.gpu.differential.execute import Runner
 from tests.gpu.differential.programs import generate
 from tests.gpu.differential.tables import FORMS
 from tests.gpu.differential.unoptimised import unoptimised
+from warploom.engine.device.device import Device
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(1800)]
 

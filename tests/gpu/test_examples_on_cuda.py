@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, UpdateLevel
-from engine.device.device import Device
-from engine.patch.document import Patch
-from engine.patch.files import load_patch
-from engine.protocol.messages import KernelFilesChanged
+from warploom import Engine, UpdateLevel
+from warploom.engine.device.device import Device
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import load_patch
+from warploom.engine.protocol.messages import KernelFilesChanged
 
 pytestmark = pytest.mark.gpu
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
@@ -98,7 +98,7 @@ def test_a_saved_kernel_is_swapped_in(cuda: Device, tmp_path: Path, monkeypatch:
     """A saved kernel replaces the old one at level CODE; after a broken one, the last good kernel keeps running."""
     kernels = tmp_path / "kernels"
     shutil.copytree(Path(__file__).parents[2] / "kernels", kernels)
-    monkeypatch.setattr("engine.kernel_sources.loader.KERNELS_FOLDER", kernels)
+    monkeypatch.setattr("warploom.engine.kernel_sources.loader.KERNELS_FOLDER", kernels)
     source = kernels / "saxpy.cu"
     patch = Patch()
     x = patch.add("io.array", data=np.arange(1000, dtype=np.float32))

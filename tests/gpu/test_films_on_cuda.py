@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.video.film_reader import FilmReader
-from engine import Engine, Patch
-from engine.api import LentMemory
-from engine.blocktypes.shared_device import shared_device
-from engine.device.device import Device
-from engine.device.open import open_device
 from tests.blocks.video.films import decoded, encode, pictures
+from warploom import Engine, Patch
+from warploom.api import LentMemory
+from warploom.blocks.video.film_reader import FilmReader
+from warploom.engine.blocktypes.shared_device import shared_device
+from warploom.engine.device.device import Device
+from warploom.engine.device.open import open_device
 
 pytestmark = pytest.mark.gpu
 FILMS: dict[str, dict[str, Any]] = {

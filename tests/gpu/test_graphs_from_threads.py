@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from cuda.bindings import driver
 
-from engine.device.arguments import KernelArguments, pack_arguments
-from engine.device.cuda.launch import NativeLaunch
-from engine.device.device import Device
-from engine.device.protocol import LaunchConfig, Module
-from engine.diagnostics import DeviceError, KernelError, WarploomError
 from tests.fuzzing import FIRST_SEED, many
+from warploom.engine.device.arguments import KernelArguments, pack_arguments
+from warploom.engine.device.cuda.launch import NativeLaunch
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import LaunchConfig, Module
+from warploom.engine.diagnostics import DeviceError, KernelError, WarploomError
 
 pytestmark = pytest.mark.gpu
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
-from engine.device.device import Device
-from engine.device.occupancy import occupancy
-from engine.device.protocol import LaunchConfig
-from engine.kernel_sources.nvrtc import compile_cuda
 from tests.compiler.executable.test_launches import Visit
+from warploom import Engine, Patch
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+from warploom.engine.device.device import Device
+from warploom.engine.device.occupancy import occupancy
+from warploom.engine.device.protocol import LaunchConfig
+from warploom.engine.kernel_sources.nvrtc import compile_cuda
 
 pytestmark = pytest.mark.gpu
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
-from engine.device.device import Device
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.engine.device.device import Device
 
 pytestmark = pytest.mark.gpu
 SPIN = """extern "C" __global__ void spin(float* out, int microseconds) {

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.device.device import Device
 from tests.blocks.test_random import numbers
+from warploom.engine.device.device import Device
 
 pytestmark = pytest.mark.gpu
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.device.host.device import HostDevice
+from warploom.engine.device.host.device import HostDevice
 
 _WIDTHS = {"f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "f32x2": 64, "bf16": 16, "pred": 8}
 BLOCK = 64

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.device.host.modules import native
-from engine.diagnostics import KernelError, TranslatorBug
-from engine.host_compiler.module import translate_module
-from engine.host_compiler.opcodes.table import OPCODES
-from engine.ptx import parse
+from warploom.engine.device.host.modules import native
+from warploom.engine.diagnostics import KernelError, TranslatorBug
+from warploom.engine.host_compiler.module import translate_module
+from warploom.engine.host_compiler.opcodes.table import OPCODES
+from warploom.engine.ptx import parse
 
 _BITS = {"f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "f32x2": 64, "bf16": 16, "pred": 1}
 _LETTERS = {1: "p", 8: "h", 16: "h", 32: "r", 64: "x", 128: "q"}

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.diagnostics import KernelError, TranslatorBug
 from tests.benchmarks import fuzz_ptx
 from tests.fuzzing import seeds
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import KernelError, TranslatorBug
 
 
 @pytest.mark.parametrize("seed", seeds(4))

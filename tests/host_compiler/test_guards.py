@@ -9,9 +9,9 @@ import random
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.diagnostics import KernelFault
 from tests.fuzzing import seeds
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import KernelFault
 
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
 

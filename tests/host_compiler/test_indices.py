@@ -5,12 +5,12 @@ import random
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.host_compiler.analysis.provenance import provenance
-from engine.host_compiler.memory_layout import MemoryLayout
-from engine.ptx import parse
-from engine.ptx.tree import Register
 from tests.fuzzing import seeds
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.host_compiler.analysis.provenance import provenance
+from warploom.engine.host_compiler.memory_layout import MemoryLayout
+from warploom.engine.ptx import parse
+from warploom.engine.ptx.tree import Register
 
 
 @pytest.fixture

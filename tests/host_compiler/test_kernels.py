@@ -6,14 +6,14 @@ import sys
 import numpy as np
 import pytest
 
-from engine.device.arguments import pack_arguments
-from engine.device.host.launch import Launch
-from engine.device.host.modules import native
-from engine.device.protocol import LaunchConfig
-from engine.diagnostics import DeviceError, KernelError
-from engine.host_compiler import abi
-from engine.host_compiler.module import translate_module
-from engine.ptx import parse
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.host.launch import Launch
+from warploom.engine.device.host.modules import native
+from warploom.engine.device.protocol import LaunchConfig
+from warploom.engine.diagnostics import DeviceError, KernelError
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.module import translate_module
+from warploom.engine.ptx import parse
 
 
 def test_histogram_with_atomics_in_shared_and_global_memory(run, dialect):

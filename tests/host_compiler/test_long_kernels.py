@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from engine.device.host.modules import native
-from engine.host_compiler.module import translate_module
-from engine.ptx import parse
 from tests.benchmarks.host_kernels.long_kernels import products, sort
+from warploom.engine.device.host.modules import native
+from warploom.engine.host_compiler.module import translate_module
+from warploom.engine.ptx import parse
 
 
 @pytest.mark.parametrize("registers", [1, 9])

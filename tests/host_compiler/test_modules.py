@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.device.host.modules import native
-from engine.diagnostics import KernelError
-from engine.host_compiler.module import translate_module
-from engine.ptx import parse
+from warploom.engine.device.host.modules import native
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.host_compiler.module import translate_module
+from warploom.engine.ptx import parse
 
 _HEAD = ".version 9.0\n.target sm_100a\n.address_size 64\n"
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.diagnostics import KernelError
+from warploom.engine.diagnostics import KernelError
 
 OLD = """.version 2.3
 .target sm_20

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.diagnostics import KernelFault
+from warploom.engine.diagnostics import KernelFault
 
 HEAD = """.version 8.0
 .target sm_75

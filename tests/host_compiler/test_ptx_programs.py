@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
 from tests.fuzzing import FACTOR, seeds
 from tests.host_compiler.ptx_programs import Program, module
 from tests.host_compiler.ptx_statements import Launch
+from warploom.engine.device.host.device import HostDevice
 
 #: Programs in one kernel, and kernels in one module.
 PROGRAMS, KERNELS = 8, 8

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.diagnostics import KernelError, KernelFault
+from warploom.engine.diagnostics import KernelError, KernelFault
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 KERNEL = """.visible .entry k(.param .u64 out, .param .u32 n) {

@@ -6,13 +6,13 @@ import subprocess
 import llvmlite.binding as llvm
 import pytest
 
-from engine.device.host import team
-from engine.device.host.graph import stepper
-from engine.device.host.modules import native
-from engine.host_compiler import abi
-from engine.host_compiler.analysis import suspension_points
-from engine.host_compiler.runtime import library, scheduler
 from tools import make_host_runtime
+from warploom.engine.device.host import team
+from warploom.engine.device.host.graph import stepper
+from warploom.engine.device.host.modules import native
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.analysis import suspension_points
+from warploom.engine.host_compiler.runtime import library, scheduler
 
 HEADER = (library.PATH.parent / "runtime.h").read_text()
 SCHEDULER = (library.PATH.parent / "scheduler.c").read_text()

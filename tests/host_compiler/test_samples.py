@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.kernel_sources import nvrtc
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.kernel_sources import nvrtc
 
 GROUPS = """#include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.diagnostics import KernelFault
 from tests.host_compiler.elements import evaluate
+from warploom.engine.diagnostics import KernelFault
 
 HEAD = ".version 7.8\n.target sm_80\n.address_size 64\n"
 # Each thread fills two blocks of its own, through local and through generic addresses, and sums up both.

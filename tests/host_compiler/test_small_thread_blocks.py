@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.host_compiler.passes.small_thread_blocks import for_small_thread_blocks
-from engine.ptx import parse
-from engine.ptx.tree import Function, Register
 from tests.fuzzing import seeds
+from warploom.engine.host_compiler.passes.small_thread_blocks import for_small_thread_blocks
+from warploom.engine.ptx import parse
+from warploom.engine.ptx.tree import Function, Register
 
 Array = np.ndarray[Any, np.dtype[np.int64]]
 

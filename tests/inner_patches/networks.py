@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from blocks.tensor.train import _SMALL
-from engine import Patch
-from engine.inner_patches.training import NetworkPatch
-from engine.patch.document import NodeRef
+from warploom import Patch
+from warploom.blocks.tensor.train import _SMALL
+from warploom.engine.inner_patches.training import NetworkPatch
+from warploom.engine.patch.document import NodeRef
 
 Array = np.ndarray[Any, Any]
 

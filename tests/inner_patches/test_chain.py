@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.kernel.chain import _PRODUCTS
-from engine import Engine, Patch, UpdateLevel
-from engine.descriptions.entries import CaptureEntry
-from engine.device.device import Device
-from engine.diagnostics import PatchError
-from engine.inner_patches.chain import ChainPatch
-from engine.inner_patches.chain_members import chain_catalogue
-from engine.patch.document import NodeRef
+from warploom import Engine, Patch, UpdateLevel
+from warploom.blocks.kernel.chain import _PRODUCTS
+from warploom.engine.descriptions.entries import CaptureEntry
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.inner_patches.chain import ChainPatch
+from warploom.engine.inner_patches.chain_members import chain_catalogue
+from warploom.engine.patch.document import NodeRef
 
 Array = np.ndarray[Any, Any]
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from engine.diagnostics import PatchError
-from engine.inner_patches.editing import InnerEditing
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.inner_patches.editing import InnerEditing
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
 
 _GRAPH: dict[str, Any] = {
     "nodes": [

@@ -10,25 +10,25 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from app.edits.nodes import copied, paste
-from app.view_models.lists.problems import place_title, with_op_problems
-from engine import Engine, UpdateLevel
-from engine.api import BlockBuilder, Interface, param
-from engine.blocktypes.block import Block, block_types
-from engine.blocktypes.parameters import ParameterSpec
-from engine.catalogue.catalogue import Catalogue, default_catalogue
-from engine.catalogue.fixed_catalogue import row_block
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError, error
-from engine.inner_patches.chain import ChainPatch
-from engine.inner_patches.editing import InnerEditing
-from engine.inner_patches.op_patch import OpPatch
-from engine.inner_patches.parts import Parts
-from engine.patch.changes import PortRef
-from engine.patch.composite import CompositeBuilder
-from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerBlock, InnerPatch, inner_kind, open_inner
-from engine.types import any_type
+from warploom import Engine, UpdateLevel
+from warploom.api import BlockBuilder, Interface, param
+from warploom.app.edits.nodes import copied, paste
+from warploom.app.view_models.lists.problems import place_title, with_op_problems
+from warploom.engine.blocktypes.block import Block, block_types
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue
+from warploom.engine.catalogue.fixed_catalogue import row_block
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError, error
+from warploom.engine.inner_patches.chain import ChainPatch
+from warploom.engine.inner_patches.editing import InnerEditing
+from warploom.engine.inner_patches.op_patch import OpPatch
+from warploom.engine.inner_patches.parts import Parts
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.composite import CompositeBuilder
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.inner_patch import InnerBlock, InnerPatch, inner_kind, open_inner
+from warploom.engine.types import any_type
 
 _NAME = [ParameterSpec("name", "str", "", "Its name.", structural=True)]
 _GIVES = PortSpec("value", "out", any_type, "The value.", "data", dtype_rule="given")

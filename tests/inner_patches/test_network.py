@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from scipy.special import erf, log_softmax, softmax
 
-from engine import Engine, Patch
-from engine.inner_patches.network_members import ACTIVATIONS, ARITHMETIC, LOSSES, MEMBERS, SHAPES
-from engine.inner_patches.network_model import PARAMETERS, Model
-from engine.inner_patches.training import NetworkPatch, network_catalogue
-from engine.patch.changes import Node, NodeAdded, PortRef
-from engine.patch.document import NodeRef
-from engine.tensor_ir.evaluation import evaluate
 from tests.inner_patches.networks import Array, data, placed, small
+from warploom import Engine, Patch
+from warploom.engine.inner_patches.network_members import ACTIVATIONS, ARITHMETIC, LOSSES, MEMBERS, SHAPES
+from warploom.engine.inner_patches.network_model import PARAMETERS, Model
+from warploom.engine.inner_patches.training import NetworkPatch, network_catalogue
+from warploom.engine.patch.changes import Node, NodeAdded, PortRef
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.tensor_ir.evaluation import evaluate
 
 
 def sigmoid(x: Array) -> Array:

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
-from engine.inner_patches.op_patch import OpPatch, op_catalogue
-from engine.ops import CATEGORIES, OPS, graph_from_json
-from engine.ops.table import Misuse, OpCall
-from engine.ops.types import S32, BufferType
-from engine.patch.changes import PortRef
-from engine.patch.rules import ConnectionRefused, TypeMismatch
-from engine.types import f32, float4
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.inner_patches.op_patch import OpPatch, op_catalogue
+from warploom.engine.ops import CATEGORIES, OPS, graph_from_json
+from warploom.engine.ops.table import Misuse, OpCall
+from warploom.engine.ops.types import S32, BufferType
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.rules import ConnectionRefused, TypeMismatch
+from warploom.engine.types import f32, float4
 
 _SCALED: dict[str, Any] = {
     "note": "kept",

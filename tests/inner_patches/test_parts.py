@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from engine import Engine, ProfilingLevel
-from engine.inner_patches.network_model import Model
-from engine.inner_patches.training import NetworkPatch
-from engine.protocol.messages import NodeReport
-from engine.tensor_ir.graph import made_for, reachable_nodes
-from engine.tensor_ir.networks.builder import NetworkBuilder
-from engine.tensor_ir.networks.network import build_network
-from engine.tensor_ir.networks.optimisers import AdamW
-from engine.tensor_ir.operations.elementwise import Elementwise
 from tests.inner_patches.networks import data, placed, small
+from warploom import Engine, ProfilingLevel
+from warploom.engine.inner_patches.network_model import Model
+from warploom.engine.inner_patches.training import NetworkPatch
+from warploom.engine.protocol.messages import NodeReport
+from warploom.engine.tensor_ir.graph import made_for, reachable_nodes
+from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.networks.network import build_network
+from warploom.engine.tensor_ir.networks.optimisers import AdamW
+from warploom.engine.tensor_ir.operations.elementwise import Elementwise
 
 
 def with_activation() -> NetworkPatch:

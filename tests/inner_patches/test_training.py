@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.device.device import Device
-from engine.inner_patches import training
-from engine.inner_patches.train_settings import OPTIMISERS
-from engine.inner_patches.training import NetworkPatch
-from engine.tensor_ir.networks.builder import NetworkBuilder
-from engine.tensor_ir.networks.initialisations import FirstWeights
-from engine.tensor_ir.networks.losses import squared_error
-from engine.tensor_ir.networks.network import build_network
 from tests.inner_patches.networks import Array, data, placed, small
 from tests.tensor_ir.networks.simulation import Simulation
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.device.device import Device
+from warploom.engine.inner_patches import training
+from warploom.engine.inner_patches.train_settings import OPTIMISERS
+from warploom.engine.inner_patches.training import NetworkPatch
+from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.networks.initialisations import FirstWeights
+from warploom.engine.tensor_ir.networks.losses import squared_error
+from warploom.engine.tensor_ir.networks.network import build_network
 
 RATE = 0.01
 WEIGHTS = ("hiddenw", "hiddenb", "lastw", "lastb")

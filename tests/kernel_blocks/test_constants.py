@@ -5,19 +5,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.api import OpGraphBuilder
-from engine.compiler.inspection.text import plan_text
-from engine.device.device import Device
-from engine.diagnostics import PatchError
-from engine.kernel_blocks.constants import constant_names, marked
-from engine.kernel_sources.python.trust import trusted_folders
-from engine.ops import graph_to_json
-from engine.patch.changes import ParameterChanged, PortRef
-from engine.patch.files import load_patch, save_patch
-from engine.runtime.check.check_patch import plan_patch
 from tests.kernel_sources.test_python_kernels import needs
 from tests.waiting import next_report, until
+from warploom import Engine, Patch, UpdateLevel
+from warploom.api import OpGraphBuilder
+from warploom.engine.compiler.inspection.text import plan_text
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.kernel_blocks.constants import constant_names, marked
+from warploom.engine.kernel_sources.python.trust import trusted_folders
+from warploom.engine.ops import graph_to_json
+from warploom.engine.patch.changes import ParameterChanged, PortRef
+from warploom.engine.patch.files import load_patch, save_patch
+from warploom.engine.runtime.check.check_patch import plan_patch
 
 X = np.linspace(-2, 2, 1027, dtype=np.float32)
 CUDA = """extern "C" __global__ void scale(const float* x, float* out, float gain, int times, bool negates, int count) {

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.blocktypes.block import Block
-from engine.device.device import Device
-from engine.diagnostics import Severity
-from engine.runtime.check.check_patch import check_patch
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import Severity
+from warploom.engine.runtime.check.check_patch import check_patch
 
 X = np.linspace(-3, 3, 1027, dtype=np.float32)
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from engine import Engine, Patch
-from engine.patch.changes import PortRef
 from tests.fuzzing import many, seeds
 from tests.kernel_blocks.test_files_as_they_are import TWICE
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.engine.patch.changes import PortRef
 
 X = np.arange(1, 38, dtype=np.float32)
 GAIN, BIAS = 3.0, 50.0

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.catalogue.catalogue import forget_blocks, trust_blocks
-from engine.device.device import Device
-from engine.diagnostics import PatchError
-from engine.kernel_sources.loader import load_image
-from engine.protocol.messages import KernelFilesChanged
-from engine.readings import Reading
-from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import many
 from tests.waiting import repeated
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.catalogue.catalogue import forget_blocks, trust_blocks
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.protocol.messages import KernelFilesChanged
+from warploom.engine.readings import Reading
+from warploom.engine.runtime.check.check_patch import check_patch
 
 X = np.arange(1, 8, dtype=np.float32)
 AFFINE = """extern "C" __global__ void k({}) {{

@@ -10,11 +10,11 @@ from scipy import ndimage
 from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial import cKDTree
 
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.kernel_sources.image import HEADERS_FOLDER
-from engine.ops import OpGraphBuilder
 from tests.ops.running import run as run_ops
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
+from warploom.engine.kernel_sources.image import HEADERS_FOLDER
+from warploom.engine.ops import OpGraphBuilder
 
 F32 = NDArray[np.float32]
 

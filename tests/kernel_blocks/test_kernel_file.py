@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.blocktypes.block import Block
-from engine.diagnostics import Diagnostic, PatchError, Severity
-from engine.patch.changes import PortRef
-from engine.runtime.check.check_patch import check_patch
 from tests.waiting import next_report, until
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.diagnostics import Diagnostic, PatchError, Severity
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.runtime.check.check_patch import check_patch
 
 SHARPEN = """
 // Move values away from their neighbours.

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.api import Block, BlockBuilder, In, OpGraph, OpGraphBuilder, Out, f32, param, port
-from engine.device import optimiser
-from engine.device.device import Device
-from engine.ops import graph_to_json
-from engine.patch.changes import ParameterChanged, PortRef
-from engine.patch.files import dump_patch, parse_patch
+from warploom import Engine, Patch, UpdateLevel
+from warploom.api import Block, BlockBuilder, In, OpGraph, OpGraphBuilder, Out, f32, param, port
+from warploom.engine.device import optimiser
+from warploom.engine.device.device import Device
+from warploom.engine.ops import graph_to_json
+from warploom.engine.patch.changes import ParameterChanged, PortRef
+from warploom.engine.patch.files import dump_patch, parse_patch
 
 SIZES = (1, 7, 1023, 1027)
 

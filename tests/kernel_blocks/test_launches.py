@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.diagnostics import Severity
-from engine.patch.document import NodeRef
-from engine.runtime.check.check_patch import check_patch
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import Severity
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.runtime.check.check_patch import check_patch
 
 DOT = """extern "C" __global__ void dot(float* image{comment}
     , int at, int count) {{

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, Kernel, Out, param, port, u8
-from engine.blocktypes.parameters import ParameterSpec
-from engine.device.device import Device
-from engine.diagnostics import PatchError
-from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import seeds
+from warploom import Engine, Patch
+from warploom.api import Block, BlockBuilder, Kernel, Out, param, port, u8
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.runtime.check.check_patch import check_patch
 
 #: C types that a parameter may have, in their various spellings, with the ctypes or struct format of each.
 INTEGERS: dict[str, type[Any]] = {

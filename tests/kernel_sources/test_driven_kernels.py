@@ -8,20 +8,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.blocktypes.parameters import ParameterSpec
-from engine.device.arguments import ArgumentError, pack
-from engine.device.device import Device
-from engine.diagnostics import KernelError
-from engine.kernel_sources.elements import typed_parameters
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.loader import find_source, load_image
-from engine.kernel_sources.sources import CudaFile, CudaText, DrivenKernel, OpGraphSource, PtxFile, SpecialisedKernel
-from engine.kernel_sources.specialise import NUMBER_RECORD, driven_cuda, driven_ptx, number_field
-from engine.patch.changes import Connection, PortRef
-from engine.ptx import parse
-from engine.types import NAMED, f32
-from engine.values.wiring import Drive
 from tests.kernel_sources.test_specialise import FIR, HEAD, WIDTHS, X, run, storing
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.device.arguments import ArgumentError, pack
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.elements import typed_parameters
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.kernel_sources.loader import find_source, load_image
+from warploom.engine.kernel_sources.sources import (
+    CudaFile,
+    CudaText,
+    DrivenKernel,
+    OpGraphSource,
+    PtxFile,
+    SpecialisedKernel,
+)
+from warploom.engine.kernel_sources.specialise import NUMBER_RECORD, driven_cuda, driven_ptx, number_field
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.ptx import parse
+from warploom.engine.types import NAMED, f32
+from warploom.engine.values.wiring import Drive
 
 Array = np.ndarray[Any, Any]
 NUMBERS = (

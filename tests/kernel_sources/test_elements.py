@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from engine.diagnostics import KernelError
-from engine.kernel_sources import elements as elements_module
-from engine.kernel_sources.element_names import PointerElement, named_types
-from engine.kernel_sources.elements import check_elements, pointer_elements
-from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.loader import find_kernel, load_image
-from engine.types import DType, Struct, any_type, c64, declaration, f16, f32, float3, float4, s32, u8
 from tests.fuzzing import many
 from tests.types.structs import ALL_TYPES, fields_of, struct_of
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources import elements as elements_module
+from warploom.engine.kernel_sources.element_names import PointerElement, named_types
+from warploom.engine.kernel_sources.elements import check_elements, pointer_elements
+from warploom.engine.kernel_sources.image import KernelImage
+from warploom.engine.kernel_sources.loader import find_kernel, load_image
+from warploom.engine.types import DType, Struct, any_type, c64, declaration, f16, f32, float3, float4, s32, u8
 
 SOURCE = """
 #include "shapes.h"
@@ -168,9 +168,9 @@ def test_a_manifest_tells_the_elements_of_ptx(tmp_path: Path) -> None:
 
 def test_kernels_of_the_library_agree_with_their_blocks() -> None:
     """Particles, cameras and frame uniforms have the same sizes in kernels and in blocks."""
-    from blocks.particles.camera import Camera
-    from blocks.particles.particle import Particle
-    from engine.compiler.frame import Frame
+    from warploom.blocks.particles.camera import Camera
+    from warploom.blocks.particles.particle import Particle
+    from warploom.engine.compiler.frame import Frame
 
     found = pointer_elements(load_image(find_kernel("render_points.cu"), "compute_75"), "splat_points")
     assert [sizes(found)[0], sizes(found)[2]] == [(Particle.size_bytes, True), (Camera.size_bytes, True)]

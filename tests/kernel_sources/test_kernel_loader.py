@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from engine.diagnostics import KernelError
-from engine.kernel_sources import compiling, nvrtc
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.loader import find_kernel, load_image
-from engine.kernel_sources.nvrtc import CompileCache, CompiledSource
-from engine.processes.pool import run
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources import compiling, nvrtc
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.kernel_sources.loader import find_kernel, load_image
+from warploom.engine.kernel_sources.nvrtc import CompileCache, CompiledSource
+from warploom.engine.processes.pool import run
 
 SCALE = """#include "factor.cuh"
 extern "C" __global__ void scale(float* data, int n) {

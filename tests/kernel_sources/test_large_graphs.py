@@ -2,12 +2,12 @@
 
 import pytest
 
-from engine.diagnostics import CompilerCrash
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import OpError, OpGraphBuilder
-from engine.ops.graph import MOST_OPS
-from engine.processes.limits import Limits
+from warploom.engine.diagnostics import CompilerCrash
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.ops import OpError, OpGraphBuilder
+from warploom.engine.ops.graph import MOST_OPS
+from warploom.engine.processes.limits import Limits
 
 
 def graph(count: int, op: str = "op.add", **settings: float) -> OpGraphSource:

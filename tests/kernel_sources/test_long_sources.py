@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.diagnostics import KernelError
-from engine.kernel_blocks.comments import kernel_comments
-from engine.kernel_sources.compiling import find_includes
-from engine.kernel_sources.element_names import parameter_texts
-from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.nvrtc import waiting_cuda
-from engine.ptx import text as ptx_text
-from engine.ptx.text import code_of, entry_bodies
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_blocks.comments import kernel_comments
+from warploom.engine.kernel_sources.compiling import find_includes
+from warploom.engine.kernel_sources.element_names import parameter_texts
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.nvrtc import waiting_cuda
+from warploom.engine.ptx import text as ptx_text
+from warploom.engine.ptx.text import code_of, entry_bodies
 
 #: Beginnings whose ends are missing: a search from each of them to the end of the text would take minutes.
 PARTS = ["/*x", "__global__ ", "__global__ void k(", "__global__ k(k ", '"\\\n', 'x\\"', "// x\n", "__has_include(<"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from engine.diagnostics import KernelError
-from engine.kernel_sources.image import KernelManifest, ManifestParameter, read_manifest, write_manifest
-from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.nvrtc import CompileCache
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.image import KernelManifest, ManifestParameter, read_manifest, write_manifest
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.nvrtc import CompileCache
 
 PTX = """.version 7.8
 .target sm_75

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.device.device import HOST_ARCHITECTURE
-from engine.device.host.device import HostDevice
-from engine.diagnostics import KernelError
-from engine.kernel_sources import nvrtc
-from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources import nvrtc
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.nvrtc import compile_cuda
 
 FILE = Path("/folder with spaces/scale.cu")
 SCALE = """

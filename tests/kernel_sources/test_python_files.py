@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.catalogue.block_files import holds_only_kernels
-from engine.catalogue.catalogue import forget_blocks, trust_blocks
-from engine.device.host.device import HostDevice
-from engine.diagnostics import KernelError
-from engine.kernel_sources.loader import find_source, load_image
-from engine.kernel_sources.python.entry_points import renamed, with_static_shared, without_unused
-from engine.kernel_sources.python.files import kernels_in, local_modules
-from engine.kernel_sources.python.run_file import PythonText, running
-from engine.kernel_sources.python.trust import UntrustedKernel, trusted_folders
-from engine.kernel_sources.sources import PythonKernel, PythonOptions
+from warploom.engine.catalogue.block_files import holds_only_kernels
+from warploom.engine.catalogue.catalogue import forget_blocks, trust_blocks
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.loader import find_source, load_image
+from warploom.engine.kernel_sources.python.entry_points import renamed, with_static_shared, without_unused
+from warploom.engine.kernel_sources.python.files import kernels_in, local_modules
+from warploom.engine.kernel_sources.python.run_file import PythonText, running
+from warploom.engine.kernel_sources.python.trust import UntrustedKernel, trusted_folders
+from warploom.engine.kernel_sources.sources import PythonKernel, PythonOptions
 
 PTX = """.version 8.0
 .target sm_75

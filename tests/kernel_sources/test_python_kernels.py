@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
-from engine.device.device import Device
-from engine.diagnostics import KernelError
-from engine.kernel_sources.describe import describe_kernels
-from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.nvrtc import CompileCache
-from engine.kernel_sources.python.trust import trusted_folders
-from engine.kernel_sources.sources import PythonKernel, PythonOptions
-from engine.protocol.messages import KernelFilesChanged
-from engine.runtime.check.check_patch import check_patch
+from warploom import Engine, Patch, UpdateLevel
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.describe import describe_kernels
+from warploom.engine.kernel_sources.image import KernelImage
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.nvrtc import CompileCache
+from warploom.engine.kernel_sources.python.trust import trusted_folders
+from warploom.engine.kernel_sources.sources import PythonKernel, PythonOptions
+from warploom.engine.protocol.messages import KernelFilesChanged
+from warploom.engine.runtime.check.check_patch import check_patch
 
 SAMPLES = Path(__file__).parent / "python_samples"
 RANDOM = np.random.default_rng(0)

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.diagnostics import CompileError, KernelError, Mend
-from engine.kernel_sources.compiling import find_includes
-from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.nvrtc import CompileCache, compile_cuda, toolkit_folders
-from engine.kernel_sources.python.trust import trusted_folders
-from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, KernelSource
-from engine.ptx import PtxSyntaxError, parse
-from engine.readings import Reading
 from tests.fuzzing import many
+from warploom.engine.diagnostics import CompileError, KernelError, Mend
+from warploom.engine.kernel_sources.compiling import find_includes
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.nvrtc import CompileCache, compile_cuda, toolkit_folders
+from warploom.engine.kernel_sources.python.trust import trusted_folders
+from warploom.engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, KernelSource
+from warploom.engine.ptx import PtxSyntaxError, parse
+from warploom.engine.readings import Reading
 
 KERNEL = 'extern "C" __global__ void k(float* out) { out[0] = 1; }\n'
 #: The word in the files that must not be read.

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from app.view_models.ops.kernel_code import sass_listing
-from engine.diagnostics import KernelError
-from engine.kernel_sources import op_graphs, sass
-from engine.kernel_sources.sass import disassemble, find_tool, graph_sass
-from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import OpGraphBuilder
+from warploom.app.view_models.ops.kernel_code import sass_listing
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources import op_graphs, sass
+from warploom.engine.kernel_sources.sass import disassemble, find_tool, graph_sass
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.ops import OpGraphBuilder
 
 #: The output of nvdisasm for a small kernel.
 PRINTED = """\t.target\tsm_90

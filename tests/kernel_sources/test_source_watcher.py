@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.diagnostics import KernelError
-from engine.kernel_sources.watcher import REST_S, SourceWatcher
 from tests.waiting import until
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.watcher import REST_S, SourceWatcher
 
 CLOSED_S = REST_S["closed"]
 LONG_S = 2 * max(REST_S.values())

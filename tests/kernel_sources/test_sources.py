@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.diagnostics import KernelError
-from engine.kernel_sources.elements import pointer_elements
-from engine.kernel_sources.loader import find_source, load_image
-from engine.kernel_sources.nvrtc import CompileCache
-from engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, KernelSource, PtxFile
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.elements import pointer_elements
+from warploom.engine.kernel_sources.loader import find_source, load_image
+from warploom.engine.kernel_sources.nvrtc import CompileCache
+from warploom.engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, KernelSource, PtxFile
 
 WRITE = 'extern "C" __global__ void write(float* x) {{ x[0] = {}; }}\n'
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.device.device import HOST_ARCHITECTURE, Device
-from engine.diagnostics import KernelError
-from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.sources import CudaFile, CudaText, PtxFile, SpecialisedKernel
-from engine.kernel_sources.specialise import specialised_cuda, specialised_ptx
-from engine.ptx import parse
+from warploom.engine.device.device import HOST_ARCHITECTURE, Device
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.sources import CudaFile, CudaText, PtxFile, SpecialisedKernel
+from warploom.engine.kernel_sources.specialise import specialised_cuda, specialised_ptx
+from warploom.engine.ptx import parse
 
 HEAD = ".version 7.0\n.target sm_75\n.address_size 64\n"
 Array = np.ndarray[Any, Any]

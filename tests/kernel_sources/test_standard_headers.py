@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.diagnostics import KernelError
-from engine.kernel_sources.nvrtc import compile_cuda, toolkit_folders
-from engine.kernel_sources.standard_headers import HEADERS
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.nvrtc import compile_cuda, toolkit_folders
+from warploom.engine.kernel_sources.standard_headers import HEADERS
 
 PLAIN = [name for name, text in HEADERS.items() if "cuda/std" not in text]
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.device.cuda.cubin import parameter_counts, waiting_kernels
-from engine.diagnostics import KernelError
-from engine.kernel_sources.nvrtc import WAIT, compile_cuda, waiting_cuda
 from tests.fuzzing import seeds
+from warploom.engine.device.cuda.cubin import parameter_counts, waiting_kernels
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.nvrtc import WAIT, compile_cuda, waiting_cuda
 
 
 def compiled(source: str, architecture: str = "sm_90") -> frozenset[str]:

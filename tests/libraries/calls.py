@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.device import Device
-from engine.libraries.backend import open_libraries
-from engine.libraries.call import BoundCall, LibraryCall, OperandMemory
-from engine.types import DType, bf16, dtype_of, from_bf16, to_bf16
-from engine.types.layout import Layout, strided_layout
+from warploom.engine.device.device import Device
+from warploom.engine.libraries.backend import open_libraries
+from warploom.engine.libraries.call import BoundCall, LibraryCall, OperandMemory
+from warploom.engine.types import DType, bf16, dtype_of, from_bf16, to_bf16
+from warploom.engine.types.layout import Layout, strided_layout
 
 Array = np.ndarray[Any, Any]
 

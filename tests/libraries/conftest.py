@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.device.device import Device
 from tests.libraries.calls import Caller
+from warploom.engine.device.device import Device
 
 
 @pytest.fixture(scope="module")

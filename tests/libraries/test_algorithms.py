@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.loader import load_image
-from engine.libraries.algorithms import Histogram, Order, Scan, Sort
-from engine.libraries.call import OperandError
-from engine.types import bf16, c64, dtype_of, f32, from_bf16, to_bf16
-from engine.types.element_numbers import element_number
-from engine.types.layout import Layout, strided_layout
 from tests.libraries.calls import Array, Call, Caller
+from warploom.engine.device.device import Device
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.libraries.algorithms import Histogram, Order, Scan, Sort
+from warploom.engine.libraries.call import OperandError
+from warploom.engine.types import bf16, c64, dtype_of, f32, from_bf16, to_bf16
+from warploom.engine.types.element_numbers import element_number
+from warploom.engine.types.layout import Layout, strided_layout
 
 TYPES = ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8")
 SIZES = (1, 2, 31, 32, 33, 1023, 70_001)

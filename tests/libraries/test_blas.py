@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.libraries.blas import Axpy, Dot, Geam, Gemv, Norm, Scal
-from engine.libraries.call import OperandError
-from engine.types import DType, c64, c128, f16, f32, f64
-from engine.types.layout import Layout
 from tests.libraries.calls import SIZES, Caller
+from warploom.engine.libraries.blas import Axpy, Dot, Geam, Gemv, Norm, Scal
+from warploom.engine.libraries.call import OperandError
+from warploom.engine.types import DType, c64, c128, f16, f32, f64
+from warploom.engine.types.layout import Layout
 
 Array = np.ndarray[Any, Any]
 #: Error bound of one operation on numbers near 1. A sum of k of them may have sqrt(k) times that error.

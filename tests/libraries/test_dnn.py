@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy
 
-from engine.libraries.call import LibraryCall, OperandError
-from engine.libraries.dnn import BatchNormalization, Convolution, Pooling, Softmax
-from engine.types import DType, f16, f32, f64, s32
-from engine.types.layout import Layout
 from tests.libraries.calls import SIZES, Caller
+from warploom.engine.libraries.call import LibraryCall, OperandError
+from warploom.engine.libraries.dnn import BatchNormalization, Convolution, Pooling, Softmax
+from warploom.engine.types import DType, f16, f32, f64, s32
+from warploom.engine.types.layout import Layout
 
 Array = np.ndarray[Any, Any]
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.libraries.call import OperandError
-from engine.libraries.fft import NORMS, Fft, InverseRealFft, RealFft, embedding_of
-from engine.types import DType, c64, c128, f32, f64, s32
-from engine.types.layout import Layout, contiguous_strides
 from tests.fuzzing import many
 from tests.libraries.calls import SIZES, Caller, layout_of
+from warploom.engine.libraries.call import OperandError
+from warploom.engine.libraries.fft import NORMS, Fft, InverseRealFft, RealFft, embedding_of
+from warploom.engine.types import DType, c64, c128, f32, f64, s32
+from warploom.engine.types.layout import Layout, contiguous_strides
 
 Array = np.ndarray[Any, Any]
 

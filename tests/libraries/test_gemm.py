@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.libraries.blas import Gemm
-from engine.libraries.call import LibraryCall, OperandError
-from engine.libraries.fft import Fft
-from engine.libraries.images import Morphology
-from engine.libraries.matrices import matrix_of
-from engine.types import DType, bf16, c64, c128, f16, f32, f64, s32
-from engine.types.layout import Layout
 from tests.libraries.calls import Caller
+from warploom.engine.libraries.blas import Gemm
+from warploom.engine.libraries.call import LibraryCall, OperandError
+from warploom.engine.libraries.fft import Fft
+from warploom.engine.libraries.images import Morphology
+from warploom.engine.libraries.matrices import matrix_of
+from warploom.engine.types import DType, bf16, c64, c128, f16, f32, f64, s32
+from warploom.engine.types.layout import Layout
 
 Array = np.ndarray[Any, Any]
 
@@ -53,7 +53,7 @@ def test_a_product_is_numpys(caller: Caller, dtype: DType, m: int, n: int, k: in
 
 def _rounded(array: Array, dtype: DType) -> Array:
     """Return the array as a device receives it: bf16 is rounded on upload."""
-    from engine.types import from_bf16, to_bf16
+    from warploom.engine.types import from_bf16, to_bf16
 
     return from_bf16(to_bf16(array)) if dtype is bf16 else array
 

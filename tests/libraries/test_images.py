@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from engine.libraries.call import LibraryCall, OperandError
-from engine.libraries.images import MORPHOLOGIES, Box, Filter, Morphology, Resize
-from engine.types import DType, f16, f32, f64, float4, u8, uchar4
-from engine.types.layout import Layout, strided_layout
 from tests.libraries.calls import Caller
+from warploom.engine.libraries.call import LibraryCall, OperandError
+from warploom.engine.libraries.images import MORPHOLOGIES, Box, Filter, Morphology, Resize
+from warploom.engine.types import DType, f16, f32, f64, float4, u8, uchar4
+from warploom.engine.types.layout import Layout, strided_layout
 
 Array = np.ndarray[Any, Any]
 

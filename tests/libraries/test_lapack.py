@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.libraries.call import OperandError
-from engine.libraries.host.lapack import svd as host_svd
-from engine.libraries.lapack import (
+from tests.libraries.calls import Caller
+from warploom.engine.libraries.call import OperandError
+from warploom.engine.libraries.host.lapack import svd as host_svd
+from warploom.engine.libraries.lapack import (
     CODE_BITS,
     Cholesky,
     Eigh,
@@ -19,9 +20,8 @@ from engine.libraries.lapack import (
     Svd,
     info_word,
 )
-from engine.types import DType, c64, c128, f16, f32, f64
-from engine.types.layout import Layout
-from tests.libraries.calls import Caller
+from warploom.engine.types import DType, c64, c128, f16, f32, f64
+from warploom.engine.types.layout import Layout
 
 Array = np.ndarray[Any, Any]
 #: Error bounds relative to the largest number, for well-conditioned matrices of the sizes tested here.

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.loader import load_image
-from engine.libraries.lapack import CODE_BITS, info_word
 from tests.libraries.calls import Caller
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.libraries.lapack import CODE_BITS, info_word
 
 Array = np.ndarray[Any, Any]
 TYPES = ["f4", "f8", "c8", "c16"]

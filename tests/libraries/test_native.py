@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 from cuda.pathfinder import DynamicLibNotFoundError
 
-from engine.libraries.call import LibraryError
-from engine.libraries.cuda import native
+from warploom.engine.libraries.call import LibraryError
+from warploom.engine.libraries.cuda import native
 
 
 def test_a_missing_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.api import Block, BlockBuilder, In, Out, any_type, param, port
-from engine.descriptions.handles import BufferHandle
-from engine.device.device import Device
-from engine.libraries.blas import Axpy, Copy, Geam, Gemm, Gemv, Scal
-from engine.libraries.call import LibraryCall
-from engine.libraries.sparse import SparseProduct
+from warploom import Engine, Patch, UpdateLevel
+from warploom.api import Block, BlockBuilder, In, Out, any_type, param, port
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.device.device import Device
+from warploom.engine.libraries.blas import Axpy, Copy, Geam, Gemm, Gemv, Scal
+from warploom.engine.libraries.call import LibraryCall
+from warploom.engine.libraries.sparse import SparseProduct
 
 Array = np.ndarray[Any, Any]
 Operands = Mapping[str, Array]

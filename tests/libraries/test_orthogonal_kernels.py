@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.device.protocol import Module
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.sources import CudaFile, CudaOptions
-from engine.types import DType, c64, dtype_of
 from tests.libraries.calls import Caller
 from tests.libraries.test_lapack import ROUNDING, adjoint, degenerate, numbers, orthonormal, wide
+from warploom.engine.device.protocol import Module
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.sources import CudaFile, CudaOptions
+from warploom.engine.types import DType, c64, dtype_of
 
 Array = np.ndarray[Any, Any]
 #: A type and its name in `kernels/orthogonal.cu`; `test_lapack.py` tests all four types on a GPU.

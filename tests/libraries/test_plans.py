@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.libraries.cuda.plan import Handles
+from warploom.engine.libraries.cuda.plan import Handles
 
 
 class Plan:

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.libraries.call import LibraryCall
-from engine.libraries.cuda import matrices
-from engine.libraries.cuda.plan import Addresses, Handles
-from engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd
-from engine.types import DType, c64, c128, f32, f64
-from engine.types.layout import Layout
 from tests.libraries.test_lapack import adjoint, numbers, orthonormal
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.libraries.call import LibraryCall
+from warploom.engine.libraries.cuda import matrices
+from warploom.engine.libraries.cuda.plan import Addresses, Handles
+from warploom.engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd
+from warploom.engine.types import DType, c64, c128, f32, f64
+from warploom.engine.types.layout import Layout
 
 Array = np.ndarray[Any, Any]
 
@@ -100,7 +100,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str,
         setattr(bindings, name, Bindings(name, made))
     for name, module in (("nvmath", ModuleType("nvmath")), ("nvmath.bindings", bindings)):
         monkeypatch.setitem(sys.modules, name, module)
-    room = "engine.libraries.cuda"
+    room = "warploom.engine.libraries.cuda"
     loaded = [f"{room}.{name}" for name in ("blas", "solver", "lapack", "matmul")]
     for name in loaded:
         monkeypatch.delitem(sys.modules, name, raising=False)
@@ -144,7 +144,7 @@ def test_routines_get_what_they_are_documented_to_take(
     inputs = {"a": Layout(dtype, (count, *shape))} | ({"b": Layout(dtype, (count, *b))} if b else {})
     layouts = {**inputs, **call.results(inputs)}
     device: Any = SimpleNamespace(info=SimpleNamespace(architecture="sm_90a"))
-    plan = import_module("engine.libraries.cuda.lapack").PLANS[type(call)](call, layouts, Handles(device))
+    plan = import_module("warploom.engine.libraries.cuda.lapack").PLANS[type(call)](call, layouts, Handles(device))
     questions = dict(calls)
     calls.clear()
     operands = {slot: OPERANDS * number for number, slot in enumerate(layouts, 1)}
@@ -198,7 +198,7 @@ def on_host(calls: list[tuple[str, dict[str, Any]]], monkeypatch: pytest.MonkeyP
     """Handles for plans of c64 on the host: its kernels, numpy for products, and nothing in place of cuSOLVER."""
     monkeypatch.setattr(Handles, "load", _LOAD)
     monkeypatch.setattr(matrices.MatrixKernels, "_launch", _LAUNCH)
-    monkeypatch.setattr(import_module("engine.libraries.cuda.solver"), "recommended_bytes", lambda _: 256)
+    monkeypatch.setattr(import_module("warploom.engine.libraries.cuda.solver"), "recommended_bytes", lambda _: 256)
     monkeypatch.setattr(sys.modules["nvmath.bindings"].cublas, "cgemm_strided_batched_64", multiply, raising=False)
     with closing(HostDevice()) as device:
         yield OnHost(device)
@@ -223,7 +223,7 @@ def computed(handles: OnHost, call: LibraryCall, a: Array) -> dict[str, Array]:
     """Return what the plan of a call writes for c64 matrices."""
     device, inputs = handles.device, {"a": Layout(c64, a.shape)}
     layouts = {**inputs, **call.results(inputs)}
-    plan = import_module("engine.libraries.cuda.lapack").PLANS[type(call)](call, layouts, handles)
+    plan = import_module("warploom.engine.libraries.cuda.lapack").PLANS[type(call)](call, layouts, handles)
     buffers = {slot: device.allocate(max(layout.size_bytes, 8)) for slot, layout in layouts.items()}
     device.write(buffers["a"], a)
     work = device.allocate(plan.workspace_bytes)

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from scipy.sparse import random_array
 
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.loader import load_image
-from engine.libraries.call import OperandError
-from engine.libraries.host.sparse import first_wrong
-from engine.libraries.sparse import BAD_OFFSET, SparseProduct
-from engine.types import f32, f64, s32
-from engine.types.layout import Layout
 from tests.fuzzing import seeds
 from tests.libraries.calls import Caller
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.libraries.call import OperandError
+from warploom.engine.libraries.host.sparse import first_wrong
+from warploom.engine.libraries.sparse import BAD_OFFSET, SparseProduct
+from warploom.engine.types import f32, f64, s32
+from warploom.engine.types.layout import Layout
 
 Array = np.ndarray[Any, Any]
 

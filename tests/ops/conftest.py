@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.device.device import Device
-from engine.device.host.device import HostDevice
-from engine.device.open import open_device
+from warploom.engine.device.device import Device
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.open import open_device
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from engine.diagnostics import Severity
-from engine.ops import OPS, OpConnection, OpGraph, OpGraphBuilder, OpNode, check_op_graph
-from engine.ops.graph import OpPort
 from tests.ops import reference_numbers
+from warploom.engine.diagnostics import Severity
+from warploom.engine.ops import OPS, OpConnection, OpGraph, OpGraphBuilder, OpNode, check_op_graph
+from warploom.engine.ops.graph import OpPort
 
 #: The inputs of every random graph, and their element types.
 INPUTS = {

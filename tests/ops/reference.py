@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from engine.ops import OPS, OpGraph, OpNode
-from engine.types import NAMED, bf16, from_bf16, to_bf16
 from tests.ops.reference_numbers import (
     BOOLEAN,
     COMPARISON,
@@ -25,6 +23,8 @@ from tests.ops.reference_numbers import (
     Value,
 )
 from tests.ops.running import FRAME
+from warploom.engine.ops import OPS, OpGraph, OpNode
+from warploom.engine.types import NAMED, bf16, from_bf16, to_bf16
 
 _ORDER = ("bool", "int32", "uint32", "int64", "uint64", "float32", "float64")
 NUMPY = dict(zip(("boolean", "s32", "u32", "s64", "u64", "f32", "f64"), _ORDER, strict=True))

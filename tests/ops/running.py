@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.frame import Frame
-from engine.device.device import Device
-from engine.device.protocol import BestCode
-from engine.ops import (
+from warploom.engine.compiler.frame import Frame
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import BestCode
+from warploom.engine.ops import (
     ElementNumber,
     FramePointer,
     GraphNumbers,
@@ -20,8 +20,8 @@ from engine.ops import (
     OutputPointer,
     compile_graph,
 )
-from engine.types import NAMED, dtype_of
-from engine.types.element_numbers import element_number
+from warploom.engine.types import NAMED, dtype_of
+from warploom.engine.types.element_numbers import element_number
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 #: The frame uniforms in tests.

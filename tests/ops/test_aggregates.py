@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.diagnostics import Severity
-from engine.ops import OpGraph, OpGraphBuilder, OpKernel, check_op_graph, compile_graph, with_types
-from engine.types import NAMED
-from engine.types.arrays import to_bf16
 from tests.ops.running import run
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import Severity
+from warploom.engine.ops import OpGraph, OpGraphBuilder, OpKernel, check_op_graph, compile_graph, with_types
+from warploom.engine.types import NAMED
+from warploom.engine.types.arrays import to_bf16
 
 #: Sizes around the width of a thread block, around the elements that it computes at once, and multiples.
 SIZES = [1, 31, 255, 257, 767, 1023, 1024, 1025, 4095, 5000, 70_001]

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.device.device import Device
-from engine.ops import OpError, OpGraph, OpGraphBuilder, compile_graph, compose, parse_expression, with_types
-from engine.types import NAMED
 from tests.ops.reference import assert_same
 from tests.ops.running import run
+from warploom.engine.device.device import Device
+from warploom.engine.ops import OpError, OpGraph, OpGraphBuilder, compile_graph, compose, parse_expression, with_types
+from warploom.engine.types import NAMED
 
 _X = (np.random.default_rng(9).normal(size=1027) * 300).astype(np.float32)
 _Y = np.random.default_rng(8).normal(size=1027).astype(np.float32)

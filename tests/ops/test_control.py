@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.ops import OpGraph, OpGraphBuilder, check_op_graph, compile_graph
-from engine.ops.graph import OpPort
 from tests.ops.reference import Reference, assert_same
 from tests.ops.running import run
+from warploom.engine.device.device import Device
+from warploom.engine.ops import OpGraph, OpGraphBuilder, check_op_graph, compile_graph
+from warploom.engine.ops.graph import OpPort
 
 
 def _compare(device: Device, graph: OpGraph, inputs: dict[str, np.ndarray], shape: tuple[int, ...]) -> None:

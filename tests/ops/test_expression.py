@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.device.device import Device
-from engine.ops import OpError, compile_graph
-from engine.ops.expression import ExpressionError, function_names, parse_expression
 from tests.ops.reference import assert_same
 from tests.ops.running import run
+from warploom.engine.device.device import Device
+from warploom.engine.ops import OpError, compile_graph
+from warploom.engine.ops.expression import ExpressionError, function_names, parse_expression
 
 _X = np.linspace(-3, 3, 1023, dtype=np.float32)
 _K = np.arange(-511, 512, dtype=np.int32)

@@ -5,8 +5,10 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.ops import (
+from tests.ops.reference import assert_same
+from tests.ops.running import run
+from warploom.engine.device.device import Device
+from warploom.engine.ops import (
     InputPointer,
     LiveParameter,
     OpExtent,
@@ -18,9 +20,7 @@ from engine.ops import (
     graph_to_json,
     parse_expression,
 )
-from engine.types import NAMED
-from tests.ops.reference import assert_same
-from tests.ops.running import run
+from warploom.engine.types import NAMED
 
 
 def _saxpy() -> OpGraph:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.ops import OpGraphBuilder
-from engine.ops.types import ELEMENTS
-from engine.types import NAMED
 from tests.ops.reference import Reference, assert_same
 from tests.ops.running import run
+from warploom.engine.device.device import Device
+from warploom.engine.ops import OpGraphBuilder
+from warploom.engine.ops.types import ELEMENTS
+from warploom.engine.types import NAMED
 
 _BOUNDARIES = ("clamp", "wrap", "mirror", "zero")
 

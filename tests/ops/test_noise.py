@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from engine.device.device import Device
-from engine.ops import OpGraphBuilder
 from tests.ops.reference import assert_same
 from tests.ops.reference_numbers import Array
 from tests.ops.running import run
+from warploom.engine.device.device import Device
+from warploom.engine.ops import OpGraphBuilder
 
 _F = np.float32
 

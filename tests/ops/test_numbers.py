@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import special
 
-from engine.device.device import Device
-from engine.ops import OPS, OpGraph, OpGraphBuilder, compile_graph
-from engine.ops.functions import FUNCTIONS
 from tests.ops import reference, reference_numbers
 from tests.ops.reference import Reference, assert_same
 from tests.ops.reference_numbers import Array
 from tests.ops.running import run
+from warploom.engine.device.device import Device
+from warploom.engine.ops import OPS, OpGraph, OpGraphBuilder, compile_graph
+from warploom.engine.ops.functions import FUNCTIONS
 
 _SIZE = 1027
 _FLOAT = (0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 3.0, 1e-3, 0.1, np.inf, -np.inf, np.nan)

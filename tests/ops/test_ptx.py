@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
-from engine.device.device import Device
-from engine.diagnostics import KernelFault, Severity
-from engine.ops import OPS, OpGraph, OpGraphBuilder, check_op_graph, compile_graph
-from engine.ops.analysis import analyse
-from engine.ops.graph import OpPort
-from engine.ops.lowering.places import without_lines
-from engine.ops.lowering.ptx import SAFE, check_calls, data_layout
-from engine.ops.table import CATEGORIES, OpType
-from engine.ops.types import ValueType
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import KernelFault, Severity
+from warploom.engine.ops import OPS, OpGraph, OpGraphBuilder, check_op_graph, compile_graph
+from warploom.engine.ops.analysis import analyse
+from warploom.engine.ops.graph import OpPort
+from warploom.engine.ops.lowering.places import without_lines
+from warploom.engine.ops.lowering.ptx import SAFE, check_calls, data_layout
+from warploom.engine.ops.table import CATEGORIES, OpType
+from warploom.engine.ops.types import ValueType
 
 _FLOAT, _WORD, _BIT = "float", "i32", "i1"
 #: Result and operands of intrinsics whose names don't contain them.

@@ -4,14 +4,14 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine.device.device import Device
-from engine.diagnostics import Severity
-from engine.ops import OpError, OpGraph, check_op_graph, compile_graph, graph_from_json, graph_to_json
 from tests.fuzzing import many
 from tests.ops.random_graphs import INPUTS, nonsense, valid_graph
 from tests.ops.reference import Reference, assert_same
 from tests.ops.reference_numbers import Array
 from tests.ops.running import run
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import Severity
+from warploom.engine.ops import OpError, OpGraph, check_op_graph, compile_graph, graph_from_json, graph_to_json
 
 SHAPE = (13, 7)
 

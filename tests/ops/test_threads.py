@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.ops import OpGraphBuilder, check_op_graph, compile_graph, compose, parse_expression
-from engine.ops.graph import OpPort
 from tests.ops.reference import NUMPY, assert_same
 from tests.ops.reference_numbers import Array
 from tests.ops.running import run
+from warploom.engine.device.device import Device
+from warploom.engine.ops import OpGraphBuilder, check_op_graph, compile_graph, compose, parse_expression
+from warploom.engine.ops.graph import OpPort
 
 _BLOCK = 256
 _SIZES = (1, 7, 1023, 1027)

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.device.device import Device
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import OpGraph, OpGraphBuilder, compile_graph, parse_expression
-from engine.ops.analysis import analyse
-from engine.ops.interface import ANY_NUMBER, ToldNumbers, without_numbers
-from engine.ops.lowering.kernel import lower
 from tests.fuzzing import many
 from tests.ops.random_graphs import valid_graph
 from tests.ops.running import run
 from tests.ops.test_random_graphs import SHAPE, random_inputs
+from warploom.engine.device.device import Device
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.ops import OpGraph, OpGraphBuilder, compile_graph, parse_expression
+from warploom.engine.ops.analysis import analyse
+from warploom.engine.ops.interface import ANY_NUMBER, ToldNumbers, without_numbers
+from warploom.engine.ops.lowering.kernel import lower
 
 
 def _told(text: str, **inputs: str) -> list[float]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.api import Block, BlockBuilder, In, Out, f32, port, u32
+from warploom.api import Block, BlockBuilder, In, Out, f32, port, u32
 
 
 @pytest.fixture

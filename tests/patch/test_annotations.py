@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.diagnostics import PatchError
-from engine.patch.editing.comparison import describe_difference
-from engine.patch.files import dump_patch, parse_patch
-from engine.patch.organise.annotations import Bookmark, Dots, Frame, Preset
-from engine.patch.organise.osc import Osc, OscOut
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.editing.comparison import describe_difference
+from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.patch.organise.annotations import Bookmark, Dots, Frame, Preset
+from warploom.engine.patch.organise.osc import Osc, OscOut
 
 FRAME = Frame(id="physics", title="Physics", comment="Two\nlines", colour="blue", position=(0, 8), size=(320, 200.5))
 PRESET = Preset(type="math.scale_offset", name="soft", parameters={"scale": 0.5, "data": np.arange(3)})

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from msgspec.structs import asdict
 
-from engine.blocktypes.parameters import UserArray
-from engine.diagnostics import PatchError
-from engine.patch.animation.keys import Key
-from engine.patch.animation.timeline import Timeline
-from engine.patch.changes import Connection, PortRef, SentinelAction
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
-from engine.patch.organise.annotations import Bookmark, Dots, Frame, PinnedViewer, Preset
-from engine.patch.organise.osc import Osc, OscOut
-from engine.patch.organise.pins import Pin
-from engine.types.bits import same
 from tests.fuzzing import many, seeds
+from warploom.engine.blocktypes.parameters import UserArray
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.animation.keys import Key
+from warploom.engine.patch.animation.timeline import Timeline
+from warploom.engine.patch.changes import Connection, PortRef, SentinelAction
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
+from warploom.engine.patch.organise.annotations import Bookmark, Dots, Frame, PinnedViewer, Preset
+from warploom.engine.patch.organise.osc import Osc, OscOut
+from warploom.engine.patch.organise.pins import Pin
+from warploom.engine.types.bits import same
 
 #: Values of all kinds that a script may pass by mistake.
 ODD: tuple[Any, ...] = (

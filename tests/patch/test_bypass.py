@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.blocktypes.block import block_types
-from engine.catalogue.catalogue import default_catalogue
-from engine.diagnostics import PatchError
-from engine.patch.changes import (
+from tests.fuzzing import seeds
+from tests.waiting import until
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import (
     Change,
     Connected,
     Connection,
@@ -23,14 +25,12 @@ from engine.patch.changes import (
     PortRef,
     net_changes,
 )
-from engine.patch.contents import PatchContents
-from engine.patch.files import dump_patch, parse_patch
-from engine.patch.organise.bypass import Running, RunningChanges, check_bypass, left_out, pass_through
-from engine.protocol.messages import SetFusing, SetRunning
-from engine.runtime.update import updater
-from engine.runtime.update.prepare import prepare
-from tests.fuzzing import seeds
-from tests.waiting import until
+from warploom.engine.patch.contents import PatchContents
+from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.patch.organise.bypass import Running, RunningChanges, check_bypass, left_out, pass_through
+from warploom.engine.protocol.messages import SetFusing, SetRunning
+from warploom.engine.runtime.update import updater
+from warploom.engine.runtime.update.prepare import prepare
 
 TYPES = (
     "io.array",

@@ -5,11 +5,11 @@ import random
 import numpy as np
 import pytest
 
-from engine.patch.changes import Change, Node, NodeAdded
-from engine.patch.document import Patch
-from engine.patch.editing.comparison import describe_difference, difference
-from engine.patch.files import dump_patch, parse_patch
 from tests.fuzzing import seeds
+from warploom.engine.patch.changes import Change, Node, NodeAdded
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.editing.comparison import describe_difference, difference
+from warploom.engine.patch.files import dump_patch, parse_patch
 
 TYPES = ("math.saxpy", "math.scale_offset", "control.if_else", "control.for", "io.array", "gone.type")
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port, u32
-from engine.blocktypes.block import block_types, describe
-from engine.catalogue.catalogue import Catalogue, default_catalogue
-from engine.descriptions.checks import BlockDefinitionError
-from engine.descriptions.description import ChildPort
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.composite import Composite, CompositeBuilder
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, parse_patch
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port, u32
+from warploom.engine.blocktypes.block import block_types, describe
+from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue
+from warploom.engine.descriptions.checks import BlockDefinitionError
+from warploom.engine.descriptions.description import ChildPort
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.composite import Composite, CompositeBuilder
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, parse_patch
 
 
 class Gain(Block, id="test_composite.gain"):

@@ -5,9 +5,11 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from engine import Engine, Patch, UpdateLevel
-from engine.diagnostics import PatchError
-from engine.patch.changes import (
+from tests.fuzzing import many, seeds
+from tests.patch.test_groups import chain, edit, flat
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import (
     Change,
     Connected,
     Disconnected,
@@ -17,10 +19,8 @@ from engine.patch.changes import (
     PortRef,
     SentinelChanged,
 )
-from engine.patch.files import dump_patch, parse_patch
-from engine.patch.groups.functions import instances, members, to_follow
-from tests.fuzzing import many, seeds
-from tests.patch.test_groups import chain, edit, flat
+from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.patch.groups.functions import instances, members, to_follow
 
 
 def twice() -> tuple[Patch, str, str]:

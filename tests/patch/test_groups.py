@@ -6,14 +6,14 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.diagnostics import PatchError
-from engine.patch.changes import Change, PortRef, net_changes
-from engine.patch.document import NodeRef
-from engine.patch.files import dump_patch, parse_patch
-from engine.patch.regions import scope_text
-from engine.patch.rules import CrossesGroups, NotDrivable, TypeMismatch, WouldCycle, is_target
 from tests.fuzzing import many, seeds
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Change, PortRef, net_changes
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.patch.regions import scope_text
+from warploom.engine.patch.rules import CrossesGroups, NotDrivable, TypeMismatch, WouldCycle, is_target
 
 
 def chain() -> Patch:

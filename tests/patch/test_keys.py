@@ -7,13 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from engine import Patch
-from engine.diagnostics import PatchError
-from engine.patch.animation.curves import Course
-from engine.patch.animation.keys import Ease, Key, checked_curve
-from engine.patch.editing.comparison import describe_difference
-from engine.patch.files import dump_patch, parse_patch
 from tests.fuzzing import many, seeds
+from warploom import Patch
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.animation.curves import Course
+from warploom.engine.patch.animation.keys import Ease, Key, checked_curve
+from warploom.engine.patch.editing.comparison import describe_difference
+from warploom.engine.patch.files import dump_patch, parse_patch
 
 RISE = [(0, 1.0), (2.5, 4.0, "hold")]
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine import Patch
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.organise.osc import Osc, OscOut
-from engine.patch.organise.osc_addresses import OscTable, osc_address, osc_names, osc_table
+from warploom import Patch
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.organise.osc import Osc, OscOut
+from warploom.engine.patch.organise.osc_addresses import OscTable, osc_address, osc_names, osc_table
 
 
 def test_addresses_follow_titles_and_are_unique() -> None:

@@ -14,15 +14,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from engine.blocktypes.parameters import MOST_TEXT
-from engine.diagnostics import PatchError, Severity
-from engine.patch import files
-from engine.patch.changes import Node, NodeAdded, PortRef
-from engine.patch.document import Patch
-from engine.patch.files import EXAMPLES_FOLDER, dump_patch, load_patch, parse_patch, save_patch, write_atomically
-from engine.processes.scope import Cancelled, CancelScope
-from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import many
+from warploom.engine.blocktypes.parameters import MOST_TEXT
+from warploom.engine.diagnostics import PatchError, Severity
+from warploom.engine.patch import files
+from warploom.engine.patch.changes import Node, NodeAdded, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import (
+    EXAMPLES_FOLDER,
+    dump_patch,
+    load_patch,
+    parse_patch,
+    save_patch,
+    write_atomically,
+)
+from warploom.engine.processes.scope import Cancelled, CancelScope
+from warploom.engine.runtime.check.check_patch import check_patch
 
 
 def same(a: Any, b: Any) -> bool:
@@ -456,7 +463,7 @@ def test_what_is_no_path_is_refused_in_one_message(path: Any) -> None:
 
 def test_a_file_with_too_many_nodes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file may have a limited number of nodes."""
-    monkeypatch.setattr("engine.patch.files.MOST_NODES", 3)
+    monkeypatch.setattr("warploom.engine.patch.files.MOST_NODES", 3)
     nodes = [{"id": f"n{at}", "type": "buffer.copy"} for at in range(4)]
     assert len(parse_patch(json.dumps({"schema": 1, "nodes": nodes[:3]})).nodes) == 3
     with pytest.raises(PatchError, match="p: patch must have at most 3 nodes, got 4"):

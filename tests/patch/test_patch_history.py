@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.diagnostics import PatchError
-from engine.patch.changes import (
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import (
     Change,
     Connection,
     NodeAdded,
@@ -22,12 +22,12 @@ from engine.patch.changes import (
     inverse,
     merge,
 )
-from engine.patch.document import Patch
-from engine.patch.editing.history import Edit, History
-from engine.patch.files import dump_patch, parse_patch
-from engine.patch.organise.annotations import Dots, Frame
-from engine.patch.regions import branch_of, region_of
-from engine.patch.rules import crossed_region, find_cycle
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.editing.history import Edit, History
+from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.patch.organise.annotations import Dots, Frame
+from warploom.engine.patch.regions import branch_of, region_of
+from warploom.engine.patch.rules import crossed_region, find_cycle
 
 
 @pytest.fixture(autouse=True)

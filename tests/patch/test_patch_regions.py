@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.diagnostics import PatchError
-from engine.patch.changes import Change, Node, NodeAdded, NodeRegionChanged, PortRef
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, parse_patch
-from engine.patch.regions import DEEPEST_IN_FILE, RegionRefused, Scopes, branch_of, region_of, scope_text
-from engine.patch.rules import CrossesBranches, WouldCycle, find_cycle
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Change, Node, NodeAdded, NodeRegionChanged, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.patch.regions import DEEPEST_IN_FILE, RegionRefused, Scopes, branch_of, region_of, scope_text
+from warploom.engine.patch.rules import CrossesBranches, WouldCycle, find_cycle
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from engine.api import Block, BlockBuilder, In, Out, any_type, f32, param, port, s32
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.rules import ConnectionRefused, TypeMismatch, UnknownPort, WouldCycle, WrongDirection
+from warploom.api import Block, BlockBuilder, In, Out, any_type, f32, param, port, s32
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.rules import ConnectionRefused, TypeMismatch, UnknownPort, WouldCycle, WrongDirection
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_whole_numbers_keep_every_digit(patch: Patch) -> None:
 
 def test_a_scalar_array_keeps_its_empty_shape() -> None:
     """A number given as an array has no dimensions, in the patch and in the block's output."""
-    from engine.blocktypes.block import describe
+    from warploom.engine.blocktypes.block import describe
 
     patch = Patch()
     node = patch.add("io.array", data=np.float32(2.5))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from engine import Patch
-from engine.diagnostics import PatchError
-from engine.patch.files import dump_patch, load_patch, parse_patch
-from engine.patch.schemas import _UPGRADES, NEWEST
+from warploom import Patch
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.files import dump_patch, load_patch, parse_patch
+from warploom.engine.patch.schemas import _UPGRADES, NEWEST
 
 FORMATS = Path(__file__).parent / "formats"
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.diagnostics import PatchError
-from engine.inner_patches.op_patch import OpPatch
-from engine.patch.changes import Connection, PortRef, Sentinel, SentinelAction, SentinelChanged, inverse, merge
-from engine.patch.document import NodeRef, Patch
-from engine.patch.editing.comparison import describe_difference, difference
-from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.inner_patches.op_patch import OpPatch
+from warploom.engine.patch.changes import Connection, PortRef, Sentinel, SentinelAction, SentinelChanged, inverse, merge
+from warploom.engine.patch.document import NodeRef, Patch
+from warploom.engine.patch.editing.comparison import describe_difference, difference
+from warploom.engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
 
 
 def chain(count: int = 3) -> tuple[Patch, list[NodeRef]]:

@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from engine.device.host.modules import build
-from engine.device.host.modules.build import translate
-from engine.device.host.modules.cache import CachedModule
-from engine.diagnostics import KernelError
-from engine.host_compiler import module
-from engine.kernel_sources.nvrtc import CompiledSource, compile_kernels
+from warploom.engine.device.host.modules import build
+from warploom.engine.device.host.modules.build import translate
+from warploom.engine.device.host.modules.cache import CachedModule
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.host_compiler import module
+from warploom.engine.kernel_sources.nvrtc import CompiledSource, compile_kernels
 
 
 def refuse_all(*_: Any, **__: Any) -> NoReturn:

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from engine.diagnostics import KernelError, TranslatorBug
+from warploom.engine.diagnostics import KernelError, TranslatorBug
 
 
 def add(a: int, b: int) -> int:

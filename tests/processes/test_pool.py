@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 
 import engine
-from engine.diagnostics import CompilerCrash, KernelError, TranslatorBug
-from engine.processes import pool
-from engine.processes.limits import Limits, Usage
-from engine.processes.pool import run, run_in_background
-from engine.processes.scope import Cancelled, CancelScope
 from tests.processes import jobs
 from tests.waiting import until
+from warploom.engine.diagnostics import CompilerCrash, KernelError, TranslatorBug
+from warploom.engine.processes import pool
+from warploom.engine.processes.limits import Limits, Usage
+from warploom.engine.processes.pool import run, run_in_background
+from warploom.engine.processes.scope import Cancelled, CancelScope
 
 ROOT = Path(engine.__file__).parents[1]
 
@@ -217,7 +217,7 @@ def test_a_person_sets_the_limits(monkeypatch: pytest.MonkeyPatch, text: str, se
 PROGRAM = """
 import sys, threading
 from pathlib import Path
-from engine.processes.pool import run, run_in_background
+from warploom.engine.processes.pool import run, run_in_background
 from tests.processes import jobs
 thread = threading.Thread(target=run, args=(jobs.hang, Path({path!r})))
 thread.start()
@@ -251,7 +251,7 @@ def test_processes_end_with_the_program(tmp_path: Path, how: str, then: str, sta
 KILLED = """
 import os, sys, threading, time
 from pathlib import Path
-from engine.processes import pool
+from warploom.engine.processes import pool
 from tests.processes import jobs
 threading.Thread(target=pool.run, args=(jobs.{job}, Path({path!r}))).start()
 while not Path({path!r}).exists(): time.sleep(0.01)

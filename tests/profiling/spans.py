@@ -1,6 +1,6 @@
 """Spans of profiles for tests."""
 
-from engine.profiling.profile import KernelFacts, SpanProfile
+from warploom.engine.profiling.profile import KernelFacts, SpanProfile
 
 
 def span(

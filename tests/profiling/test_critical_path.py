@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Engine, ProfilingLevel
-from engine.device.device import Device
-from engine.profiling.critical_path import critical_path, longest_chains
 from tests.profiling.spans import span
 from tests.small_examples import small
+from warploom import Engine, ProfilingLevel
+from warploom.engine.device.device import Device
+from warploom.engine.profiling.critical_path import critical_path, longest_chains
 
 
 @st.composite

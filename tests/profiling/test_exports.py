@@ -4,11 +4,11 @@ import csv
 import io
 import json
 
-from engine.profiling.exports import profile_csv, profile_json, profile_object
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import BufferStatistics, KernelFacts, Profile
-from engine.profiling.side_work import SideKind, SideWork
 from tests.profiling.spans import span
+from warploom.engine.profiling.exports import profile_csv, profile_json, profile_object
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import BufferStatistics, KernelFacts, Profile
+from warploom.engine.profiling.side_work import SideKind, SideWork
 
 KERNEL = KernelFacts((4, 2, 1), (256, 1, 1), 32, 0, None, 0.5, "registers")
 SPANS = (

@@ -1,8 +1,8 @@
 """Times of nodes: sums of the mean times of a profile's spans."""
 
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile, node_times, part_times
 from tests.profiling.spans import span
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile, node_times, part_times
 
 
 def test_a_node_takes_what_its_spans_take_by_their_means() -> None:

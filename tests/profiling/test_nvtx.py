@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import Engine, Patch
-from engine.profiling.nvtx import attached_profiler
+from warploom import Engine, Patch
+from warploom.engine.profiling.nvtx import attached_profiler
 
 #: The functions of a profiler's library, as NVIDIA's headers declare them; here they print.
 INJECTION = r"""
@@ -40,7 +40,7 @@ int InitializeInjectionNvtx2(const void *(*get)(uint32_t)) {
 """
 RUN = """
 import numpy as np
-from engine import Engine, Patch
+from warploom import Engine, Patch
 patch = Patch()
 x = patch.add("io.array", data=np.ones(4, np.float32))
 scale = patch.add("kernel.expression", expression="x * 2.0")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.profiling.recorder import FRAME_ROW, Stamps, frame_rows
+from warploom.engine.profiling.recorder import FRAME_ROW, Stamps, frame_rows
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from engine import Engine, ProfilingLevel
-from engine.device.device import Device
-from engine.profiling.profile import Profile, SpanProfile
-from engine.profiling.rows import RowKind, row_times, rows
 from tests.profiling.spans import span
 from tests.small_examples import small
+from warploom import Engine, ProfilingLevel
+from warploom.engine.device.device import Device
+from warploom.engine.profiling.profile import Profile, SpanProfile
+from warploom.engine.profiling.rows import RowKind, row_times, rows
 
 SPANS = (
     span("", "upload frame", operation=0),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.profiling.sampling import SHARE, Sampler
+from warploom.engine.profiling.sampling import SHARE, Sampler
 
 
 class Simulation:

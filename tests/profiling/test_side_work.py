@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.profiling.side_work import SideKind, SideTimes, SideWork
-from engine.profiling.statistics import WINDOW
+from warploom.engine.profiling.side_work import SideKind, SideTimes, SideWork
+from warploom.engine.profiling.statistics import WINDOW
 
 
 @given(st.integers(1, 2 * WINDOW).flatmap(lambda n: st.lists(st.integers(0, 10**9), min_size=n, max_size=n)))

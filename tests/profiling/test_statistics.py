@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile
-from engine.profiling.statistics import WINDOW, Average, RecentRows
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.profiling.statistics import WINDOW, Average, RecentRows
 
 values = st.lists(st.integers(0, 10**9), min_size=1, max_size=2 * WINDOW)
 

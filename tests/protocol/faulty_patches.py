@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from engine import Patch, forget_blocks, trust_blocks
-from engine.patch.document import NodeRef
+from warploom import Patch, forget_blocks, trust_blocks
+from warploom.engine.patch.document import NodeRef
 
 FOLDER = Path(__file__).parent / "faults"
 #: The kernels of faults.cu, with the text of the line that fails.

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from engine import Engine, Patch
-from engine.diagnostics import DeviceError, Severity
-from engine.protocol import culprit, sanitizer
-from engine.protocol.culprit import CulpritSearch, find_culprit
-from engine.protocol.questions import Doing, ReplayStep
 from tests.protocol.engine_process import COMMAND
 from tests.protocol.faulty_patches import FOLDER, LINES, chain, faulty_blocks, lines_of
+from warploom import Engine, Patch
+from warploom.engine.diagnostics import DeviceError, Severity
+from warploom.engine.protocol import culprit, sanitizer
+from warploom.engine.protocol.culprit import CulpritSearch, find_culprit
+from warploom.engine.protocol.questions import Doing, ReplayStep
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -14,17 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from engine.blocktypes.parameters import UserArray
-from engine.device.external import describe_external
-from engine.diagnostics import DeviceError, Diagnostic, Severity, WarploomError
-from engine.patch.changes import Change, Node, NodeAdded, ParameterChanged, PortRef
-from engine.profiling.trace import TraceSlice
-from engine.protocol.child.encoding import FromEngine, ToEngine, encode, make_decoder
-from engine.protocol.messages import Message, SetKernelTimeLimit, Viewing, check_message
-from engine.protocol.pacing import Pacing, PacingMode
-from engine.protocol.questions import AnyQuestion, Question
-from engine.protocol.sampling import Reduction, Sampling
 from tests.fuzzing import many
+from warploom.engine.blocktypes.parameters import UserArray
+from warploom.engine.device.external import describe_external
+from warploom.engine.diagnostics import DeviceError, Diagnostic, Severity, WarploomError
+from warploom.engine.patch.changes import Change, Node, NodeAdded, ParameterChanged, PortRef
+from warploom.engine.profiling.trace import TraceSlice
+from warploom.engine.protocol.child.encoding import FromEngine, ToEngine, encode, make_decoder
+from warploom.engine.protocol.messages import Message, SetKernelTimeLimit, Viewing, check_message
+from warploom.engine.protocol.pacing import Pacing, PacingMode
+from warploom.engine.protocol.questions import AnyQuestion, Question
+from warploom.engine.protocol.sampling import Reduction, Sampling
 
 #: There are a hundred kinds of messages, so each has few examples.
 of_each_kind = settings(max_examples=many(12))

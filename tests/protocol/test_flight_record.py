@@ -7,9 +7,9 @@ import json
 import msgspec
 import numpy as np
 
-from engine.diagnostics import warning
-from engine.profiling.recorder import FRAME_ROW
-from engine.protocol.flight_record import (
+from warploom.engine.diagnostics import warning
+from warploom.engine.profiling.recorder import FRAME_ROW
+from warploom.engine.protocol.flight_record import (
     FlightRecord,
     NodeTimes,
     RecordedDiagnostics,
@@ -20,7 +20,7 @@ from engine.protocol.flight_record import (
     record_csv,
     record_json,
 )
-from engine.protocol.messages import UpdateLevel, UpdateRecord
+from warploom.engine.protocol.messages import UpdateLevel, UpdateRecord
 
 MS = 1_000_000
 ROWS = [

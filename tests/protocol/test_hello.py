@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine import Patch
-from engine.diagnostics import DeviceError
-from engine.protocol import pipe
-from engine.protocol.child.encoding import Alive, Hello, encode
-from engine.protocol.child.hello import hello, place, protocol
-from engine.protocol.pipe import connect
 from tests.waiting import next_report, until
+from warploom import Patch
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.protocol import pipe
+from warploom.engine.protocol.child.encoding import Alive, Hello, encode
+from warploom.engine.protocol.child.hello import hello, place, protocol
+from warploom.engine.protocol.pipe import connect
 
 #: Sends one frame, and then waits for its end.
 PROGRAM = """

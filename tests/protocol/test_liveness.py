@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from engine import Patch
-from engine.diagnostics import DeviceError
-from engine.protocol import pipe
-from engine.protocol.child import liveness
-from engine.protocol.child.frames import Heard, read_frame, write_frame
-from engine.protocol.child.liveness import Liveness
-from engine.protocol.client import Client
-from engine.protocol.pipe import connect
 from tests.protocol.engine_process import COMMAND, the_child
 from tests.waiting import next_report, until
+from warploom import Patch
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.protocol import pipe
+from warploom.engine.protocol.child import liveness
+from warploom.engine.protocol.child.frames import Heard, read_frame, write_frame
+from warploom.engine.protocol.child.liveness import Liveness
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.pipe import connect
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_a_process_ends_although_one_that_it_forked_keeps_its_pipes(tmp_path: Pa
     program = f"""
 import os, time
 from pathlib import Path
-from engine.runtime.serve import serve_standard_streams
+from warploom.engine.runtime.serve import serve_standard_streams
 if not (fork := os.fork()):
     time.sleep(600)
 Path({str(tmp_path / "fork")!r}).write_text(str(fork))

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.diagnostics import WarploomError
-from engine.protocol import pacing as pacing_module
-from engine.protocol.pacing import Pacer, Pacing, PacingMode
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.protocol import pacing as pacing_module
+from warploom.engine.protocol.pacing import Pacer, Pacing, PacingMode
 
 
 class FakeTime:

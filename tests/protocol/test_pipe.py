@@ -14,16 +14,18 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from engine import Engine, Patch, UpdateLevel, forget_blocks, trust_blocks
-from engine.blocktypes.value_blocks import ValueBlock
-from engine.catalogue.catalogue import default_catalogue
-from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError
-from engine.patch.changes import Change, NodeRemoved, ParameterChanged, PortRef
-from engine.patch.files import save_patch
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol import pipe
-from engine.protocol.client import Client
-from engine.protocol.messages import (
+from tests.protocol.engine_process import COMMAND, the_child
+from tests.waiting import next_report
+from warploom import Engine, Patch, UpdateLevel, forget_blocks, trust_blocks
+from warploom.engine.blocktypes.value_blocks import ValueBlock
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError
+from warploom.engine.patch.changes import Change, NodeRemoved, ParameterChanged, PortRef
+from warploom.engine.patch.files import save_patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol import pipe
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import (
     EditCost,
     Edited,
     FrameReport,
@@ -36,10 +38,8 @@ from engine.protocol.messages import (
     UpdateRecord,
     Viewing,
 )
-from engine.protocol.pipe import connect
-from engine.runtime.engine import open_engine
-from tests.protocol.engine_process import COMMAND, the_child
-from tests.waiting import next_report
+from warploom.engine.protocol.pipe import connect
+from warploom.engine.runtime.engine import open_engine
 
 Connect = Callable[[Patch], Client]
 
@@ -355,9 +355,9 @@ def test_an_answer_to_no_question_ends_the_connection() -> None:
     """A program that is no engine fails to connect, instead of hanging."""
     program = """
 import sys
-from engine.protocol.child.encoding import Refused, encode
-from engine.protocol.child.frames import write_frame
-from engine.protocol.child.hello import hello
+from warploom.engine.protocol.child.encoding import Refused, encode
+from warploom.engine.protocol.child.frames import write_frame
+from warploom.engine.protocol.child.hello import hello
 write_frame(sys.stdout.buffer, encode(hello()))
 write_frame(sys.stdout.buffer, encode(Refused(77, "Odd", "text")))
 """

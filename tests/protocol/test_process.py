@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
-from engine import Patch, ProfilingLevel
-from engine.diagnostics import DeviceError
-from engine.protocol.child.process import SpareProcesses
-from engine.runtime.engine import open_engine
 from tests.protocol.engine_process import COMMAND
+from warploom import Patch, ProfilingLevel
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.protocol.child.process import SpareProcesses
+from warploom.engine.runtime.engine import open_engine
 
 #: Ends when its input does, as an engine's process.
 WAITS = [sys.executable, "-c", "input()"]

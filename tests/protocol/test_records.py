@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from engine import Patch
-from engine.logs import LogBuffer, Logged, attach, detach, set_level
-from engine.patch.changes import Connection, Disconnected, PortRef
-from engine.protocol.pipe import connect
 from tests.protocol.engine_process import COMMAND
 from tests.waiting import until
+from warploom import Patch
+from warploom.engine.logs import LogBuffer, Logged, attach, detach, set_level
+from warploom.engine.patch.changes import Connection, Disconnected, PortRef
+from warploom.engine.protocol.pipe import connect
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_records_arrive_with_their_place(patch: Patch, log_buffer: LogBuffer) ->
         client.step()
         found = elsewhere(log_buffer)
         (build,) = (told for told in found if told.text.startswith("COLD: "))
-        assert (build.level, build.logger) == (logging.INFO, "engine.runtime.update.updater")
+        assert (build.level, build.logger) == (logging.INFO, "warploom.engine.runtime.update.updater")
         assert all(told.level >= logging.INFO for told in found)
     assert [told.text for told in elsewhere(log_buffer)] == ["engine on host is closed"]
 
@@ -56,7 +56,7 @@ def test_records_that_come_too_fast_are_dropped_and_counted() -> None:
     """The child keeps a limited number of unread records; later records state how many were dropped."""
     program = """
 import logging, sys
-from engine.runtime import serve
+from warploom.engine.runtime import serve
 serve.RECORD_LIMIT, serve._PERIOD_S = 5, 60
 class Loud(serve._Server):
     def take(self, message):

@@ -4,11 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from engine.diagnostics import Sighting, warning
-from engine.protocol.child.encoding import FromEngine, encode, make_decoder
-from engine.protocol.child.report_changes import NO_REPORT, changed_report, report_change
-from engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
 from tests.fuzzing import many
+from warploom.engine.diagnostics import Sighting, warning
+from warploom.engine.protocol.child.encoding import FromEngine, encode, make_decoder
+from warploom.engine.protocol.child.report_changes import NO_REPORT, changed_report, report_change
+from warploom.engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
 
 _KEYS = st.sampled_from(["a", "b", "c.out", "d"])
 _FOUND = st.lists(st.sampled_from(["hot", "late"]).map(warning), max_size=2).map(tuple)

@@ -9,11 +9,11 @@ import sys
 import numpy as np
 import pytest
 
-from engine.protocol.child import shared_pictures
-from engine.protocol.child.encoding import encode, make_decoder
-from engine.protocol.child.shared_pictures import PlacedArray, SharedPictures, inherited, make_descriptor
-from engine.protocol.messages import Preview
 from tests.fuzzing import many, seeds
+from warploom.engine.protocol.child import shared_pictures
+from warploom.engine.protocol.child.encoding import encode, make_decoder
+from warploom.engine.protocol.child.shared_pictures import PlacedArray, SharedPictures, inherited, make_descriptor
+from warploom.engine.protocol.messages import Preview
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="memory without a name is of Linux")
 

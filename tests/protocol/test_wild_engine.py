@@ -10,17 +10,17 @@ import msgspec
 import numpy as np
 import pytest
 
-from engine import Patch, ProfilingLevel
-from engine.diagnostics import WarploomError
-from engine.patch.changes import NodeRemoved
-from engine.protocol.child.encoding import Alive, encode
-from engine.protocol.child.frames import read_frame, write_frame
-from engine.protocol.child.process import EngineProcess
-from engine.protocol.child.shared_pictures import SharedPictures, make_descriptor
-from engine.protocol.messages import Observe, Viewing
-from engine.protocol.pipe import connect
-from engine.runtime.serve import serve
 from tests.fuzzing import seeds
+from warploom import Patch, ProfilingLevel
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.patch.changes import NodeRemoved
+from warploom.engine.protocol.child.encoding import Alive, encode
+from warploom.engine.protocol.child.frames import read_frame, write_frame
+from warploom.engine.protocol.child.process import EngineProcess
+from warploom.engine.protocol.child.shared_pictures import SharedPictures, make_descriptor
+from warploom.engine.protocol.messages import Observe, Viewing
+from warploom.engine.protocol.pipe import connect
+from warploom.engine.runtime.serve import serve
 
 _WILD: tuple[Any, ...] = (
     None,

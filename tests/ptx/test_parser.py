@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.diagnostics import KernelError
-from engine.ptx import KernelParameter, PtxSyntaxError, parse
-from engine.ptx.tree import (
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.ptx import KernelParameter, PtxSyntaxError, parse
+from warploom.engine.ptx.tree import (
     Address,
     Float,
     Guard,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.ptx import PtxSyntaxError, parse
-from engine.ptx.tree import Address, Float, Integer, Register, Symbol, SymbolValue, Vector
+from warploom.engine.ptx import PtxSyntaxError, parse
+from warploom.engine.ptx.tree import Address, Float, Integer, Register, Symbol, SymbolValue, Vector
 
 HEAD = ".version 8.3\n.target sm_80\n.address_size 64\n"
 

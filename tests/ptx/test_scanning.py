@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.device.device import HOST_ARCHITECTURE
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.sources import CudaText
-from engine.ptx import parse, read_signatures
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.sources import CudaText
+from warploom.engine.ptx import parse, read_signatures
 
 FILES = sorted([*KERNELS_FOLDER.rglob("*.cu"), *Path(__file__).parents[1].glob("runtime/*.cu")])
 

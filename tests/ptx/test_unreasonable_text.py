@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.ptx import parse
-from engine.ptx.lexer import MAX_NESTING, PtxSyntaxError
-from engine.ptx.tree import Integer
+from warploom.engine.ptx import parse
+from warploom.engine.ptx.lexer import MAX_NESTING, PtxSyntaxError
+from warploom.engine.ptx.tree import Integer
 
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
 DEEP, LONG = 3000, "1" * 5000

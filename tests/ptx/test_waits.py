@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.ptx import parse
-from engine.ptx.waits import waiting_ptx
+from warploom.engine.ptx import parse
+from warploom.engine.ptx.waits import waiting_ptx
 
 HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 

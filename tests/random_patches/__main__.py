@@ -16,11 +16,11 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from engine.device.open import open_device
 from tests.random_patches.comparing import KeptKernels, Outcome, run_patch
 from tests.random_patches.devices import across
 from tests.random_patches.materials import Materials
 from tests.random_patches.patches import TYPES
+from warploom.engine.device.open import open_device
 
 #: A patch that takes longer than this hangs.
 LIMIT_S = 60

@@ -14,21 +14,26 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.compiler.buffers import Lifetime
-from engine.compiler.inlining import Inlined
-from engine.compiler.operations import RegionEntry
-from engine.compiler.planning import PartialPlan, plan_what_can_run
-from engine.descriptions.description import BlockDescription
-from engine.device.device import Device
-from engine.device.protocol import Module
-from engine.diagnostics import Diagnostic, PatchError, Severity, WarploomError
-from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.sources import KernelSource
-from engine.patch.changes import PortRef
-from engine.patch.files import dump_patch
-from engine.profiling.profile import BufferStatistics
-from engine.protocol.messages import (
+from tests.random_patches.materials import Lent, Materials
+from tests.random_patches.oracles import FACTORS, ORACLES, badly_factored
+from tests.random_patches.oracles import wrong as wrong_output
+from tests.random_patches.patches import RandomPatch
+from tests.runtime.update.update_support import copy_of, outputs
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.compiler.inlining import Inlined
+from warploom.engine.compiler.operations import RegionEntry
+from warploom.engine.compiler.planning import PartialPlan, plan_what_can_run
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Module
+from warploom.engine.diagnostics import Diagnostic, PatchError, Severity, WarploomError
+from warploom.engine.kernel_sources.image import KernelImage
+from warploom.engine.kernel_sources.sources import KernelSource
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import dump_patch
+from warploom.engine.profiling.profile import BufferStatistics
+from warploom.engine.protocol.messages import (
     FrameReport,
     Message,
     Observe,
@@ -38,16 +43,11 @@ from engine.protocol.messages import (
     SetProfiling,
     Viewing,
 )
-from engine.runtime.model import describe_patch
-from engine.runtime.model.describe_patch import PlacedNode
-from engine.runtime.model.module_cache import LoadedModule, ModuleCache
-from engine.runtime.update import prepare
-from engine.user_code.runner import CodeRunner
-from tests.random_patches.materials import Lent, Materials
-from tests.random_patches.oracles import FACTORS, ORACLES, badly_factored
-from tests.random_patches.oracles import wrong as wrong_output
-from tests.random_patches.patches import RandomPatch
-from tests.runtime.update.update_support import copy_of, outputs
+from warploom.engine.runtime.model import describe_patch
+from warploom.engine.runtime.model.describe_patch import PlacedNode
+from warploom.engine.runtime.model.module_cache import LoadedModule, ModuleCache
+from warploom.engine.runtime.update import prepare
+from warploom.engine.user_code.runner import CodeRunner
 
 #: The contents of ports: an array, or the reason why it can't be read.
 Contents = dict[PortRef, "np.ndarray[Any, Any] | str"]

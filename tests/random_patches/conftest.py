@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.device.device import Device
 from tests.compiler.support.descriptions import verified_plans
 from tests.random_patches.comparing import KeptKernels
 from tests.random_patches.materials import Materials
+from warploom.engine.device.device import Device
 
 
 @pytest.fixture(autouse=True)

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from engine import Patch
-from engine.patch.changes import PortRef
-from engine.patch.regions import region_of
-from engine.types import from_bf16
 from tests.random_patches.comparing import Contents, Outcome, differences, filled
 from tests.random_patches.materials import Array
+from warploom import Patch
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.regions import region_of
+from warploom.engine.types import from_bf16
 
 _VIEWS = ("buffer.reinterpret", "buffer.reshape", "buffer.slice", "buffer.transpose")
 #: Block types that move data, count, compare, or round each result once: equal to the last bit on every device.

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.types import from_bf16
 from tests.random_patches.materials import VECTORS, Array
+from warploom.engine.types import from_bf16
 
 Inputs, Parameters, Types = Mapping[str, Array], Mapping[str, Any], Mapping[str, str]
 

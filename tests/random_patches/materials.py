@@ -10,13 +10,13 @@ import laspy
 import numpy as np
 from PIL import Image
 
-from blocks.data.table_files import encode_table
-from blocks.geometry.shape_files import encode_points
-from engine.device.device import Device
-from engine.types import DType
-from engine.types import scalars as _scalars
-from engine.types import vectors as _vectors
 from tests.device.lenders import interface_of
+from warploom.blocks.data.table_files import encode_table
+from warploom.blocks.geometry.shape_files import encode_points
+from warploom.engine.device.device import Device
+from warploom.engine.types import DType
+from warploom.engine.types import scalars as _scalars
+from warploom.engine.types import vectors as _vectors
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]

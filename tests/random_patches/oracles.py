@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import ndimage, signal
 
-from engine.types import to_bf16
 from tests.blocks.blends import BLENDS
 from tests.random_patches.list_oracles import FINITE, LISTS
 from tests.random_patches.list_oracles import numbers as _numbers
 from tests.random_patches.materials import Array
+from warploom.engine.types import to_bf16
 
 #: A function of input arrays, parameter values and element types, all by name; it returns the output and its tolerance.
 Oracle = Callable[[Mapping[str, Array], Mapping[str, Any], Mapping[str, str]], dict[str, Any]]

@@ -10,26 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from engine import Patch
-from engine.blocktypes.block import Block
-from engine.catalogue.catalogue import default_catalogue
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
-from engine.diagnostics import GraphValidationError, PatchError, Severity
-from engine.ops import OpError
-from engine.patch import changes
-from engine.patch.changes import Change, Connection, PortRef
-from engine.patch.composite import Composite, CompositeBuilder
-from engine.patch.document import NodeRef
-from engine.patch.regions import TOP
-from engine.protocol.messages import Message, SetInput
-from engine.runtime.model.block_registry import BlockRegistry
-from engine.runtime.model.describe_patch import PlacedNode, describe_patch
-from engine.runtime.model.parameters import ParameterStore
-from engine.types.layout import Layout
-from engine.user_code.runner import CodeRunner
 from tests.random_patches.materials import NUMBERS, Materials, dtype_called, numbers
 from tests.random_patches.recipes import RECIPES, Chooser, Recipe, Want, _alike
+from warploom import Patch
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.diagnostics import GraphValidationError, PatchError, Severity
+from warploom.engine.ops import OpError
+from warploom.engine.patch import changes
+from warploom.engine.patch.changes import Change, Connection, PortRef
+from warploom.engine.patch.composite import Composite, CompositeBuilder
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.patch.regions import TOP
+from warploom.engine.protocol.messages import Message, SetInput
+from warploom.engine.runtime.model.block_registry import BlockRegistry
+from warploom.engine.runtime.model.describe_patch import PlacedNode, describe_patch
+from warploom.engine.runtime.model.parameters import ParameterStore
+from warploom.engine.types.layout import Layout
+from warploom.engine.user_code.runner import CodeRunner
 
 default_catalogue()  # registers the block types of the composites
 

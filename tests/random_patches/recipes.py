@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from engine.inner_patches.chain import ChainPatch
-from engine.ops import graph_to_json, parse_expression
 from tests.random_patches.materials import (
     ANY,
     COMPLEX,
@@ -24,6 +22,8 @@ from tests.random_patches.materials import (
     Materials,
     Shape,
 )
+from warploom.engine.inner_patches.chain import ChainPatch
+from warploom.engine.ops import graph_to_json, parse_expression
 
 #: Block types that no random patch has, with the reason.
 LEFT_OUT = {

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.api import BlockBuilder, In, LiveBlock, Moment, Out, any_type, f32, float4, param, port
-from engine.blocktypes.block import block_types
-from engine.device.device import Device
-from engine.diagnostics import PatchError, WarploomError
-from engine.patch.changes import PortRef
-from engine.protocol.messages import Reset
 from tests.fuzzing import FACTOR, seeds
 from tests.random_patches.comparing import KeptKernels
 from tests.random_patches.materials import Materials
 from tests.random_patches.patches import REGIONS, TYPES, RandomPatch
+from warploom import Engine, Patch
+from warploom.api import BlockBuilder, In, LiveBlock, Moment, Out, any_type, f32, float4, param, port
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError, WarploomError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import Reset
 
 #: What live blocks have taken: the block's object, the frame, and the contents.
 Log = list[tuple[object, int, np.ndarray[Any, Any]]]

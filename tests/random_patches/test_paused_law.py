@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from engine.device.device import Device
-from engine.diagnostics import PatchError
-from engine.patch.document import Patch
-from engine.protocol.messages import SetRunning
 from tests.fuzzing import seeds
 from tests.random_patches.comparing import KeptKernels, Side, differences, filled
 from tests.random_patches.materials import Materials
 from tests.random_patches.patches import REGIONS, RandomPatch
 from tests.runtime.update.update_support import outputs
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import SetRunning
 
 #: Blocks that keep something from frame to frame.
 KEEPERS = ("tensor.train", "tensor.batches", "field.drop", "control.every", "buffer.state", "buffer.frame_delay")

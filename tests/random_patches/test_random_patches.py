@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from engine.blocktypes.block import Block
-from engine.blocktypes.value_blocks import ValueBlock
-from engine.catalogue.catalogue import default_catalogue
-from engine.device.device import Device
-from engine.device.open import open_device
 from tests.fuzzing import seeds
 from tests.random_patches.comparing import KeptKernels, run_patch
 from tests.random_patches.devices import EXACT, JUMPS, across
 from tests.random_patches.materials import Materials
 from tests.random_patches.patches import TYPES
 from tests.random_patches.recipes import LEFT_OUT
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.value_blocks import ValueBlock
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.device.device import Device
+from warploom.engine.device.open import open_device
 
 
 def _meets_the_world(block: type[Block]) -> bool:

@@ -12,18 +12,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.patch.changes import PortRef
-from engine.protocol.messages import SetRunning
-from engine.protocol.sampling import ObservePorts, Sampling
-from engine.types import to_bf16
 from tests.fuzzing import seeds
 from tests.random_patches.comparing import Contents, KeptKernels, Side, differences, errors, filled
 from tests.random_patches.materials import Lent, Materials
 from tests.random_patches.patches import REGIONS, RandomPatch
 from tests.runtime.update.update_support import outputs
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import SetRunning
+from warploom.engine.protocol.sampling import ObservePorts, Sampling
+from warploom.engine.types import to_bf16
 
 #: Blocks that are fused, blocks that use whole buffers, and blocks that change buffers in place.
 TYPES = (

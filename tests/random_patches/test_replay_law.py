@@ -6,11 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.device.device import Device
-from engine.device.host.device import HostDevice
-from engine.diagnostics import DeviceError
-from engine.patch.regions import TOP
-from engine.protocol.questions import Doing
 from tests.fuzzing import seeds
 from tests.protocol.faulty_patches import LINES, faulty_blocks
 from tests.random_patches.comparing import KeptKernels, Side, differences, errors, filled
@@ -18,6 +13,11 @@ from tests.random_patches.materials import Materials
 from tests.random_patches.patches import REGIONS, RandomPatch
 from tests.random_patches.test_reading_law import TYPES
 from tests.runtime.update.update_support import outputs
+from warploom.engine.device.device import Device
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.patch.regions import TOP
+from warploom.engine.protocol.questions import Doing
 
 #: Blocks whose kernels compile quickly.
 QUICK = tuple(name for name in TYPES if name.startswith(("math.", "reduce.", "buffer.")))

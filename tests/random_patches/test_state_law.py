@@ -4,10 +4,6 @@ from contextlib import ExitStack
 
 import pytest
 
-from engine.device.device import Device
-from engine.diagnostics import PatchError
-from engine.protocol.engine_state import EngineState
-from engine.protocol.messages import Seek, SetRunning, StateCopy
 from tests.fuzzing import seeds
 from tests.random_patches.comparing import KeptKernels, Side, differences, filled
 from tests.random_patches.materials import Materials
@@ -15,6 +11,10 @@ from tests.random_patches.patches import REGIONS, RandomPatch
 from tests.random_patches.test_paused_law import KEEPERS
 from tests.random_patches.test_replay_law import QUICK
 from tests.runtime.update.update_support import outputs
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.protocol.engine_state import EngineState
+from warploom.engine.protocol.messages import Seek, SetRunning, StateCopy
 
 VALUES = ("value.lfo", "value.counter", "value.smooth", "value.ramp", "value.random", "value.expression")
 FRAMES = 6

@@ -7,16 +7,16 @@ from contextlib import ExitStack
 
 import pytest
 
-from engine import Engine
-from engine.device.device import Device
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.rules import is_drivable
 from tests.fuzzing import seeds
 from tests.random_patches.comparing import KeptKernels
 from tests.random_patches.materials import Materials
 from tests.random_patches.patches import REGIONS, RandomPatch
 from tests.runtime.update.update_support import contents, outputs
+from warploom import Engine
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.rules import is_drivable
 
 FRAMES, DRIVES = 3, 6
 #: Blocks with live parameters, fused and not, whose patches compile quickly.

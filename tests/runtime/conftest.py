@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, uchar4
-from engine.protocol.messages import KernelFilesChanged
 from tests.compiler.support.descriptions import verified_plans
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, uchar4
+from warploom.engine.protocol.messages import KernelFilesChanged
 
 COUNT = """extern "C" __global__ void count(float* value, float step, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

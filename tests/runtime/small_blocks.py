@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from engine import Patch
-from engine.api import (
+from warploom import Patch
+from warploom.api import (
     Block,
     BlockBuilder,
     Composite,
@@ -21,8 +21,8 @@ from engine.api import (
     port,
     u32,
 )
-from engine.device.external import describe_external
-from engine.patch.document import NodeRef
+from warploom.engine.device.external import describe_external
+from warploom.engine.patch.document import NodeRef
 
 FILE = "small_blocks.cu"
 Array = np.ndarray[Any, Any]

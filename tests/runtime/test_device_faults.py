@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 
 import tests.runtime.small_blocks  # noqa: F401 - defines block types
-from engine import Engine, Patch, ProfilingLevel
-from engine.compiler.executable.by_operation import launch_by_operation
-from engine.device import open as opening
-from engine.device.host.device import HostDevice
-from engine.diagnostics import Diagnostic, PatchError, WarploomError
-from engine.patch.document import NodeRef
-from engine.patch.files import dump_patch
-from engine.protocol.messages import Observe, Reset, SaveOutputs, SetPacing, SetProfiling, SetRunning, Viewing
-from engine.protocol.pacing import Pacing, PacingMode
 from tests.device.faults import Faults, GpuLike
 from tests.fuzzing import FACTOR, FIRST_SEED
 from tests.runtime.conftest import OF_THE_PROGRAM, SCALE, Kernels
 from tests.runtime.preview.preview_support import gapped_patch, picture_patch
 from tests.runtime.update.update_support import Contents, contents, outputs
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.compiler.executable.by_operation import launch_by_operation
+from warploom.engine.device import open as opening
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import Diagnostic, PatchError, WarploomError
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.patch.files import dump_patch
+from warploom.engine.protocol.messages import Observe, Reset, SaveOutputs, SetPacing, SetProfiling, SetRunning, Viewing
+from warploom.engine.protocol.pacing import Pacing, PacingMode
 
 ARRAY = np.arange(16, dtype=np.float32).reshape(4, 4)
 #: How many calls of each session fail in an ordinary run.

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, Kernel, Out, f32, port
-from engine.diagnostics import Diagnostic, KernelFault, Mend, Severity, Source
-from engine.patch.changes import PortRef
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.small_blocks import array, bump
+from warploom import Engine, Patch
+from warploom.api import Block, BlockBuilder, Kernel, Out, f32, port
+from warploom.engine.diagnostics import Diagnostic, KernelFault, Mend, Severity, Source
+from warploom.engine.patch.changes import PortRef
 
 
 def found(patch: Patch) -> list[Diagnostic]:

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from engine.diagnostics import Diagnostic, Mend, error, warning
-from engine.runtime.report.diagnostics_log import AGAIN_S, DiagnosticsLog
+from warploom.engine.diagnostics import Diagnostic, Mend, error, warning
+from warploom.engine.runtime.report.diagnostics_log import AGAIN_S, DiagnosticsLog
 
 
 def full(percent: int) -> Diagnostic:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.runtime.update import garbage
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.runtime.update import garbage
 
 
 @pytest.fixture

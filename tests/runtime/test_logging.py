@@ -9,10 +9,10 @@ from types import FrameType
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.logs import LogBuffer, Logged, set_level
-from engine.protocol.messages import Reset, SetProfiling
 from tests.runtime.conftest import SCALE, Kernels
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.logs import LogBuffer, Logged, set_level
+from warploom.engine.protocol.messages import Reset, SetProfiling
 
 
 def told(log_buffer: LogBuffer) -> list[tuple[str, str, str]]:
@@ -115,7 +115,7 @@ def test_parameter_writes_are_counted_and_told_once_a_second(
     """Frames that write parameters are logged once a second, and each is counted once."""
     set_level(log_buffer, logging.DEBUG)
     now_ns = 10_000_000_000
-    monkeypatch.setattr("engine.runtime.frame.reporter.time.perf_counter_ns", lambda: now_ns)
+    monkeypatch.setattr("warploom.engine.runtime.frame.reporter.time.perf_counter_ns", lambda: now_ns)
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         first = moved(engine, patch, log_buffer, 40)

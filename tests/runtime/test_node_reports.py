@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.diagnostics import Diagnostic, Mend, error
-from engine.patch.changes import Connection, PortRef
-from engine.patch.regions import region_of
-from engine.runtime.model.describe_patch import PlacedNode
-from engine.runtime.report.node_reports import NodeReports, awaited
+from warploom.engine.diagnostics import Diagnostic, Mend, error
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.regions import region_of
+from warploom.engine.runtime.model.describe_patch import PlacedNode
+from warploom.engine.runtime.report.node_reports import NodeReports, awaited
 
 _OPEN = error("x must be connected", node="open", mend=Mend.CONNECT)
 _BROKEN = error("x must be f32", node="broken")

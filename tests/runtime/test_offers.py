@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.api import Moment, Value, ValueBlock, param, value_port
-from engine.blocktypes.block import block_types
-from engine.diagnostics import PatchError
-from engine.protocol.client import Client
-from engine.protocol.messages import LookFor, Offered
-from engine.runtime.engine import open_engine
 from tests.protocol.engine_process import COMMAND
 from tests.waiting import until
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.api import Moment, Value, ValueBlock, param, value_port
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import LookFor, Offered
+from warploom.engine.runtime.engine import open_engine
 
 
 @pytest.fixture

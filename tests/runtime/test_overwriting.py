@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.diagnostics import Diagnostic, Mend, PatchError
-from engine.patch.files import load_patch, save_patch
-from engine.protocol.messages import Saved, SaveOutputs
 from tests.fuzzing import seeds
+from warploom import Engine, Patch
+from warploom.engine.diagnostics import Diagnostic, Mend, PatchError
+from warploom.engine.patch.files import load_patch, save_patch
+from warploom.engine.protocol.messages import Saved, SaveOutputs
 
 NAMES = ["a.png", "b.npy", "new/c.png", "link.png"]
 

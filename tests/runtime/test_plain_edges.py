@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.device.open import open_device
-from engine.diagnostics import DeviceError
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.questions import Open
-from engine.runtime import engine as engine_module
 from tests.app.cli.cli_support import EXAMPLES
 from tests.runtime.test_wire import Wire
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
+from warploom.engine.device.open import open_device
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.questions import Open
+from warploom.engine.runtime import engine as engine_module
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def run_by_messages() -> None:
 
 def run_from_the_command_line() -> None:
     """Run an example from the command line."""
-    from app.cli import cli
+    from warploom.app.cli import cli
 
     options = ["run", str(EXAMPLES / "values.loom"), "--frames", "1", "--device", "host", "--plain-edges", "--json"]
     assert cli.main(options, standalone_mode=False) == 0

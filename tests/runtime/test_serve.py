@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Patch, forget_blocks, trust_blocks
-from engine.diagnostics import DeviceError, Diagnostic
-from engine.patch.changes import Connection, Disconnected, NodeAdded, ParameterChanged, PortRef
-from engine.protocol.pipe import connect
+from warploom import Patch, forget_blocks, trust_blocks
+from warploom.engine.diagnostics import DeviceError, Diagnostic
+from warploom.engine.patch.changes import Connection, Disconnected, NodeAdded, ParameterChanged, PortRef
+from warploom.engine.protocol.pipe import connect
 
 #: The engine's command, without the command line's library.
 COMMAND = [sys.executable, "-c", "from engine.runtime.serve import serve_standard_streams as serve; serve()"]
 
 BLOCK = """
-from engine.api import Block, BlockBuilder, Kernel, Out, f32, port
+from warploom.api import Block, BlockBuilder, Kernel, Out, f32, port
 
 class Wild(Block, id="test_serve.wild", category="Test"):
     "Writes where no memory is."
@@ -79,7 +79,7 @@ def test_a_change_that_does_not_fit_is_reported_and_skipped() -> None:
 
 PRINTING = """
 import ctypes, os, sys
-from engine.api import Block, BlockBuilder, Out, f32, port
+from warploom.api import Block, BlockBuilder, Out, f32, port
 
 class Printing(Block, id="test_serve.printing", category="Test"):
     "Prints in all ways."

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine import Engine, Patch
-from engine.diagnostics import Diagnostic, Sighting, error, warning
-from engine.patch.document import NodeRef
-from engine.protocol.messages import FrameReport, NodeState, SetRunning
-from engine.protocol.pipe import connect
-from engine.runtime.frame.cuda_engine import CudaEngine
-from engine.runtime.report import diagnostics_store
-from engine.runtime.report.sightings import REMEMBERED_S, Sightings, identity
 from tests.protocol.engine_process import COMMAND, the_child
 from tests.runtime.small_blocks import array
 from tests.waiting import next_report
+from warploom import Engine, Patch
+from warploom.engine.diagnostics import Diagnostic, Sighting, error, warning
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import FrameReport, NodeState, SetRunning
+from warploom.engine.protocol.pipe import connect
+from warploom.engine.runtime.frame.cuda_engine import CudaEngine
+from warploom.engine.runtime.report import diagnostics_store
+from warploom.engine.runtime.report.sightings import REMEMBERED_S, Sightings, identity
 
 
 @pytest.fixture

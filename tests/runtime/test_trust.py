@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.diagnostics import Diagnostic, PatchError
-from engine.patch.files import load_patch, save_patch
-from engine.patch.trust import asks_for_trust, refuse_source
-from engine.protocol.messages import Saved, SaveOutputs, SetTrust
-from engine.runtime.check.check_patch import check_patch
+from warploom import Engine, Patch
+from warploom.engine.diagnostics import Diagnostic, PatchError
+from warploom.engine.patch.files import load_patch, save_patch
+from warploom.engine.patch.trust import asks_for_trust, refuse_source
+from warploom.engine.protocol.messages import Saved, SaveOutputs, SetTrust
+from warploom.engine.runtime.check.check_patch import check_patch
 
 INSIDE = ["image.png", "new/folder/image.png", "new/../image.png", "{folder}/image.png", "link inside/image.png"]
 OUTSIDE = ["../image.png", "new/../../image.png", "{other}/image.png", "link out/image.png", "linked.png", "broken.png"]

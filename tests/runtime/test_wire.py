@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.diagnostics import Severity
-from engine.patch.changes import Connected, Connection, Node, NodeAdded, ParameterChanged, PortRef
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.child.encoding import (
+from tests.fuzzing import many
+from warploom.engine.diagnostics import Severity
+from warploom.engine.patch.changes import Connected, Connection, Node, NodeAdded, ParameterChanged, PortRef
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.child.encoding import (
     Answered,
     Asked,
     Failed,
@@ -27,12 +28,11 @@ from engine.protocol.child.encoding import (
     encode,
     make_decoder,
 )
-from engine.protocol.child.frames import read_frame, write_frame
-from engine.protocol.messages import Observe, ObserveProfile, SetProfiling, SetRunning, Viewing
-from engine.protocol.questions import Open, Question, Read, Step
-from engine.protocol.sampling import ObservePorts, Sampling
-from engine.runtime.serve import serve
-from tests.fuzzing import many
+from warploom.engine.protocol.child.frames import read_frame, write_frame
+from warploom.engine.protocol.messages import Observe, ObserveProfile, SetProfiling, SetRunning, Viewing
+from warploom.engine.protocol.questions import Open, Question, Read, Step
+from warploom.engine.protocol.sampling import ObservePorts, Sampling
+from warploom.engine.runtime.serve import serve
 
 GOOD: tuple[Any, ...] = (
     NodeAdded(Node(id="a", type="io.array", parameters={"data": np.arange(6, dtype=np.float32).reshape(2, 3)})),

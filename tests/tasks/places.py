@@ -19,12 +19,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.items.parameter_tray import ParameterTray
-from app.docks.code.code import Code
-from app.inspector.parameter_row import ParameterRow
-from app.viewers.picture_view import PictureView
-from app.window.main_window import MainWindow
 from tests.tasks.hands import top_at, tops
+from warploom.app.canvas.items.parameter_tray import ParameterTray
+from warploom.app.docks.code.code import Code
+from warploom.app.inspector.parameter_row import ParameterRow
+from warploom.app.viewers.picture_view import PictureView
+from warploom.app.window.main_window import MainWindow
 
 
 class Screen:

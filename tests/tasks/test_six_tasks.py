@@ -12,19 +12,19 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from app.documents.engines import Engines
-from app.edits.organise.frames import frame_of
-from app.window.main_window import MainWindow
-from engine import Engine, ProfilingLevel
-from engine.catalogue.block_folders import block_folders
-from engine.patch.document import Patch
-from engine.patch.files import load_patch
-from engine.patch.regions import TOP
 from tests.app.conftest import deletes_widgets, protects_overrides  # noqa: F401  # fixtures
 from tests.fuzzing import FACTOR
 from tests.tasks.hands import QtHand, XHand
 from tests.tasks.places import Screen
 from tests.tasks.player import Player
+from warploom import Engine, ProfilingLevel
+from warploom.app.documents.engines import Engines
+from warploom.app.edits.organise.frames import frame_of
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import load_patch
+from warploom.engine.patch.regions import TOP
 
 _SCRIPTS = Path(__file__).parent / "scripts"
 Play = Callable[[str], MainWindow]
@@ -59,7 +59,7 @@ def play(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         return window
 
     yield play
-    monkeypatch.setattr("app.documents.dialogs.ask_about_changes", _discard)
+    monkeypatch.setattr("warploom.app.documents.dialogs.ask_about_changes", _discard)
     window.close()
     engines.close()
     block_folders.remove(tmp_path / "blocks")
@@ -67,7 +67,7 @@ def play(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 
 def _discard(*_: object) -> Any:
-    from app.documents.dialogs import UnsavedChoice
+    from warploom.app.documents.dialogs import UnsavedChoice
 
     return UnsavedChoice.DISCARD
 

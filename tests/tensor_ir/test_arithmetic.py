@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.graph import TensorGraph, TensorNode
-from engine.tensor_ir.operations.elementwise import Elementwise
-from engine.tensor_ir.operations.leaves import Constant, Leaf
-from engine.tensor_ir.types import TensorType
-from engine.types import Shape, bf16, f16, f64, s32
 from tests.fuzzing import many
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
+from warploom.engine.tensor_ir.operations.elementwise import Elementwise
+from warploom.engine.tensor_ir.operations.leaves import Constant, Leaf
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import Shape, bf16, f16, f64, s32
 
 Array = np.ndarray[Any, Any]
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.graph import TensorGraph
-from engine.tensor_ir.operations.indexing import ScatterAdd
-from engine.tensor_ir.operations.leaves import BatchSize, Constant, Leaf
-from engine.tensor_ir.operations.reductions import BroadcastTo
-from engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter
-from engine.tensor_ir.types import TensorType
-from engine.types import bf16, f16, f32, f64, s32
+from warploom.engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.graph import TensorGraph
+from warploom.engine.tensor_ir.operations.indexing import ScatterAdd
+from warploom.engine.tensor_ir.operations.leaves import BatchSize, Constant, Leaf
+from warploom.engine.tensor_ir.operations.reductions import BroadcastTo
+from warploom.engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import bf16, f16, f32, f64, s32
 
 
 def test_examples_are_computed_each_by_itself() -> None:

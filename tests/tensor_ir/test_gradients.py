@@ -9,16 +9,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation, allow_tf32, no_grad, reachable_nodes
-from engine.tensor_ir.operations.leaves import Constant, Leaf
-from engine.tensor_ir.operations.matrices import MatMul
-from engine.tensor_ir.operations.sparse import SparseOuter
-from engine.tensor_ir.passes.pipeline import PASSES, optimise
-from engine.tensor_ir.types import TensorType
-from engine.types import Shape, f16, f64, s32
+from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.gradients import gradients
+from warploom.engine.tensor_ir.graph import (
+    TensorGraph,
+    TensorNode,
+    TensorOperation,
+    allow_tf32,
+    no_grad,
+    reachable_nodes,
+)
+from warploom.engine.tensor_ir.operations.leaves import Constant, Leaf
+from warploom.engine.tensor_ir.operations.matrices import MatMul
+from warploom.engine.tensor_ir.operations.sparse import SparseOuter
+from warploom.engine.tensor_ir.passes.pipeline import PASSES, optimise
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import Shape, f16, f64, s32
 
 Array = np.ndarray[Any, Any]
 

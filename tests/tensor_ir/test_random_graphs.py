@@ -10,15 +10,15 @@ import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from engine.tensor_ir.errors import ShapeMismatch
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import TensorGraph, TensorNode
-from engine.tensor_ir.operations.leaves import Leaf
-from engine.tensor_ir.types import TensorType
-from engine.types import Shape, f64
 from tests.fuzzing import many
 from tests.tensor_ir.operations.differences import Given, check_gradients
+from warploom.engine.tensor_ir.errors import ShapeMismatch
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.gradients import gradients
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
+from warploom.engine.tensor_ir.operations.leaves import Leaf
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import Shape, f64
 
 Array = np.ndarray[Any, Any]
 BATCH = 3

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.diagnostics import WarploomError
-from engine.tensor_ir.graph import TensorGraph
-from engine.tensor_runtime.lazy import devices
-from engine.tensor_runtime.lazy.tensor import Tensor
-from engine.tensor_runtime.program import Program
-from engine.tensor_runtime.tensors import TensorBuffer, Tensors
 from tests.device.faults import Faults
 from tests.fuzzing import FACTOR, FIRST_SEED
 from tests.tensor_ir.lowering.running import leaf
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.tensor_ir.graph import TensorGraph
+from warploom.engine.tensor_runtime.lazy import devices
+from warploom.engine.tensor_runtime.lazy.tensor import Tensor
+from warploom.engine.tensor_runtime.program import Program
+from warploom.engine.tensor_runtime.tensors import TensorBuffer, Tensors
 
 #: How many calls fail in an ordinary run.
 SAMPLE = 5

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from engine.types import NAMED, DType, Struct, fixed_array
+from warploom.engine.types import NAMED, DType, Struct, fixed_array
 
 
 def make_struct(name: str, values: dict[str, Any] | None = None, **fields: Any) -> Any:

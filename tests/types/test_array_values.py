@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.diagnostics import PatchError
-from engine.patch.files import dump_patch, parse_patch
+from warploom import Engine, Patch
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.files import dump_patch, parse_patch
 
 ARRAYS = [
     np.array([True, False, True]),

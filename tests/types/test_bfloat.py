@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.types import from_bf16, to_bf16
+from warploom.engine.types import from_bf16, to_bf16
 
 LARGEST = float.fromhex("0x1.fep127")
 ALL_BITS = np.arange(1 << 16, dtype=np.uint16)

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.descriptions.entries import BufferArgument, DelayEntry, ValueArgument
-from engine.types.bits import bit_key, same
+from warploom.engine.descriptions.entries import BufferArgument, DelayEntry, ValueArgument
+from warploom.engine.types.bits import bit_key, same
 
 _NUMBERS = st.sampled_from((0.0, -0.0, 1.0, math.nan, -math.nan, math.inf, -math.inf, 5e-324, -5e-324)) | st.floats()
 _VALUES = _NUMBERS | st.booleans() | st.integers(-2, 2) | st.sampled_from(("", "0.0", None))

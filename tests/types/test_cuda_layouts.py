@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.diagnostics import KernelError
-from engine.kernel_sources.nvrtc import compile_cuda, toolkit_folders
-from engine.types import NAMED, DType, declaration, f32, field_offset, float3, layout_text, s64, u8
 from tests.fuzzing import many
 from tests.types.structs import ALL_TYPES, fields_of, make_struct, struct_of
 from tests.types.test_structs import Inner, Named, Outer
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.nvrtc import compile_cuda, toolkit_folders
+from warploom.engine.types import NAMED, DType, declaration, f32, field_offset, float3, layout_text, s64, u8
 
 _KERNEL = 'extern "C" __global__ void nothing() {}'
 _HEADERS = "".join(f"#include <{name}>\n" for name in ("cuComplex.h", "cuda_bf16.h", "cuda_fp16.h"))

@@ -7,9 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.types import SCALARS, VECTORS, DType, Struct, any_type, bf16, boolean, c64, c128, f32, float4, from_bf16
-from engine.types.arrays import nearest_number
-from engine.types.scalars import f16
+from warploom.engine.types import (
+    SCALARS,
+    VECTORS,
+    DType,
+    Struct,
+    any_type,
+    bf16,
+    boolean,
+    c64,
+    c128,
+    f32,
+    float4,
+    from_bf16,
+)
+from warploom.engine.types.arrays import nearest_number
+from warploom.engine.types.scalars import f16
 
 WHOLE = [dtype for dtype in SCALARS if dtype.kind == "integer"]
 

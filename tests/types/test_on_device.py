@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import open_device
-from engine.device.device import Device
-from engine.kernel_sources.loader import load_image
-from engine.types import (
+from warploom import open_device
+from warploom.engine.device.device import Device
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.types import (
     Struct,
     bf16,
     bfloat162,

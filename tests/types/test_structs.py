@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from engine import types
-from engine.types import (
+from tests.types.structs import fields_of, make_struct, struct_of
+from tests.types.test_types import C_TYPES
+from warploom.engine import types
+from warploom.engine.types import (
     DType,
     Struct,
     any_type,
@@ -25,8 +27,6 @@ from engine.types import (
     u16,
     uchar4,
 )
-from tests.types.structs import fields_of, make_struct, struct_of
-from tests.types.test_types import C_TYPES
 
 
 @given(fields_of(list(C_TYPES)))

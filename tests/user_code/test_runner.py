@@ -7,8 +7,8 @@ from contextlib import closing, suppress
 
 import pytest
 
-from engine.user_code.limits import TimeLimits, TookTooLong
-from engine.user_code.runner import CodeRunner
+from warploom.engine.user_code.limits import TimeLimits, TookTooLong
+from warploom.engine.user_code.runner import CodeRunner
 
 #: A short limit for code that never returns, and a long one for code that does, since the machine may be busy.
 SHORT, LONG = TimeLimits(0.1, 1.0), TimeLimits(600.0, 600.0)

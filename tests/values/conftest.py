@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.api import Block, BlockBuilder, Moment, Out, Value, ValueBlock, f32, param, port, value_port
+from warploom.api import Block, BlockBuilder, Moment, Out, Value, ValueBlock, f32, param, port, value_port
 
 
 @pytest.fixture

@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from engine import Patch
-from engine.api import ValueBlock
-from engine.blocktypes.updated_blocks import Moment
-from engine.catalogue.catalogue import default_catalogue
-from engine.patch.changes import PortRef
-from engine.patch.document import NodeRef
-from engine.runtime.model.block_registry import BlockRegistry
-from engine.runtime.model.parameters import ParameterStore
-from engine.user_code.runner import CodeRunner
-from engine.values.value_graph import ValueGraph
+from warploom import Patch
+from warploom.api import ValueBlock
+from warploom.engine.blocktypes.updated_blocks import Moment
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.runtime.model.block_registry import BlockRegistry
+from warploom.engine.runtime.model.parameters import ParameterStore
+from warploom.engine.user_code.runner import CodeRunner
+from warploom.engine.values.value_graph import ValueGraph
 
 STEP_S = 1 / 60
 Array = np.ndarray[Any, Any]

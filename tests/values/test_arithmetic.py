@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.value.arithmetic import FUNCTIONS, Arithmetic
-from blocks.value.expression import NAMES, Expression
-from engine.blocktypes.updated_blocks import Moment
-from engine.diagnostics import PatchError
 from tests.values.running import STEP_S, place, record
+from warploom.blocks.value.arithmetic import FUNCTIONS, Arithmetic
+from warploom.blocks.value.expression import NAMES, Expression
+from warploom.engine.blocktypes.updated_blocks import Moment
+from warploom.engine.diagnostics import PatchError
 
 
 def value(text: str, **given_values: float) -> float:

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.patch.animation.curves import Course
-from engine.patch.files import dump_patch, parse_patch
 from tests.fuzzing import seeds
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.patch.animation.curves import Course
+from warploom.engine.patch.files import dump_patch, parse_patch
 
 KEYS = [(0, 1.0, "linear"), (0.1, 7.0)]
 

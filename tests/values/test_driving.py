@@ -7,14 +7,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Patch
-from engine.api import Block
-from engine.blocktypes.parameters import ParameterSpec
-from engine.diagnostics import Severity
-from engine.patch.changes import Connection, PortRef
-from engine.types.bits import same
-from engine.values.wiring import Drive
 from tests.values.running import Running
+from warploom import Patch
+from warploom.api import Block
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.diagnostics import Severity
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.types.bits import same
+from warploom.engine.values.wiring import Drive
 
 NUMBERS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False), st.floats(-10, 10), st.integers(-10, 10), st.booleans()

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.protocol.messages import SetInput, SetRunning
-from engine.values.sources.listening import MOST_NAMES, Inputs
 from tests.values.running import moments, place
+from warploom import Engine, Patch
+from warploom.engine.protocol.messages import SetInput, SetRunning
+from warploom.engine.values.sources.listening import MOST_NAMES, Inputs
 
 
 def test_the_table_holds_finite_numbers_and_is_bounded() -> None:

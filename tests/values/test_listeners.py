@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Engine, Patch
-from engine.runtime.check.check_patch import check_patch
-from engine.values.sources.listening import MOST_SOURCES, Inputs, Listener, Listeners
-from engine.values.sources.osc import OscListener
-from engine.values.value_graph import refused_sources
 from tests.values.test_listening import listeners
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.engine.runtime.check.check_patch import check_patch
+from warploom.engine.values.sources.listening import MOST_SOURCES, Inputs, Listener, Listeners
+from warploom.engine.values.sources.osc import OscListener
+from warploom.engine.values.value_graph import refused_sources
 
 
 @pytest.mark.parametrize("source", ["osc:9000", "osc:", "osc:127.0.0.1:", "osc:127.0.0.1:http"])

@@ -14,16 +14,16 @@ from pythonosc.osc_bundle_builder import OscBundleBuilder
 from pythonosc.osc_message_builder import OscMessageBuilder
 from pythonosc.udp_client import SimpleUDPClient
 
-from engine import Engine, Patch
-from engine.diagnostics import Severity
-from engine.protocol.messages import FrameReport
-from engine.values.sources import listening, midi
-from engine.values.sources.listening import Inputs
-from engine.values.sources.midi import MidiListener, midi_name
-from engine.values.sources.osc import OscListener, osc_name
 from tests.fuzzing import seeds
 from tests.values import fake_midi
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.engine.diagnostics import Severity
+from warploom.engine.protocol.messages import FrameReport
+from warploom.engine.values.sources import listening, midi
+from warploom.engine.values.sources.listening import Inputs
+from warploom.engine.values.sources.midi import MidiListener, midi_name
+from warploom.engine.values.sources.osc import OscListener, osc_name
 
 HOST = "127.0.0.1"
 

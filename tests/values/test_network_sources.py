@@ -19,15 +19,15 @@ import pytest
 from sacn.messages.data_packet import DataPacket
 from websockets.sync.client import connect
 
-from blocks.controller.gamepad import Gamepad
-from engine import Engine, Patch
-from engine.values.sources import listening
-from engine.values.sources.dmx import DmxListener, DmxPacket, read_artnet, read_sacn
-from engine.values.sources.gamepad import GamepadListener
-from engine.values.sources.listening import Inputs
-from engine.values.sources.websocket import WebSocketListener, numbers_in
 from tests.values.test_listening import step_until
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.blocks.controller.gamepad import Gamepad
+from warploom.engine.values.sources import listening
+from warploom.engine.values.sources.dmx import DmxListener, DmxPacket, read_artnet, read_sacn
+from warploom.engine.values.sources.gamepad import GamepadListener
+from warploom.engine.values.sources.listening import Inputs
+from warploom.engine.values.sources.websocket import WebSocketListener, numbers_in
 
 HOST = "127.0.0.1"
 

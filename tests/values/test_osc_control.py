@@ -17,18 +17,18 @@ import pytest
 from pythonosc.osc_packet import OscPacket
 from pythonosc.udp_client import SimpleUDPClient
 
-from engine import Engine, Patch
-from engine.blocktypes.updated_blocks import Moment
-from engine.patch.organise.osc import Osc, OscOut
-from engine.patch.organise.osc_addresses import osc_table
-from engine.protocol.messages import ReleaseOsc, SetRunning
-from engine.runtime.update import updater
-from engine.runtime.update.prepare import prepare
-from engine.types import NAMED, DType, Struct, f32, float3
-from engine.values.osc_control import MOST_LOGGED, encoded
 from tests.fuzzing import seeds
 from tests.values.running import Running, doubling
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.engine.blocktypes.updated_blocks import Moment
+from warploom.engine.patch.organise.osc import Osc, OscOut
+from warploom.engine.patch.organise.osc_addresses import osc_table
+from warploom.engine.protocol.messages import ReleaseOsc, SetRunning
+from warploom.engine.runtime.update import updater
+from warploom.engine.runtime.update.prepare import prepare
+from warploom.engine.types import NAMED, DType, Struct, f32, float3
+from warploom.engine.values.osc_control import MOST_LOGGED, encoded
 
 HOST = "127.0.0.1"
 
@@ -87,7 +87,7 @@ def test_messages_set_live_values_and_values_are_sent(
         assert engine.step().values == {"saxpy.a": 5.0}
         assert patch.value("saxpy", "a") == 2.0 and patch.history.names == edits
         send(6, 6.0, "/saxpy/a")
-        with caplog.at_level(logging.WARNING, "engine.values.osc_control"):
+        with caplog.at_level(logging.WARNING, "warploom.engine.values.osc_control"):
             for _ in range(3):
                 send(1e9, 10.0)
         assert [r.getMessage() for r in caplog.records] == [

@@ -8,16 +8,16 @@ from collections.abc import Callable
 import pytest
 from pythonosc.udp_client import SimpleUDPClient
 
-from engine import Engine, Patch
-from engine.patch.changes import PortRef
-from engine.patch.organise.osc import Osc, OscOut
-from engine.protocol.messages import HoldOsc
-from engine.values.sources import host_names
-from engine.values.sources.osc_patterns import is_pattern, matching
 from tests.fuzzing import seeds
 from tests.values.running import doubling
 from tests.values.test_osc_control import HOST, free_port, received, receiver  # noqa: F401  # a fixture
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.organise.osc import Osc, OscOut
+from warploom.engine.protocol.messages import HoldOsc
+from warploom.engine.values.sources import host_names
+from warploom.engine.values.sources.osc_patterns import is_pattern, matching
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.diagnostics import PatchError, Severity
-from engine.patch.changes import PortRef
-from engine.protocol.messages import FrameReport
+from warploom import Engine, Patch
+from warploom.engine.diagnostics import PatchError, Severity
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import FrameReport
 
 TEXTS = ["a + b", "a * 2 - c", "max(a, b)", "1 / (a - 0.37)"]
 PARAMETERS = {

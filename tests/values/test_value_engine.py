@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, UpdateLevel
-from engine.api import (
+from tests.fuzzing import many
+from tests.values.running import doubling, moments
+from tests.waiting import until
+from warploom import Engine, Patch, UpdateLevel
+from warploom.api import (
     Composite,
     CompositeBuilder,
     Moment,
@@ -17,15 +20,12 @@ from engine.api import (
     param,
     value_port,
 )
-from engine.blocktypes.updated_blocks import Moment as EngineMoment
-from engine.diagnostics import PatchError, Severity
-from engine.patch.changes import PortRef
-from engine.patch.document import NodeRef
-from engine.protocol.messages import NodeState, Reset, SetRunning
-from engine.runtime.check.check_patch import check_patch
-from tests.fuzzing import many
-from tests.values.running import doubling, moments
-from tests.waiting import until
+from warploom.engine.blocktypes.updated_blocks import Moment as EngineMoment
+from warploom.engine.diagnostics import PatchError, Severity
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import NodeState, Reset, SetRunning
+from warploom.engine.runtime.check.check_patch import check_patch
 
 Array = np.ndarray[Any, Any]
 

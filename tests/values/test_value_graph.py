@@ -8,20 +8,20 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import engine.api
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import blocks
-import engine.api
-from engine import Patch
-from engine.api import Block, Moment, ValueBlock
-from engine.diagnostics import PatchError, Severity
-from engine.patch.changes import Connected, Connection, PortRef
-from engine.patch.document import NodeRef
-from engine.values.value_graph import TELL_INTERVAL_NS
 from tests.values.running import STEP_S, Running, moments
+from warploom import Patch
+from warploom.api import Block, Moment, ValueBlock
+from warploom.engine.diagnostics import PatchError, Severity
+from warploom.engine.patch.changes import Connected, Connection, PortRef
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.values.value_graph import TELL_INTERVAL_NS
 
 
 def is_raised_at(file: str | None, line: int | None) -> bool:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.api import (
+from tests.values.running import doubling
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.api import (
     Block,
     BlockBuilder,
     Kernel,
@@ -17,8 +18,7 @@ from engine.api import (
     param,
     port,
 )
-from engine.device.host.graph.executable import HostExecutable
-from tests.values.running import doubling
+from warploom.engine.device.host.graph.executable import HostExecutable
 
 
 def test_values_never_cost_more_than_a_parameter_write() -> None:

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine import Patch
-from engine.blocktypes.updated_blocks import Moment
-from engine.diagnostics import PatchError
 from tests.values.running import Running, moments, place, record
+from warploom import Patch
+from warploom.engine.blocktypes.updated_blocks import Moment
+from warploom.engine.diagnostics import PatchError
 
 NUMBERS = st.floats(-1000, 1000)
 

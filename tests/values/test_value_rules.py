@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import Patch
-from engine.api import (
+from warploom import Patch
+from warploom.api import (
     Block,
     BlockBuilder,
     Composite,
@@ -19,14 +19,14 @@ from engine.api import (
     port,
     value_port,
 )
-from engine.blocktypes.block import block_types
-from engine.blocktypes.declarations import ValueSpec
-from engine.descriptions.checks import BlockDefinitionError
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.document import NodeRef
-from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
-from engine.patch.rules import NotDrivable, TypeMismatch, UnknownPort, WouldCycle, WrongDirection
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.blocktypes.declarations import ValueSpec
+from warploom.engine.descriptions.checks import BlockDefinitionError
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
+from warploom.engine.patch.rules import NotDrivable, TypeMismatch, UnknownPort, WouldCycle, WrongDirection
 
 
 class Nodes:

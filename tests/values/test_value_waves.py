@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.updated_blocks import Moment
 from tests.values.running import STEP_S, place, record
+from warploom.engine.blocktypes.updated_blocks import Moment
 
 T = np.arange(240) * STEP_S
 NUMBERS = st.floats(-100, 100)

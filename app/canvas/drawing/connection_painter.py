@@ -8,14 +8,14 @@ from typing import Protocol
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 
-from app.canvas.drawing.node_painter import NEAR
-from app.canvas.drawing.sentinel_mark import paint_mark
-from app.canvas.drawing.shapes import on_screen, qcolor
-from app.canvas.drawing.size_label import SIZES_FROM, below, has_room, paint_label
-from app.theme.colours import Colours, mix
-from app.theme.port_style import PORT_STYLES, PortKind
-from app.view_models.activity import Activity
-from engine.patch.changes import Sentinel
+from warploom.app.canvas.drawing.node_painter import NEAR
+from warploom.app.canvas.drawing.sentinel_mark import paint_mark
+from warploom.app.canvas.drawing.shapes import on_screen, qcolor
+from warploom.app.canvas.drawing.size_label import SIZES_FROM, below, has_room, paint_label
+from warploom.app.theme.colours import Colours, mix
+from warploom.app.theme.port_style import PORT_STYLES, PortKind
+from warploom.app.view_models.activity import Activity
+from warploom.engine.patch.changes import Sentinel
 
 #: The distance from a line at which the pointer still hits it.
 REACH = 6.0

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QRectF
 
-from app.canvas.drawing.node_layout import NodeLayout, layout
-from app.canvas.drawing.region_layout import region_layout
-from app.edits.organise.arrange import Measures
-from app.edits.rects import Rect
-from app.view_models.node_view_model import NodeViewModel, node_view_model
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
+from warploom.app.canvas.drawing.node_layout import NodeLayout, layout
+from warploom.app.canvas.drawing.region_layout import region_layout
+from warploom.app.edits.organise.arrange import Measures
+from warploom.app.edits.rects import Rect
+from warploom.app.view_models.node_view_model import NodeViewModel, node_view_model
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
 
 
 def measures(patch: Patch) -> Measures:

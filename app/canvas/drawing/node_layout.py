@@ -6,11 +6,11 @@ from functools import cached_property, lru_cache
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFontMetricsF
 
-from app.edits.nodes import STEP
-from app.theme.fonts import BODY, SMALL, ui_font
-from app.view_models.live_values import WIDEST
-from app.view_models.node_view_model import NodeViewModel, PortViewModel, node_view_model
-from engine.patch.document import Patch
+from warploom.app.edits.nodes import STEP
+from warploom.app.theme.fonts import BODY, SMALL, ui_font
+from warploom.app.view_models.live_values import WIDEST
+from warploom.app.view_models.node_view_model import NodeViewModel, PortViewModel, node_view_model
+from warploom.engine.patch.document import Patch
 
 HEADER = 24
 #: The header's height for a node without a time.

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 
-from app.canvas.drawing.calls import Call, Calls, repeat
-from app.canvas.drawing.node_layout import (
+from warploom.app.canvas.drawing.calls import Call, Calls, repeat
+from warploom.app.canvas.drawing.node_layout import (
     APART,
     MOST_GROWTH,
     PADDING,
@@ -25,14 +25,14 @@ from app.canvas.drawing.node_layout import (
     value_area,
     value_width,
 )
-from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_text, qcolor
-from app.theme.colours import Colours, category_tint, heat_colour, ink_on, mix
-from app.theme.fonts import SMALL, ui_font
-from app.theme.port_style import PORT_STYLES, PortKind
-from app.view_models.node_view_model import NodeViewModel, PortViewModel, SliderViewModel
-from app.view_models.profile.heat import DEGREES
-from engine.patch.changes import Mode
-from engine.protocol.messages import NodeState
+from warploom.app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_text, qcolor
+from warploom.app.theme.colours import Colours, category_tint, heat_colour, ink_on, mix
+from warploom.app.theme.fonts import SMALL, ui_font
+from warploom.app.theme.port_style import PORT_STYLES, PortKind
+from warploom.app.view_models.node_view_model import NodeViewModel, PortViewModel, SliderViewModel
+from warploom.app.view_models.profile.heat import DEGREES
+from warploom.engine.patch.changes import Mode
+from warploom.engine.protocol.messages import NodeState
 
 _TRACK, _HANDLE = 4.0, 5.0
 #: Below this zoom, nodes are painted without details, by `overview_painter.py`.

@@ -8,7 +8,7 @@ from typing import Protocol
 from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QPixmap
 
-from app.canvas.drawing.node_painter import (
+from warploom.app.canvas.drawing.node_painter import (
     RADIUS,
     RING,
     VALUE_RADIUS,
@@ -20,14 +20,14 @@ from app.canvas.drawing.node_painter import (
     path_pen,
     selection_pen,
 )
-from app.canvas.drawing.shapes import on_screen, qcolor
-from app.theme.colours import Colours, category_tint, far_tint, heat_colour, mix
-from app.theme.fonts import FAR, ui_font
-from app.theme.icons import category_icon
-from app.view_models.node_view_model import NodeViewModel
-from app.view_models.profile.heat import DEGREES
-from engine.patch.changes import Mode
-from engine.protocol.messages import NodeState
+from warploom.app.canvas.drawing.shapes import on_screen, qcolor
+from warploom.app.theme.colours import Colours, category_tint, far_tint, heat_colour, mix
+from warploom.app.theme.fonts import FAR, ui_font
+from warploom.app.theme.icons import category_icon
+from warploom.app.view_models.node_view_model import NodeViewModel
+from warploom.app.view_models.profile.heat import DEGREES
+from warploom.engine.patch.changes import Mode
+from warploom.engine.protocol.messages import NodeState
 
 #: Whole titles are shown from the first zoom on, and short ones from the other; below it, nodes are plain rectangles.
 TITLES_FROM, FAR_FROM = 0.28, 0.15

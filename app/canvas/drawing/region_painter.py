@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
-from app.canvas.drawing.region_layout import GAP, INNER_MARGIN, STRIP, RegionLayout, Slot
-from app.canvas.drawing.shapes import on_screen, paint_text, qcolor
-from app.edits.regions import branch_title
-from app.theme.colours import Colours, RegionColours, region_colours
-from app.theme.fonts import BODY, SMALL
-from app.view_models.node_view_model import RegionViewModel
+from warploom.app.canvas.drawing.region_layout import GAP, INNER_MARGIN, STRIP, RegionLayout, Slot
+from warploom.app.canvas.drawing.shapes import on_screen, paint_text, qcolor
+from warploom.app.edits.regions import branch_title
+from warploom.app.theme.colours import Colours, RegionColours, region_colours
+from warploom.app.theme.fonts import BODY, SMALL
+from warploom.app.view_models.node_view_model import RegionViewModel
 
 _RADIUS = 6.0
 #: Below this zoom, a title is enlarged to stay readable, and branches and invitations have no text.

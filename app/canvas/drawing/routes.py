@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainterPath
 
-from app.canvas.drawing.shapes import curve_points
+from warploom.app.canvas.drawing.shapes import curve_points
 
 #: Obstacles as rows of left, top, right, bottom; each column is one.
 Edges = NDArray[np.float64]

@@ -7,8 +7,8 @@ and shows a stroke and a dot. So the shape shows as much as the colour.
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 
-from app.canvas.drawing.shapes import qcolor
-from app.theme.colours import Colours
+from warploom.app.canvas.drawing.shapes import qcolor
+from warploom.app.theme.colours import Colours
 
 #: The distance from the output, where the line begins, to the middle of the mark.
 AWAY = 18.0

@@ -7,8 +7,8 @@ from itertools import pairwise
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF, QStaticText
 
-from app.theme.fonts import ui_font
-from app.theme.port_style import PORT_STYLES
+from warploom.app.theme.fonts import ui_font
+from warploom.app.theme.port_style import PORT_STYLES
 
 _SHORTEST, _LONGEST = 24.0, 160.0
 CIRCLE_RADIUS = 4.0

@@ -3,11 +3,11 @@
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter
 
-from app.canvas.drawing.node_layout import MOST_GROWTH, text_width
-from app.canvas.drawing.node_painter import text_growth
-from app.canvas.drawing.shapes import paint_text, qcolor
-from app.theme.colours import Colours
-from app.theme.fonts import SMALL
+from warploom.app.canvas.drawing.node_layout import MOST_GROWTH, text_width
+from warploom.app.canvas.drawing.node_painter import text_growth
+from warploom.app.canvas.drawing.shapes import paint_text, qcolor
+from warploom.app.theme.colours import Colours
+from warploom.app.theme.fonts import SMALL
 
 #: From this zoom on, every connection with enough room has its label. A selected connection always has its label if
 #: text is painted.

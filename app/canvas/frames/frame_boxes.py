@@ -6,12 +6,12 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QTextOption
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsScene, QStyleOptionGraphicsItem, QWidget
 
-from app.canvas.drawing.shapes import on_screen, paint_text, qcolor
-from app.theme import colours
-from app.theme.colours import frame_colour, mix
-from app.theme.fonts import BODY, SMALL, ui_font
-from engine.patch.document import Patch
-from engine.patch.organise.annotations import Frame
+from warploom.app.canvas.drawing.shapes import on_screen, paint_text, qcolor
+from warploom.app.theme import colours
+from warploom.app.theme.colours import frame_colour, mix
+from warploom.app.theme.fonts import BODY, SMALL, ui_font
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotations import Frame
 
 #: The height of the strip with the title, with which a frame is grasped.
 STRIP = 28.0

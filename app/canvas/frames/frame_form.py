@@ -15,11 +15,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.edits.organise.frames import change_frames, frame_of
-from app.theme.colours import current, frame_colour
-from engine.diagnostics import PatchError
-from engine.patch.document import Patch
-from engine.patch.organise.annotations import COLOURS
+from warploom.app.edits.organise.frames import change_frames, frame_of
+from warploom.app.theme.colours import current, frame_colour
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotations import COLOURS
 
 _SWATCH = 20
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPointF, QRectF
 
-from app.canvas.gestures.gesture import Gesture
-from app.canvas.items.scene import GraphScene
-from app.edits.nodes import snapped
-from app.edits.organise import frames as frame_edits
-from app.edits.rects import Rect
-from engine.patch.changes import Position
-from engine.patch.organise.annotations import LEAST_SIDE
+from warploom.app.canvas.gestures.gesture import Gesture
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.edits.nodes import snapped
+from warploom.app.edits.organise import frames as frame_edits
+from warploom.app.edits.rects import Rect
+from warploom.engine.patch.changes import Position
+from warploom.engine.patch.organise.annotations import LEAST_SIDE
 
 #: Gets the moved frames, the new positions of nodes, and the way of the frames.
 Drop = Callable[[list[str], dict[str, Position], Position], object]

@@ -4,10 +4,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QRegion
 from PySide6.QtWidgets import QGraphicsView
 
-from app.canvas.drawing.shapes import on_screen, qcolor
-from app.canvas.gestures.gesture import Gesture
-from app.canvas.items.scene import GraphScene
-from app.theme import colours
+from warploom.app.canvas.drawing.shapes import on_screen, qcolor
+from warploom.app.canvas.gestures.gesture import Gesture
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.theme import colours
 
 
 class BoxSelect(Gesture):

@@ -4,16 +4,16 @@ from collections import defaultdict
 
 from PySide6.QtCore import QPointF, QRectF
 
-from app.canvas.gestures.connection_edits import ConnectionEdits, DropTarget
-from app.canvas.gestures.gesture import Gesture
-from app.canvas.gestures.zoomable_view import ZoomableView
-from app.canvas.items.nodegraph_adapter import LooseLine
-from app.canvas.items.parameter_tray import ParameterTray
-from app.canvas.items.scene import GraphScene
-from app.canvas.items.views import NodeView, PortView
-from app.view_models.connection_preview import preview
-from app.view_models.drive_candidates import drive_candidates
-from engine.patch.changes import Connection, PortRef
+from warploom.app.canvas.gestures.connection_edits import ConnectionEdits, DropTarget
+from warploom.app.canvas.gestures.gesture import Gesture
+from warploom.app.canvas.gestures.zoomable_view import ZoomableView
+from warploom.app.canvas.items.nodegraph_adapter import LooseLine
+from warploom.app.canvas.items.parameter_tray import ParameterTray
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.canvas.items.views import NodeView, PortView
+from warploom.app.view_models.connection_preview import preview
+from warploom.app.view_models.drive_candidates import drive_candidates
+from warploom.engine.patch.changes import Connection, PortRef
 
 #: The distance in pixels from a port's centre that counts as the port.
 REACH = 10.0

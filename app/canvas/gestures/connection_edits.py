@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.canvas.drawing.node_layout import node_size
-from app.edits import nodes as node_edits
-from app.edits.remedies import connection_remedies
-from app.view_models.connection_preview import Costing
-from app.view_models.drive_candidates import drive_candidates
-from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, PortRef
-from engine.patch.document import Patch
+from warploom.app.canvas.drawing.node_layout import node_size
+from warploom.app.edits import nodes as node_edits
+from warploom.app.edits.remedies import connection_remedies
+from warploom.app.view_models.connection_preview import Costing
+from warploom.app.view_models.drive_candidates import drive_candidates
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.document import Patch
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPointF
 
-from app.canvas.gestures.gesture import Gesture
-from app.canvas.items.scene import GraphScene
-from app.edits.nodes import snapped
-from app.edits.organise.dots import with_dot
-from engine.patch.changes import Connection, Position
-from engine.patch.document import Patch
+from warploom.app.canvas.gestures.gesture import Gesture
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.edits.nodes import snapped
+from warploom.app.edits.organise.dots import with_dot
+from warploom.engine.patch.changes import Connection, Position
+from warploom.engine.patch.document import Patch
 
 
 class DotDrag(Gesture):

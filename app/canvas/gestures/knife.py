@@ -6,11 +6,11 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen, QPolygonF
 from PySide6.QtWidgets import QGraphicsView
 
-from app.canvas.drawing.shapes import on_screen, qcolor
-from app.canvas.gestures.gesture import Gesture
-from app.canvas.items.scene import GraphScene
-from app.theme import colours
-from engine.patch.changes import Connection
+from warploom.app.canvas.drawing.shapes import on_screen, qcolor
+from warploom.app.canvas.gestures.gesture import Gesture
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.theme import colours
+from warploom.engine.patch.changes import Connection
 
 
 class Knife(Gesture):

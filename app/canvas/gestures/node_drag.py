@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainterPath
 
-from app.canvas.gestures.gesture import Gesture
-from app.canvas.items.region_boxes import scope_at
-from app.canvas.items.scene import GraphScene
-from app.edits.nodes import insertion, snapped
-from app.edits.regions import NodeDrop
-from engine.patch.changes import Connection
-from engine.patch.regions import branch_of, region_of
+from warploom.app.canvas.gestures.gesture import Gesture
+from warploom.app.canvas.items.region_boxes import scope_at
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.edits.nodes import insertion, snapped
+from warploom.app.edits.regions import NodeDrop
+from warploom.engine.patch.changes import Connection
+from warploom.engine.patch.regions import branch_of, region_of
 
 #: Returns why blocks can't be put into a scope; None when they can.
 Refusal = Callable[[Sequence[str], str], str | None]

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPointF
 
-from app.canvas.drawing.node_painter import NEAR, share_at
-from app.canvas.gestures.gesture import Gesture
-from app.canvas.items.scene import GraphScene
-from app.canvas.items.views import NodeView
+from warploom.app.canvas.drawing.node_painter import NEAR, share_at
+from warploom.app.canvas.gestures.gesture import Gesture
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.canvas.items.views import NodeView
 
 #: Called with a node, its parameter, the value that its slider was moved to, and the gesture; one drag is one gesture.
 Slide = Callable[[str, str, float, object], object]

@@ -12,7 +12,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
-from app.canvas.items.places import Places
+from warploom.app.canvas.items.places import Places
 
 #: The scene, far larger than any patch. It is fixed, so that the view doesn't jump when nodes are added at the rim.
 EXTENT = QRectF(-100_000.0, -100_000.0, 200_000.0, 200_000.0)

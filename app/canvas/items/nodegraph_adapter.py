@@ -19,11 +19,11 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
-from app.canvas.drawing.connection_painter import stroke
-from app.canvas.drawing.shapes import connection_path
-from app.canvas.items.views import PortView
-from app.theme import colours
-from app.theme.port_style import PORT_STYLES
+from warploom.app.canvas.drawing.connection_painter import stroke
+from warploom.app.canvas.drawing.shapes import connection_path
+from warploom.app.canvas.items.views import PortView
+from warploom.app.theme import colours
+from warploom.app.theme.port_style import PORT_STYLES
 
 
 @contextmanager

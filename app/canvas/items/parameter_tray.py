@@ -6,13 +6,13 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
-from app.canvas.drawing.node_layout import text_width
-from app.canvas.drawing.shapes import OUTLINES, qcolor
-from app.edits.nodes import parameter_label
-from app.theme import colours
-from app.theme.fonts import SMALL, ui_font
-from app.theme.port_style import PORT_STYLES
-from app.view_models.drive_candidates import DriveCandidate
+from warploom.app.canvas.drawing.node_layout import text_width
+from warploom.app.canvas.drawing.shapes import OUTLINES, qcolor
+from warploom.app.edits.nodes import parameter_label
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL, ui_font
+from warploom.app.theme.port_style import PORT_STYLES
+from warploom.app.view_models.drive_candidates import DriveCandidate
 
 _ROW = 20.0
 #: The rows of a column; a node with more parameters gets more columns.

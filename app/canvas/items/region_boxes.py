@@ -8,12 +8,12 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QPainter, QPainterPath
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsScene, QStyleOptionGraphicsItem, QWidget
 
-from app.canvas.drawing.region_layout import RegionLayout, region_layout
-from app.canvas.drawing.region_painter import FAR_LIMIT, RegionAppearance, RegionPainter
-from app.theme import colours
-from app.view_models.node_view_model import RegionViewModel
-from engine.patch.document import Patch
-from engine.patch.regions import OTHERWISE, TOP, branch_of, region_of, scope_text
+from warploom.app.canvas.drawing.region_layout import RegionLayout, region_layout
+from warploom.app.canvas.drawing.region_painter import FAR_LIMIT, RegionAppearance, RegionPainter
+from warploom.app.theme import colours
+from warploom.app.view_models.node_view_model import RegionViewModel
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.regions import OTHERWISE, TOP, branch_of, region_of, scope_text
 
 #: Boxes are behind connections and blocks; a nested box is in front of the box around it.
 _BACK = -1000.0

@@ -10,15 +10,15 @@ from itertools import islice
 import numpy as np
 from PySide6.QtCore import QObject, QRectF, QSizeF, QTimer
 
-from app.canvas.drawing.node_layout import text_width
-from app.canvas.drawing.node_painter import ABOVE, BELOW, SIDE
-from app.canvas.drawing.region_layout import GAP, RegionLayout
-from app.canvas.drawing.routes import LANE, Edges, Way, crossings, crossings_down, reach_of, way_around
-from app.canvas.items.places import Places
-from app.canvas.items.region_boxes import RegionBoxes
-from app.canvas.items.views import ConnectionView, NodeView
-from app.qt.turn import left_s
-from app.theme.fonts import BODY
+from warploom.app.canvas.drawing.node_layout import text_width
+from warploom.app.canvas.drawing.node_painter import ABOVE, BELOW, SIDE
+from warploom.app.canvas.drawing.region_layout import GAP, RegionLayout
+from warploom.app.canvas.drawing.routes import LANE, Edges, Way, crossings, crossings_down, reach_of, way_around
+from warploom.app.canvas.items.places import Places
+from warploom.app.canvas.items.region_boxes import RegionBoxes
+from warploom.app.canvas.items.views import ConnectionView, NodeView
+from warploom.app.qt.turn import left_s
+from warploom.app.theme.fonts import BODY
 
 #: How long connections are led before they are painted, and then in each turn of the event loop.
 _FIRST_S, _TURN_S = 0.0015, 0.003

@@ -9,13 +9,13 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsScene
 
-from app.canvas.frames.frame_boxes import FrameBoxes
-from app.canvas.items.layer import EXTENT
-from app.canvas.items.region_boxes import RegionBoxes
-from app.canvas.items.router import Router
-from app.canvas.items.views import PORT_REACH, ConnectionLayer, ConnectionView, NodeLayer, NodeView, PortView
-from app.view_models.node_view_model import NodeViewModel
-from engine.patch.changes import Connection, Position, Sentinel
+from warploom.app.canvas.frames.frame_boxes import FrameBoxes
+from warploom.app.canvas.items.layer import EXTENT
+from warploom.app.canvas.items.region_boxes import RegionBoxes
+from warploom.app.canvas.items.router import Router
+from warploom.app.canvas.items.views import PORT_REACH, ConnectionLayer, ConnectionView, NodeLayer, NodeView, PortView
+from warploom.app.view_models.node_view_model import NodeViewModel
+from warploom.engine.patch.changes import Connection, Position, Sentinel
 
 #: With more moved nodes, all connections are led anew.
 _MANY = 100

@@ -9,20 +9,20 @@ from msgspec.structs import replace
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker
 
-from app.canvas.drawing.connection_painter import REACH, ConnectionAppearance, paint_connections
-from app.canvas.drawing.node_layout import layout
-from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, SIDE, NodeAppearance, NodeLook, paint_node
-from app.canvas.drawing.overview_painter import paint_overview
-from app.canvas.drawing.routes import Way, way_path
-from app.canvas.drawing.sentinel_mark import AWAY, mark_area
-from app.canvas.drawing.shapes import connection_path, curve_area, dotted_path
-from app.canvas.drawing.size_label import label_area
-from app.canvas.items.layer import Layer, View
-from app.theme import colours
-from app.theme.port_style import PortKind
-from app.view_models.node_view_model import NodeViewModel, PortViewModel
-from engine.patch.changes import Connection, PortRef
-from engine.protocol.messages import BufferReport, NodeReport
+from warploom.app.canvas.drawing.connection_painter import REACH, ConnectionAppearance, paint_connections
+from warploom.app.canvas.drawing.node_layout import layout
+from warploom.app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, SIDE, NodeAppearance, NodeLook, paint_node
+from warploom.app.canvas.drawing.overview_painter import paint_overview
+from warploom.app.canvas.drawing.routes import Way, way_path
+from warploom.app.canvas.drawing.sentinel_mark import AWAY, mark_area
+from warploom.app.canvas.drawing.shapes import connection_path, curve_area, dotted_path
+from warploom.app.canvas.drawing.size_label import label_area
+from warploom.app.canvas.items.layer import Layer, View
+from warploom.app.theme import colours
+from warploom.app.theme.port_style import PortKind
+from warploom.app.view_models.node_view_model import NodeViewModel, PortViewModel
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.protocol.messages import BufferReport, NodeReport
 
 #: Shares of a line with dots at which its size may stand.
 _NEAR_MIDDLE = (0.5, 0.35, 0.65, 0.2, 0.8)

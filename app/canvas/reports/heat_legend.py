@@ -4,12 +4,12 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QLinearGradient, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.drawing.node_layout import text_width
-from app.canvas.drawing.shapes import paint_text, qcolor
-from app.theme.colours import current, heat_colour
-from app.theme.fonts import SMALL
-from app.view_models.profile.heat import DEGREES, TICKS, heat
-from app.view_models.profile.texts import percent
+from warploom.app.canvas.drawing.node_layout import text_width
+from warploom.app.canvas.drawing.shapes import paint_text, qcolor
+from warploom.app.theme.colours import current, heat_colour
+from warploom.app.theme.fonts import SMALL
+from warploom.app.view_models.profile.heat import DEGREES, TICKS, heat
+from warploom.app.view_models.profile.texts import percent
 
 _BAR, _HEIGHT, _PADDING, _LINE = 200, 8, 10, 16
 #: The distance from the corner of the canvas.

@@ -4,11 +4,11 @@ from functools import partial
 
 from PySide6.QtCore import QObject
 
-from app.canvas.canvas import Canvas
-from app.documents.bridge import Bridge
-from app.documents.editor_state import UserState
-from app.documents.session import Session
-from engine.protocol.sampling import Sample
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.documents.bridge import Bridge
+from warploom.app.documents.editor_state import UserState
+from warploom.app.documents.session import Session
+from warploom.engine.protocol.sampling import Sample
 
 _OWNER = "canvas"
 

@@ -4,17 +4,17 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.drawing.node_layout import text_width
-from app.canvas.drawing.shapes import paint_text, qcolor
-from app.canvas.items.scene import GraphScene
-from app.qt.throttle import Throttle
-from app.theme.colours import current
-from app.theme.fonts import SMALL
-from app.view_models.profile.path_marks import PathMarks, path_marks
-from engine.patch.document import Patch
-from engine.profiling.profile import Profile
-from engine.protocol.flight_record import BUDGET_NS
-from engine.protocol.messages import FrameReport
+from warploom.app.canvas.drawing.node_layout import text_width
+from warploom.app.canvas.drawing.shapes import paint_text, qcolor
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.qt.throttle import Throttle
+from warploom.app.theme.colours import current
+from warploom.app.theme.fonts import SMALL
+from warploom.app.view_models.profile.path_marks import PathMarks, path_marks
+from warploom.engine.patch.document import Patch
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.flight_record import BUDGET_NS
+from warploom.engine.protocol.messages import FrameReport
 
 #: Milliseconds between changes of the path, so that it can be read.
 _INTERVAL_MS = 500

@@ -2,17 +2,17 @@
 
 from PySide6.QtCore import QObject
 
-from app.canvas.drawing.node_painter import NEAR
-from app.canvas.graph_view import GraphView
-from app.canvas.items.scene import GraphScene
-from app.canvas.reports.heat_legend import HeatLegend
-from app.qt.throttle import Throttle
-from app.view_models.activity import Activity, activity_of, stopped_nodes
-from app.view_models.profile.heat import degree_of, legend_text
-from app.view_models.tooltips import size_text, time_text
-from engine.diagnostics import Source
-from engine.patch.organise.bypass import left_out
-from engine.protocol.messages import FrameReport, NodeState
+from warploom.app.canvas.drawing.node_painter import NEAR
+from warploom.app.canvas.graph_view import GraphView
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.canvas.reports.heat_legend import HeatLegend
+from warploom.app.qt.throttle import Throttle
+from warploom.app.view_models.activity import Activity, activity_of, stopped_nodes
+from warploom.app.view_models.profile.heat import degree_of, legend_text
+from warploom.app.view_models.tooltips import size_text, time_text
+from warploom.engine.diagnostics import Source
+from warploom.engine.patch.organise.bypass import left_out
+from warploom.engine.protocol.messages import FrameReport, NodeState
 
 _BADGE_INTERVAL_MS = 200
 _VALUE_INTERVAL_MS = 80  # milliseconds; a person follows how values move

@@ -12,23 +12,23 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
-from app.canvas.drawing.node_painter import NEAR, TIME, text_growth
-from app.canvas.drawing.overview_painter import FAR_FROM
-from app.canvas.graph_view import GraphView
-from app.canvas.items.layer import EXTENT
-from app.canvas.items.scene import GraphScene
-from app.theme import colours
-from app.theme.fonts import SMALL, ui_font
-from app.theme.port_style import PORT_STYLES, PortKind, PortStyle
-from app.view_models.looking.fitting import ViewKind, kinds_for
-from app.view_models.looking.numbers import element_text
-from app.view_models.looking.series import curves_of
-from app.view_models.looking.tone import Tone, components_of, picture_of
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerPatch
-from engine.protocol.messages import BufferReport, FrameReport
-from engine.protocol.sampling import Reduction, Sample, Sampling
+from warploom.app.canvas.drawing.node_painter import NEAR, TIME, text_growth
+from warploom.app.canvas.drawing.overview_painter import FAR_FROM
+from warploom.app.canvas.graph_view import GraphView
+from warploom.app.canvas.items.layer import EXTENT
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL, ui_font
+from warploom.app.theme.port_style import PORT_STYLES, PortKind, PortStyle
+from warploom.app.view_models.looking.fitting import ViewKind, kinds_for
+from warploom.app.view_models.looking.numbers import element_text
+from warploom.app.view_models.looking.series import curves_of
+from warploom.app.view_models.looking.tone import Tone, components_of, picture_of
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.inner_patch import InnerPatch
+from warploom.engine.protocol.messages import BufferReport, FrameReport
+from warploom.engine.protocol.sampling import Reduction, Sample, Sampling
 
 #: How often the blocks in view are looked for, and the most thumbnails in detail, those when zoomed out, and samples of
 #: each a second.

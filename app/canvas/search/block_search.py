@@ -7,19 +7,19 @@ from functools import partial
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.drawing.node_layout import HEADER, PADDING, ROW, node_size
-from app.canvas.search.search_popup import Group, SearchPopup, palette
-from app.edits import nodes as node_edits
-from app.edits.compatible import fitting_types
-from app.edits.nodes import snapped
-from engine.blocktypes.block import Block
-from engine.catalogue.search import search
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, PortRef, Position
-from engine.patch.document import Patch
-from engine.patch.groups.flat import GROUP
-from engine.patch.rules import is_target
+from warploom.app.canvas.drawing.node_layout import HEADER, PADDING, ROW, node_size
+from warploom.app.canvas.search.search_popup import Group, SearchPopup, palette
+from warploom.app.edits import nodes as node_edits
+from warploom.app.edits.compatible import fitting_types
+from warploom.app.edits.nodes import snapped
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.catalogue.search import search
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Connection, PortRef, Position
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.groups.flat import GROUP
+from warploom.engine.patch.rules import is_target
 
 _MOST_RECENT = 5
 _FUNCTIONS = "Functions"

@@ -4,9 +4,9 @@ from PySide6.QtCore import QEvent, QMargins, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
-from app.theme import colours
-from app.view_models.lists.find import Found, find
-from engine.patch.document import Patch
+from warploom.app.theme import colours
+from warploom.app.view_models.lists.find import Found, find
+from warploom.engine.patch.document import Patch
 
 _WIDTH, _ROWS, _MOST = 340, 8, 200
 _FOUND = Qt.ItemDataRole.UserRole

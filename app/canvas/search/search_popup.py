@@ -30,12 +30,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.drawing.shapes import paint_text, qcolor
-from app.theme import colours
-from app.theme.fonts import BODY, SMALL
-from app.theme.icons import category_icon, icon
-from app.widgets.marked_text import without_marks
-from engine.blocktypes.block import Block
+from warploom.app.canvas.drawing.shapes import paint_text, qcolor
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import BODY, SMALL
+from warploom.app.theme.icons import category_icon, icon
+from warploom.app.widgets.marked_text import without_marks
+from warploom.engine.blocktypes.block import Block
 
 _WIDTH = 384
 _ROW_HEIGHT, _HEADING_HEIGHT = 40, 28

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from app.commands.actions import Command, Menu
-from app.commands.command_window import CommandWindow
-from app.commands.needs import Needs
-from app.docks.code.code import Code
-from app.docks.console import Console
+from warploom.app.commands.actions import Command, Menu
+from warploom.app.commands.command_window import CommandWindow
+from warploom.app.commands.needs import Needs
+from warploom.app.docks.code.code import Code
+from warploom.app.docks.console import Console
 
 
 def code_menu(window: CommandWindow, needs: Needs) -> Menu:

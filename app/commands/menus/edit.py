@@ -5,11 +5,11 @@ from functools import partial
 
 from PySide6.QtWidgets import QMenu
 
-from app.commands.actions import Command, Menu
-from app.commands.command_window import CommandWindow
-from app.commands.menus.entries import add_entry
-from app.commands.needs import Needs
-from app.inspector.inspector import Inspector
+from warploom.app.commands.actions import Command, Menu
+from warploom.app.commands.command_window import CommandWindow
+from warploom.app.commands.menus.entries import add_entry
+from warploom.app.commands.needs import Needs
+from warploom.app.inspector.inspector import Inspector
 
 #: Regions to wrap blocks in, by the last part of their types' ids, which blocks and ops share.
 WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&While", "While"), "for": ("&For", "For")}

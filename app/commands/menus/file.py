@@ -4,10 +4,10 @@ from functools import partial
 
 from PySide6.QtWidgets import QMenu
 
-from app.commands.actions import Command, Menu
-from app.commands.command_window import CommandWindow
-from app.commands.menus.entries import add_entry
-from app.commands.needs import Needs
+from warploom.app.commands.actions import Command, Menu
+from warploom.app.commands.command_window import CommandWindow
+from warploom.app.commands.menus.entries import add_entry
+from warploom.app.commands.needs import Needs
 
 
 def file_menu(window: CommandWindow, needs: Needs) -> Menu:

@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from app.commands.actions import Command, Menu
-from app.commands.command_window import CommandWindow
-from app.commands.needs import Needs
-from app.docks.timeline.timeline import TimelineDock
-from app.edits import keyframes
-from engine.patch.changes import PortRef
+from warploom.app.commands.actions import Command, Menu
+from warploom.app.commands.command_window import CommandWindow
+from warploom.app.commands.needs import Needs
+from warploom.app.docks.timeline.timeline import TimelineDock
+from warploom.app.edits import keyframes
+from warploom.engine.patch.changes import PortRef
 
 
 def film_menu(window: CommandWindow, needs: Needs) -> Menu:

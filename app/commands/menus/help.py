@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from app.commands.actions import Command, Menu
-from app.commands.command_window import CommandWindow
-from app.commands.needs import Needs
-from app.docks.help import Help, open_example
+from warploom.app.commands.actions import Command, Menu
+from warploom.app.commands.command_window import CommandWindow
+from warploom.app.commands.needs import Needs
+from warploom.app.docks.help import Help, open_example
 
 
 def help_menu(window: CommandWindow, needs: Needs) -> Menu:

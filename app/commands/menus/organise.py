@@ -4,12 +4,12 @@ from functools import partial
 
 from PySide6.QtWidgets import QMenu
 
-from app.commands.actions import Command, Menu
-from app.commands.needs import Needs
-from app.docks.dock import Editor
-from app.documents import dialogs
-from app.edits.organise.presets import presets_for
-from engine.patch.organise.annotations import COLOURS, Preset
+from warploom.app.commands.actions import Command, Menu
+from warploom.app.commands.needs import Needs
+from warploom.app.docks.dock import Editor
+from warploom.app.documents import dialogs
+from warploom.app.edits.organise.presets import presets_for
+from warploom.engine.patch.organise.annotations import COLOURS, Preset
 
 _ALIGNMENTS = {
     "left": "&Left edges",

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from functools import partial
 
-from app.commands.actions import Command, Menu
-from app.commands.command_window import CommandWindow
-from app.commands.menus.film import film_menu
-from app.commands.needs import Needs
-from app.docks.pins.pins import Pins
-from app.docks.profiler.profiler import Profiler
-from app.docks.recorder import Recorder
-from app.view_models.profile.texts import LEVELS
-from engine.protocol.messages import Reset, SaveOutputs
-from engine.protocol.pacing import PacingMode
+from warploom.app.commands.actions import Command, Menu
+from warploom.app.commands.command_window import CommandWindow
+from warploom.app.commands.menus.film import film_menu
+from warploom.app.commands.needs import Needs
+from warploom.app.docks.pins.pins import Pins
+from warploom.app.docks.profiler.profiler import Profiler
+from warploom.app.docks.recorder import Recorder
+from warploom.app.view_models.profile.texts import LEVELS
+from warploom.engine.protocol.messages import Reset, SaveOutputs
+from warploom.engine.protocol.pacing import PacingMode
 
 #: Fixed rates to choose from, in frames per second, as in film, television and displays.
 PACING_RATES = (24, 25, 30, 50, 60, 120, 240)

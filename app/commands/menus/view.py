@@ -5,11 +5,11 @@ from functools import partial
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu
 
-from app.commands.actions import Command, Menu
-from app.commands.command_window import CommandWindow
-from app.commands.menus.entries import add_entry
-from app.commands.needs import Needs
-from app.docks.recorder import Recorder
+from warploom.app.commands.actions import Command, Menu
+from warploom.app.commands.command_window import CommandWindow
+from warploom.app.commands.menus.entries import add_entry
+from warploom.app.commands.needs import Needs
+from warploom.app.docks.recorder import Recorder
 
 #: Sizes of the whole editor, in percent of the usual one.
 SCALES = (75, 100, 125, 150, 175, 200)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.qt.beside import Run, at_once
-from app.view_models.code.checks import Check, Checked
-from engine.processes.scope import Cancelled, CancelScope
+from warploom.app.qt.beside import Run, at_once
+from warploom.app.view_models.code.checks import Check, Checked
+from warploom.engine.processes.scope import Cancelled, CancelScope
 
 _PAUSE_MS = 250  # milliseconds without a key before the text is checked
 

@@ -12,30 +12,30 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.docks.code.checker import Checker
-from app.docks.code.code_bar import CodeBar
-from app.docks.code.code_text import CodeDocument, CodeText
-from app.docks.code.compare_view import CompareView
-from app.docks.code.compiled import Compiled
-from app.docks.code.find_bar import FindBar
-from app.docks.code.making import Making
-from app.docks.code.texts import OpenTexts, State
-from app.docks.code.trial_view import TrialView
-from app.docks.code.trials import Trials, Versions
-from app.docks.dock import Dock, Editor
-from app.edits.interfaces import setting_work
-from app.edits.nodes import set_parameter
-from app.qt.beside import Run, at_once
-from app.view_models.code.checks import Checked, Mistake, check_of
-from app.view_models.code.names import Names, names_at
-from app.view_models.code.places import CodePlace, places_of
-from app.widgets.banner import NO_NOTICE, Banner, Notice
-from app.widgets.empty_state import EmptyState
-from engine.diagnostics import Diagnostic, PatchError, Severity
-from engine.figures import plural
-from engine.patch.changes import BlockTypesChanged, Change, NodeAdded, NodeRemoved, ParameterChanged
-from engine.patch.document import Patch
-from engine.patch.inner_patch import inner_kind
+from warploom.app.docks.code.checker import Checker
+from warploom.app.docks.code.code_bar import CodeBar
+from warploom.app.docks.code.code_text import CodeDocument, CodeText
+from warploom.app.docks.code.compare_view import CompareView
+from warploom.app.docks.code.compiled import Compiled
+from warploom.app.docks.code.find_bar import FindBar
+from warploom.app.docks.code.making import Making
+from warploom.app.docks.code.texts import OpenTexts, State
+from warploom.app.docks.code.trial_view import TrialView
+from warploom.app.docks.code.trials import Trials, Versions
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.edits.interfaces import setting_work
+from warploom.app.edits.nodes import set_parameter
+from warploom.app.qt.beside import Run, at_once
+from warploom.app.view_models.code.checks import Checked, Mistake, check_of
+from warploom.app.view_models.code.names import Names, names_at
+from warploom.app.view_models.code.places import CodePlace, places_of
+from warploom.app.widgets.banner import NO_NOTICE, Banner, Notice
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.engine.diagnostics import Diagnostic, PatchError, Severity
+from warploom.engine.figures import plural
+from warploom.engine.patch.changes import BlockTypesChanged, Change, NodeAdded, NodeRemoved, ParameterChanged
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.inner_patch import inner_kind
 
 _LOOK_MS = 400  # milliseconds between looks at the shown file
 _HINT = "Select a block to see its code.\nCtrl+K opens that of the selected block; Code > New block … makes one"

@@ -6,10 +6,10 @@ from PySide6.QtCore import QMargins, Qt
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
 
-from app.docks.elided_label import ElidedLabel
-from app.theme.icons import icon
-from app.view_models.code.places import CodePlace
-from engine.patch.document import Patch
+from warploom.app.docks.elided_label import ElidedLabel
+from warploom.app.theme.icons import icon
+from warploom.app.view_models.code.places import CodePlace
+from warploom.engine.patch.document import Patch
 
 #: In a narrower bar, in pixels, two buttons have no texts.
 _NARROW = 520

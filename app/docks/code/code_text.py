@@ -20,13 +20,13 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QPlainTextDocumentLayout, QPlainTextEdit, QTextEdit, QWidget
 
-from app.docks.code.completion import Completion
-from app.theme import colours
-from app.theme.fonts import SMALL, code_font, widget_font
-from app.view_models.code.checks import Mistake
-from app.view_models.code.names import Names
-from app.widgets.highlighter import Highlighter
-from engine.diagnostics import Severity
+from warploom.app.docks.code.completion import Completion
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL, code_font, widget_font
+from warploom.app.view_models.code.checks import Mistake
+from warploom.app.view_models.code.names import Names
+from warploom.app.widgets.highlighter import Highlighter
+from warploom.engine.diagnostics import Severity
 
 _INDENT = 4
 _MARK = 14  # pixels of the margin for the mark of a mistake

@@ -15,12 +15,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.docks.code.texts import Version
-from app.theme import colours
-from app.theme.fonts import code_font
-from app.view_models.code.comparison import Row, side_by_side
-from app.widgets.highlighter import Highlighter
-from engine.figures import plural
+from warploom.app.docks.code.texts import Version
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import code_font
+from warploom.app.view_models.code.comparison import Row, side_by_side
+from warploom.app.widgets.highlighter import Highlighter
+from warploom.engine.figures import plural
 
 
 class CompareView(QWidget):

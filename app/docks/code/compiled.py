@@ -17,17 +17,17 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QTabWidget, QTextEdit, QVBoxLayout, QWidget
 
-from app.qt.beside import Run, at_once
-from app.theme import colours
-from app.theme.fonts import SMALL, code_font, widget_font
-from app.view_models.ops.kernel_code import Listing, cuda_listing, llvm_listing, ptx_listing, sass_listing
-from app.widgets.empty_state import EmptyState
-from engine.device.device import HOST_ARCHITECTURE
-from engine.diagnostics import KernelError
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sass import disassemble, graph_sass
-from engine.kernel_sources.sources import OpGraphSource
-from engine.processes.pool import run
+from warploom.app.qt.beside import Run, at_once
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL, code_font, widget_font
+from warploom.app.view_models.ops.kernel_code import Listing, cuda_listing, llvm_listing, ptx_listing, sass_listing
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sass import disassemble, graph_sass
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.processes.pool import run
 
 _MARGIN_WIDTH = 136
 #: The width of a message in place of code, in characters.

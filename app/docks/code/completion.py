@@ -4,8 +4,8 @@ from PySide6.QtCore import QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QListWidget, QPlainTextEdit
 
-from app.theme.fonts import code_font
-from app.view_models.code.names import Names
+from warploom.app.theme.fonts import code_font
+from warploom.app.view_models.code.names import Names
 
 _ROWS, _PADDING = 8, 24
 

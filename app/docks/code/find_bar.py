@@ -6,8 +6,8 @@ from PySide6.QtCore import QMargins, QSignalBlocker, Qt
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QLineEdit, QPushButton, QToolButton
 
-from app.docks.code.code_text import CodeText, units
-from app.theme.icons import icon
+from warploom.app.docks.code.code_text import CodeText, units
+from warploom.app.theme.icons import icon
 
 _MOST_MARKED = 2000
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QRectF
 
-from app.docks.dock import Editor
-from app.documents import dialogs
-from app.edits.files import new_code
-from app.edits.files.file_paths import relative_to
-from app.edits.files.new_code import KINDS, Made
-from app.edits.nodes import place, set_parameter, snapped
-from engine.blocktypes.block import is_ours
-from engine.diagnostics import WarploomError
-from engine.patch.changes import Position
-from engine.patch.document import Patch
+from warploom.app.docks.dock import Editor
+from warploom.app.documents import dialogs
+from warploom.app.edits.files import new_code
+from warploom.app.edits.files.file_paths import relative_to
+from warploom.app.edits.files.new_code import KINDS, Made
+from warploom.app.edits.nodes import place, set_parameter, snapped
+from warploom.engine.blocktypes.block import is_ours
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.patch.changes import Position
+from warploom.engine.patch.document import Patch
 
 _APART = 24.0
 

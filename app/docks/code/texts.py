@@ -8,10 +8,10 @@ from enum import Enum
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QTextCursor
 
-from app.docks.code.code_text import CodeDocument, text_of, units
-from app.documents.code_files.drafts import Drafts, write_code
-from app.view_models.code.places import CodePlace, read_code
-from engine.patch.document import Patch
+from warploom.app.docks.code.code_text import CodeDocument, text_of, units
+from warploom.app.documents.code_files.drafts import Drafts, write_code
+from warploom.app.view_models.code.places import CodePlace, read_code
+from warploom.engine.patch.document import Patch
 
 _MOST_VERSIONS = 20
 

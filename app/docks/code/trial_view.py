@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.view_models.code.trial import Outcome, compared, difference_of
-from app.widgets.array_view import ArrayView
-from engine.figures import format_time
+from warploom.app.view_models.code.trial import Outcome, compared, difference_of
+from warploom.app.widgets.array_view import ArrayView
+from warploom.engine.figures import format_time
 
 #: A compiler's problem says that it is one, then the place and the mistake.
 _PROBLEM_LINES = 2

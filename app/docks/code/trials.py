@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from app.docks.dock import Editor
-from app.view_models.code.places import CodePlace
-from app.view_models.code.trial import Outcome, Trial, run_trial
-from engine.blocktypes.block import is_ours
-from engine.diagnostics import WarploomError
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.protocol.messages import FrameReport
+from warploom.app.docks.dock import Editor
+from warploom.app.view_models.code.places import CodePlace
+from warploom.app.view_models.code.trial import Outcome, Trial, run_trial
+from warploom.engine.blocktypes.block import is_ours
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import FrameReport
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from PySide6.QtCore import QMargins, Qt
 from PySide6.QtGui import QBrush, QColor, QFont
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
-from app.docks.dock import Dock, Editor
-from app.qt.throttle import Throttle
-from app.theme import colours
-from app.widgets.empty_state import EmptyState
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.qt.throttle import Throttle
+from warploom.app.theme import colours
+from warploom.app.widgets.empty_state import EmptyState
 
 _HINT = "No edits yet.\nEvery edit is listed here; click one to go back or forward to it"
 _REFRESH_MS = 100

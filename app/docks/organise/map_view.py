@@ -4,11 +4,11 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy
 
-from app.canvas.canvas import Canvas
-from app.canvas.drawing.shapes import qcolor
-from app.theme import colours
-from app.theme.colours import far_tint, frame_colour, mix
-from app.widgets.view_keys import ViewKeys
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.drawing.shapes import qcolor
+from warploom.app.theme import colours
+from warploom.app.theme.colours import far_tint, frame_colour, mix
+from warploom.app.widgets.view_keys import ViewKeys
 
 _MARGIN = 8.0
 

@@ -4,12 +4,12 @@ from PySide6.QtCore import QMargins, QPointF, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
-from app.docks.dock import Dock, Editor
-from app.docks.organise.map_view import MapView
-from app.edits.organise.bookmarks import bookmark_title, rename_bookmark
-from app.widgets.empty_state import EmptyState
-from engine.diagnostics import PatchError
-from engine.patch.organise.annotations import Bookmark
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.docks.organise.map_view import MapView
+from warploom.app.edits.organise.bookmarks import bookmark_title, rename_bookmark
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.organise.annotations import Bookmark
 
 _REFRESH_MS = 100  # milliseconds; the map follows the view while somebody looks at it
 _HINT = "No bookmarks yet.\nOn the canvas, Ctrl+1 to Ctrl+9 set one, and 1 to 9 go there"

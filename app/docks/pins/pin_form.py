@@ -15,10 +15,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.widgets.number_box import NumberBox
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.organise.pins import LAST_FRAME, Pin
+from warploom.app.widgets.number_box import NumberBox
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.pins import LAST_FRAME, Pin
 
 #: Frame and tolerance of a new pin: a second, and what kernels of two devices may differ by.
 _FRAME, _TOLERANCE = 59, 1e-4

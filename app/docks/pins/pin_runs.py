@@ -6,13 +6,13 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.documents.session import Session
-from app.qt.beside import Beside
-from engine.diagnostics import WarploomError
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.client import Client
-from engine.protocol.messages import SetFusing, SetKernelTimeLimit
-from engine.runtime.check.pins import copy_for_pins
+from warploom.app.documents.session import Session
+from warploom.app.qt.beside import Beside
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import SetFusing, SetKernelTimeLimit
+from warploom.engine.runtime.check.pins import copy_for_pins
 
 GoesOn = Callable[[int, int], bool]
 

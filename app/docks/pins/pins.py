@@ -9,22 +9,22 @@ from PySide6.QtCore import QMargins, QModelIndex, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
 
-from app.docks.dock import Dock, Editor
-from app.docks.elided_label import ElidedLabel
-from app.docks.pins.pin_form import PinForm
-from app.docks.pins.pin_runs import PinRuns
-from app.theme import colours
-from app.view_models.code.trial import difference_of
-from app.view_models.looking.fitting import ports_of
-from app.widgets.array_view import Array, ArrayView
-from app.widgets.empty_state import EmptyState
-from app.widgets.list_table import ListModel, make_table
-from engine.diagnostics import PatchError, WarploomError
-from engine.figures import plural
-from engine.patch.changes import AnnotationChanged, Change, NodeMoved, NodeRenamed, PortRef
-from engine.patch.document import Patch
-from engine.patch.organise.pins import Pin
-from engine.runtime.check.pins import PinChecks, PinResult, expected, pin_output, read_pinned
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.docks.elided_label import ElidedLabel
+from warploom.app.docks.pins.pin_form import PinForm
+from warploom.app.docks.pins.pin_runs import PinRuns
+from warploom.app.theme import colours
+from warploom.app.view_models.code.trial import difference_of
+from warploom.app.view_models.looking.fitting import ports_of
+from warploom.app.widgets.array_view import Array, ArrayView
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.app.widgets.list_table import ListModel, make_table
+from warploom.engine.diagnostics import PatchError, WarploomError
+from warploom.engine.figures import plural
+from warploom.engine.patch.changes import AnnotationChanged, Change, NodeMoved, NodeRenamed, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.pins import Pin
+from warploom.engine.runtime.check.pins import PinChecks, PinResult, expected, pin_output, read_pinned
 
 _HINT = (
     "No pins yet.\nSelect a block and press Pin: what its output holds after a frame becomes a test of the patch, "

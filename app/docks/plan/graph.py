@@ -6,14 +6,14 @@ from functools import partial
 from PySide6.QtCore import QMargins, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from app.docks.dock import Dock, Editor
-from app.docks.elided_label import ElidedLabel
-from app.docks.plan.graph_view import GraphView
-from app.docks.plan.plan_feed import PlanFeed, chosen_blocks
-from app.view_models.profile.launched_graph import GraphDrawing, lay_out, summary, times_of, titles
-from app.widgets.empty_state import EmptyState
-from engine.compiler.inspection.data import FramePlan
-from engine.profiling.profile import Profile
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.docks.elided_label import ElidedLabel
+from warploom.app.docks.plan.graph_view import GraphView
+from warploom.app.docks.plan.plan_feed import PlanFeed, chosen_blocks
+from warploom.app.view_models.profile.launched_graph import GraphDrawing, lay_out, summary, times_of, titles
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.engine.compiler.inspection.data import FramePlan
+from warploom.engine.profiling.profile import Profile
 
 _HINT = (
     "No graph yet.\nWhile a patch runs, each kernel, memset, memcpy, library call and conditional node of its CUDA "

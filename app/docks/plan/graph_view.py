@@ -19,12 +19,12 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from app.theme import colours
-from app.theme.fonts import SMALL, ui_font, unit
-from app.view_models.profile.launched_graph import BOX, KINDS, STRIP, GraphDrawing, blocks_of, tooltip
-from engine.compiler.inspection.data import FramePlan
-from engine.drawings.layers import Rectangle
-from engine.figures import format_time
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL, ui_font, unit
+from warploom.app.view_models.profile.launched_graph import BOX, KINDS, STRIP, GraphDrawing, blocks_of, tooltip
+from warploom.engine.compiler.inspection.data import FramePlan
+from warploom.engine.drawings.layers import Rectangle
+from warploom.engine.figures import format_time
 
 _PER_EIGHTH_DEGREE, _STEP = 1.0015, 1.25
 _LEAST, _MOST = 0.02, 2.0

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from app.docks.dock import Dock, Editor
-from app.docks.elided_label import ElidedLabel
-from app.docks.plan.memory_view import MemoryView, totals
-from app.docks.plan.plan_feed import PlanFeed, chosen_blocks
-from app.widgets.empty_state import EmptyState
-from engine.compiler.inspection.data import FramePlan
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.docks.elided_label import ElidedLabel
+from warploom.app.docks.plan.memory_view import MemoryView, totals
+from warploom.app.docks.plan.plan_feed import PlanFeed, chosen_blocks
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.engine.compiler.inspection.data import FramePlan
 
 _HINT = "No buffers yet.\nEach buffer of the running patch has a bar here, from its first to its last use in a frame"
 

@@ -6,11 +6,11 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from app.theme import colours
-from app.theme.fonts import SMALL, length, widget_font
-from app.view_models.profile.launched_graph import blocks_of
-from engine.compiler.inspection.data import FramePlan, PlannedMemory
-from engine.figures import format_bytes, plural
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL, length, widget_font
+from warploom.app.view_models.profile.launched_graph import blocks_of
+from warploom.engine.compiler.inspection.data import FramePlan, PlannedMemory
+from warploom.engine.figures import format_bytes, plural
 
 _ROW, _HEAD = 18, 20  # pixels
 _NAMES, _BYTES = 180, 72

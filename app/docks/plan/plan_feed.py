@@ -5,13 +5,13 @@ from contextlib import suppress
 
 from PySide6.QtCore import QObject, Signal
 
-from app.docks.dock import Editor
-from app.qt.beside import Run, at_once
-from app.qt.throttle import Throttle
-from engine.compiler.inspection.data import FramePlan
-from engine.diagnostics import WarploomError
-from engine.protocol.client import Client
-from engine.protocol.messages import FrameReport
+from warploom.app.docks.dock import Editor
+from warploom.app.qt.beside import Run, at_once
+from warploom.app.qt.throttle import Throttle
+from warploom.engine.compiler.inspection.data import FramePlan
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import FrameReport
 
 _REFRESH_MS = 500
 

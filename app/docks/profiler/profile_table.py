@@ -6,12 +6,12 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 
-from app.theme import colours
-from app.view_models.profile.table import NOTHING, ProfileColumn, ProfileTable
-from app.widgets.list_table import LEFT, RIGHT, Index
-from engine.patch.document import Patch
-from engine.profiling.profile import Profile
-from engine.profiling.rows import RowKind
+from warploom.app.theme import colours
+from warploom.app.view_models.profile.table import NOTHING, ProfileColumn, ProfileTable
+from warploom.app.widgets.list_table import LEFT, RIGHT, Index
+from warploom.engine.patch.document import Patch
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.profiling.rows import RowKind
 
 COLUMNS = tuple(ProfileColumn)
 _NUMBER_WIDTH = 68

@@ -8,26 +8,26 @@ from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QToolButton, QVBoxLayout, QWidget
 
-from app.docks.dock import Dock, Editor
-from app.docks.elided_label import ElidedLabel
-from app.docks.exports import export_button, export_profile
-from app.docks.flight_feed import FlightFeed
-from app.docks.frame_bars import FrameBars
-from app.docks.profiler.profile_table import ProfileView
-from app.docks.profiler.timeline_view import TimelineView
-from app.docks.recorder import Recorder
-from app.qt.throttle import Throttle
-from app.view_models.profile.flight import Flight
-from app.view_models.profile.table import cost_text, why_empty
-from app.view_models.profile.texts import LEVELS
-from app.view_models.profile.timeline import lay_out
-from app.widgets.empty_state import EmptyState
-from app.widgets.frame_rate import FrameRate
-from engine.patch.document import Patch
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile
-from engine.protocol.client import Client
-from engine.protocol.messages import FrameReport
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.docks.elided_label import ElidedLabel
+from warploom.app.docks.exports import export_button, export_profile
+from warploom.app.docks.flight_feed import FlightFeed
+from warploom.app.docks.frame_bars import FrameBars
+from warploom.app.docks.profiler.profile_table import ProfileView
+from warploom.app.docks.profiler.timeline_view import TimelineView
+from warploom.app.docks.recorder import Recorder
+from warploom.app.qt.throttle import Throttle
+from warploom.app.view_models.profile.flight import Flight
+from warploom.app.view_models.profile.table import cost_text, why_empty
+from warploom.app.view_models.profile.texts import LEVELS
+from warploom.app.view_models.profile.timeline import lay_out
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.app.widgets.frame_rate import FrameRate
+from warploom.engine.patch.document import Patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import FrameReport
 
 _REFRESH_MS = 250  # milliseconds; a person can't read figures that change faster
 #: The height of the graph of frames, in pixels.

@@ -4,12 +4,12 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from app.theme import colours
-from app.theme.fonts import SMALL, length, widget_font
-from app.view_models.profile.table import ProfileTable
-from app.view_models.profile.timeline import Bar, Timeline, ruler
-from engine.figures import format_time
-from engine.profiling.rows import RowKind
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL, length, widget_font
+from warploom.app.view_models.profile.table import ProfileTable
+from warploom.app.view_models.profile.timeline import Bar, Timeline, ruler
+from warploom.engine.figures import format_time
+from warploom.engine.profiling.rows import RowKind
 
 _RULER = 18  # pixels
 _LANE = 18

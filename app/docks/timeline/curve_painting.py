@@ -6,14 +6,14 @@ from itertools import pairwise
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
 
-from app.docks.timeline.scale import Scale
-from app.edits.keyframes import Chosen, Curves
-from app.theme import colours
-from app.theme.fonts import SMALL, ui_font
-from engine.patch.animation.curves import Course
-from engine.patch.animation.keys import Ease
-from engine.patch.animation.timeline import Timeline
-from engine.patch.changes import PortRef
+from warploom.app.docks.timeline.scale import Scale
+from warploom.app.edits.keyframes import Chosen, Curves
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL, ui_font
+from warploom.engine.patch.animation.curves import Course
+from warploom.engine.patch.animation.keys import Ease
+from warploom.engine.patch.animation.timeline import Timeline
+from warploom.engine.patch.changes import PortRef
 
 #: The height of the ruler, the size of a key, and the length of a tangent, in pixels.
 RULER, KEY, TANGENT = 22, 5.0, 44.0

@@ -7,18 +7,18 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.docks.timeline import curve_painting as painting
-from app.docks.timeline.curve_painting import RULER
-from app.docks.timeline.scale import Scale
-from app.documents.playhead import Playhead
-from app.edits import keyframes
-from app.edits.keyframes import Chosen, Curves
-from app.theme import colours
-from engine.diagnostics import PatchError
-from engine.patch.animation.curves import Course, slope_after, slope_before
-from engine.patch.animation.keys import Ease
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
+from warploom.app.docks.timeline import curve_painting as painting
+from warploom.app.docks.timeline.curve_painting import RULER
+from warploom.app.docks.timeline.scale import Scale
+from warploom.app.documents.playhead import Playhead
+from warploom.app.edits import keyframes
+from warploom.app.edits.keyframes import Chosen, Curves
+from warploom.app.theme import colours
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.animation.curves import Course, slope_after, slope_before
+from warploom.engine.patch.animation.keys import Ease
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
 
 #: How near the pointer must be to a key or a handle, in pixels, and the turn of a wheel that doubles what is shown.
 _NEAR, _WHEEL = 8.0, 480.0

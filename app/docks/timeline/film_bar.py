@@ -6,11 +6,11 @@ from PySide6.QtCore import QMargins, QSignalBlocker, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QWidget
 
-from app.documents.playhead import Playhead
-from app.theme.icons import icon
-from app.widgets.number_box import NumberBox
-from engine.diagnostics import PatchError
-from engine.patch.document import Patch
+from warploom.app.documents.playhead import Playhead
+from warploom.app.theme.icons import icon
+from warploom.app.widgets.number_box import NumberBox
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.document import Patch
 
 REAL_TIME, EVERY_FRAME = "Real time", "Every frame"
 

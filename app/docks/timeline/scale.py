@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterator
 
-from engine.patch.animation.curves import Course
-from engine.patch.animation.keys import Curve
+from warploom.engine.patch.animation.curves import Course
+from warploom.engine.patch.animation.keys import Curve
 
 #: The least shown time and value; the least distance of marks in pixels.
 _LEAST_S, _LEAST_VALUE = 1e-3, 1e-6

@@ -14,17 +14,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.docks.dock import Dock, Editor
-from app.docks.timeline.curve_painting import curve_colour
-from app.docks.timeline.curve_view import CurveView
-from app.docks.timeline.film_bar import FilmBar, Row, button, field
-from app.documents.playhead import Playhead
-from app.documents.session import Session
-from app.edits import keyframes
-from app.edits.nodes import parameter_label
-from engine.patch.animation.keys import Ease
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
+from warploom.app.docks.dock import Dock, Editor
+from warploom.app.docks.timeline.curve_painting import curve_colour
+from warploom.app.docks.timeline.curve_view import CurveView
+from warploom.app.docks.timeline.film_bar import FilmBar, Row, button, field
+from warploom.app.documents.playhead import Playhead
+from warploom.app.documents.session import Session
+from warploom.app.edits import keyframes
+from warploom.app.edits.nodes import parameter_label
+from warploom.engine.patch.animation.keys import Ease
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
 
 _HINT = (
     "No keys yet. Go to a frame and press the diamond beside a parameter, or right-click its name and choose Animate.\n"

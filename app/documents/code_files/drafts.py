@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import msgspec
 from PySide6.QtCore import QObject, Signal
 
-from app.view_models.code.places import CodePlace, read_code
-from engine.figures import plural
-from engine.patch.files import write_atomically
+from warploom.app.view_models.code.places import CodePlace, read_code
+from warploom.engine.figures import plural
+from warploom.engine.patch.files import write_atomically
 
 
 class Draft(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QMargins, Qt
 from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QFormLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
-from engine.diagnostics import PatchError
+from warploom.engine.diagnostics import PatchError
 
 
 class NewCodeDialog(QDialog):

@@ -9,12 +9,12 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.documents import dialogs
-from app.documents.session import Session
-from app.documents.trust.trust import Trust, TrustedPaths
-from engine.catalogue.block_files import FOLDER_NAME, python_files
-from engine.catalogue.block_folders import block_folders
-from engine.patch.files import EXAMPLES_FOLDER
+from warploom.app.documents import dialogs
+from warploom.app.documents.session import Session
+from warploom.app.documents.trust.trust import Trust, TrustedPaths
+from warploom.engine.catalogue.block_files import FOLDER_NAME, python_files
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.patch.files import EXAMPLES_FOLDER
 
 T = TypeVar("T")
 #: How long the editor waits for the types of a new file; slower ones arrive later.

@@ -7,10 +7,10 @@ from PySide6.QtCore import QMargins
 from PySide6.QtGui import QColor, QFont, QTextBlockFormat, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFrame, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
-from app.documents.trust.contents import FileChange
-from app.theme import colours
-from app.theme.fonts import code_font
-from engine.figures import plural
+from warploom.app.documents.trust.contents import FileChange
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import code_font
+from warploom.engine.figures import plural
 
 _MOST_LINES = 20_000
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from engine.diagnostics import cut, printable
-from engine.kernel_sources.python.trust import is_hidden
-from engine.readings import Disk, content, digest, stamp_of
+from warploom.engine.diagnostics import cut, printable
+from warploom.engine.kernel_sources.python.trust import is_hidden
+from warploom.engine.readings import Disk, content, digest, stamp_of
 
 #: In a folder, larger files, and those after this much, count by number, size and times, which no archive can set.
 _FILE_READ, _FOLDER_READ = 8 << 20, 64 << 20

@@ -2,12 +2,12 @@
 
 from PySide6.QtCore import QObject, Signal
 
-from app.documents.dialogs import in_a_line
-from app.documents.session import Session
-from app.widgets.banner import NO_NOTICE, Notice
-from engine.diagnostics import Diagnostic, Mend
-from engine.figures import plural
-from engine.protocol.messages import SaveOutputs
+from warploom.app.documents.dialogs import in_a_line
+from warploom.app.documents.session import Session
+from warploom.app.widgets.banner import NO_NOTICE, Notice
+from warploom.engine.diagnostics import Diagnostic, Mend
+from warploom.engine.figures import plural
+from warploom.engine.protocol.messages import SaveOutputs
 
 
 class OverwriteQuestion(QObject):

@@ -8,19 +8,19 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.documents import dialogs
-from app.documents.dialogs import in_a_line
-from app.documents.session import Session
-from app.documents.trust.contents import Contents
-from app.documents.trust.trust import Trust, TrustedPaths
-from app.widgets.banner import NO_NOTICE, Notice
-from engine.blocktypes.block import is_ours
-from engine.catalogue.block_files import FOLDER_NAME, python_files
-from engine.catalogue.catalogue import default_catalogue, folder_beside
-from engine.diagnostics import Diagnostic
-from engine.figures import plural
-from engine.patch.trust import asks_for_trust
-from engine.protocol.messages import FrameReport
+from warploom.app.documents import dialogs
+from warploom.app.documents.dialogs import in_a_line
+from warploom.app.documents.session import Session
+from warploom.app.documents.trust.contents import Contents
+from warploom.app.documents.trust.trust import Trust, TrustedPaths
+from warploom.app.widgets.banner import NO_NOTICE, Notice
+from warploom.engine.blocktypes.block import is_ours
+from warploom.engine.catalogue.block_files import FOLDER_NAME, python_files
+from warploom.engine.catalogue.catalogue import default_catalogue, folder_beside
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.figures import plural
+from warploom.engine.patch.trust import asks_for_trust
+from warploom.engine.protocol.messages import FrameReport
 
 #: The interval for searching the patch's folder for blocks, since network drives don't announce changes.
 _LOOK_MS = 1000

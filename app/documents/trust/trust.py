@@ -12,13 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from app.documents.gallery import find_patch
-from app.documents.trust.contents import Contents, FileChange, changes, read_contents
-from engine.catalogue.catalogue import configured_folder, folder_beside, trust_blocks
-from engine.diagnostics import printable
-from engine.patch.document import Patch
-from engine.patch.files import EXAMPLES_FOLDER, load_patch, write_atomically
-from engine.readings import Disk
+from warploom.app.documents.gallery import find_patch
+from warploom.app.documents.trust.contents import Contents, FileChange, changes, read_contents
+from warploom.engine.catalogue.catalogue import configured_folder, folder_beside, trust_blocks
+from warploom.engine.diagnostics import printable
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch, write_atomically
+from warploom.engine.readings import Disk
 
 _log = logging.getLogger(__name__)
 _FOLDER = "trusted"

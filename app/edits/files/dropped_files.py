@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from app.edits.files.file_paths import relative_to
-from engine.device.device import HOST_ARCHITECTURE
-from engine.diagnostics import KernelError, PatchError
-from engine.kernel_sources.loader import SUFFIXES, load_image
-from engine.patch.changes import Position
-from engine.patch.document import Patch
-from engine.patch.files import SUFFIX
-from engine.readings import open_file
+from warploom.app.edits.files.file_paths import relative_to
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.diagnostics import KernelError, PatchError
+from warploom.engine.kernel_sources.loader import SUFFIXES, load_image
+from warploom.engine.patch.changes import Position
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import SUFFIX
+from warploom.engine.readings import open_file
 
 #: Suffixes of the files that *Load Image* and *Load Audio* read.
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".exr", ".hdr", ".pfm", ".dpx", ".webp", ".bmp")

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from engine.patch.changes import Change, ParameterChanged
-from engine.patch.document import Patch
+from warploom.engine.patch.changes import Change, ParameterChanged
+from warploom.engine.patch.document import Patch
 
 
 def relative_to(path: Path, folder: Path | None) -> str:

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.edits.files.file_paths import relative_to
-from engine.blocktypes.block import Block
-from engine.diagnostics import KernelError, PatchError
-from engine.kernel_sources.image import KERNELS_FOLDER, read_source
-from engine.kernel_sources.loader import SUFFIXES, find_kernel
-from engine.patch.changes import Position
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, parse_patch, write_atomically
-from engine.patch.regions import TOP
+from warploom.app.edits.files.file_paths import relative_to
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.diagnostics import KernelError, PatchError
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER, read_source
+from warploom.engine.kernel_sources.loader import SUFFIXES, find_kernel
+from warploom.engine.patch.changes import Position
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, parse_patch, write_atomically
+from warploom.engine.patch.regions import TOP
 
 #: The first part of the ids of a person's own blocks.
 _PREFIX = "my"

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from itertools import accumulate
 from statistics import fmean
 
-from app.edits.nodes import snapped
-from app.edits.rects import Rect
-from engine.figures import plural
-from engine.patch.changes import Position
-from engine.patch.document import Patch
+from warploom.app.edits.nodes import snapped
+from warploom.app.edits.rects import Rect
+from warploom.engine.figures import plural
+from warploom.engine.patch.changes import Position
+from warploom.engine.patch.document import Patch
 
 #: The ways to align, with the share of a rectangle that is brought into line, along x or y.
 ALIGNMENTS: dict[str, tuple[int, float]] = {

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from app.edits.nodes import snapped
-from app.edits.organise.frames import FRAME_MARGIN, FRAME_TOP, top_of
-from app.edits.organise.layered import GAP_X, GAP_Y, Edge, Place, Size, layered
-from app.edits.rects import Rect
-from engine.figures import plural
-from engine.patch.changes import NodeMoved, PortRef
-from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerPatch
-from engine.patch.organise.annotations import Dots, Frame
-from engine.patch.regions import branch_of, region_of, scope_text
+from warploom.app.edits.nodes import snapped
+from warploom.app.edits.organise.frames import FRAME_MARGIN, FRAME_TOP, top_of
+from warploom.app.edits.organise.layered import GAP_X, GAP_Y, Edge, Place, Size, layered
+from warploom.app.edits.rects import Rect
+from warploom.engine.figures import plural
+from warploom.engine.patch.changes import NodeMoved, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.inner_patch import InnerPatch
+from warploom.engine.patch.organise.annotations import Dots, Frame
+from warploom.engine.patch.regions import branch_of, region_of, scope_text
 
 
 @dataclass(frozen=True)

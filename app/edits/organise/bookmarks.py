@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
-from engine.patch.changes import Position
-from engine.patch.document import Patch
-from engine.patch.organise.annotations import Bookmark
+from warploom.engine.patch.changes import Position
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotations import Bookmark
 
 
 def bookmark(patch: Patch, number: int) -> Bookmark | None:

@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from math import dist
 
-from app.edits.nodes import snapped
-from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, Position
-from engine.patch.document import Patch
-from engine.patch.organise.annotations import MOST_DOTS, Dots
+from warploom.app.edits.nodes import snapped
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Connection, Position
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotations import MOST_DOTS, Dots
 
 
 def set_dots(

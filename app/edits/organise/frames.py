@@ -5,11 +5,11 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from app.edits.nodes import carry_dots, snapped
-from app.edits.rects import Rect
-from engine.patch.changes import Position
-from engine.patch.document import Patch
-from engine.patch.organise.annotations import LEAST_SIDE, Frame
+from warploom.app.edits.nodes import carry_dots, snapped
+from warploom.app.edits.rects import Rect
+from warploom.engine.patch.changes import Position
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotations import LEAST_SIDE, Frame
 
 #: The space of a frame around its blocks: at the sides and below, and above for its title.
 FRAME_MARGIN, FRAME_TOP = 24.0, 48.0

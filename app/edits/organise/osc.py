@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.organise.osc import Osc, OscOut, destination
-from engine.patch.organise.osc_addresses import osc_settings
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.osc import Osc, OscOut, destination
+from warploom.engine.patch.organise.osc_addresses import osc_settings
 
 
 def set_osc(patch: Patch, port: int, host: str) -> None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 
-from engine.blocktypes.parameters import UserArray
-from engine.diagnostics import PatchError
-from engine.patch.document import Patch
-from engine.patch.organise.annotations import Preset
+from warploom.engine.blocktypes.parameters import UserArray
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotations import Preset
 
 
 def presets_for(patch: Patch, nodes: Collection[str]) -> list[Preset]:

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from app.edits.nodes import carry_dots, snapped
-from app.edits.organise.layered import GAP_X
-from app.edits.rects import Rect, free_shift
-from engine.patch.changes import Connection
-from engine.patch.document import Patch
-from engine.patch.organise.annotations import Frame
-from engine.patch.regions import TOP, region_of
+from warploom.app.edits.nodes import carry_dots, snapped
+from warploom.app.edits.organise.layered import GAP_X
+from warploom.app.edits.rects import Rect, free_shift
+from warploom.engine.patch.changes import Connection
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotations import Frame
+from warploom.engine.patch.regions import TOP, region_of
 
 #: The least gap to the blocks at both ends.
 _LEAST = GAP_X / 2

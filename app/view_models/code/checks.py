@@ -9,17 +9,17 @@ from typing import Any
 
 import msgspec
 
-from app.view_models.code.places import CodePlace
-from engine.blocktypes.block import Block
-from engine.descriptions.entries import Kernel
-from engine.device.device import HOST_ARCHITECTURE
-from engine.diagnostics import KernelError, Severity
-from engine.kernel_sources.compiling import compile_source
-from engine.kernel_sources.nvrtc import CompileCache, compile_cuda, compile_kernels, warnings_in
-from engine.kernel_sources.sources import CudaFile, CudaText, SpecialisedKernel
-from engine.patch.document import Patch
-from engine.ptx import parse
-from engine.readings import Reading
+from warploom.app.view_models.code.places import CodePlace
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.descriptions.entries import Kernel
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.diagnostics import KernelError, Severity
+from warploom.engine.kernel_sources.compiling import compile_source
+from warploom.engine.kernel_sources.nvrtc import CompileCache, compile_cuda, compile_kernels, warnings_in
+from warploom.engine.kernel_sources.sources import CudaFile, CudaText, SpecialisedKernel
+from warploom.engine.patch.document import Patch
+from warploom.engine.ptx import parse
+from warploom.engine.readings import Reading
 
 #: Names that Python defines in every module and class.
 _PYTHON_NAMES = {"__name__", "__file__", "__doc__", "__class__", "__annotations__", "__qualname__", "__module__"}

@@ -9,15 +9,16 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 import engine.api
-from app.view_models.code import cuda_names
-from app.view_models.code.places import headers_of
-from engine.blocktypes.block import Block
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.handles import BufferHandle
-from engine.diagnostics import KernelError
-from engine.kernel_sources.image import HEADERS_FOLDER, KERNELS_FOLDER, read_source
-from engine.ops.expression import function_names, predefined_names
-from engine.ptx.text import code_of
+
+from warploom.app.view_models.code import cuda_names
+from warploom.app.view_models.code.places import headers_of
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.image import HEADERS_FOLDER, KERNELS_FOLDER, read_source
+from warploom.engine.ops.expression import function_names, predefined_names
+from warploom.engine.ptx.text import code_of
 
 _MOST = 200
 _WORD_BEFORE = re.compile(r"[A-Za-z_]\w*\Z|\Z")

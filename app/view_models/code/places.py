@@ -6,14 +6,14 @@ from pathlib import Path
 
 import msgspec
 
-from app.view_models.block_help import kernel_files
-from engine.blocktypes.block import LIBRARY, Block, block_types, is_ours
-from engine.catalogue.block_files import FOLDER_NAME, find_definition
-from engine.diagnostics import KernelError
-from engine.kernel_sources.compiling import find_includes
-from engine.kernel_sources.image import KERNELS_FOLDER, read_source
-from engine.patch.document import Patch
-from engine.patch.files import EXAMPLES_FOLDER
+from warploom.app.view_models.block_help import kernel_files
+from warploom.engine.blocktypes.block import LIBRARY, Block, block_types, is_ours
+from warploom.engine.catalogue.block_files import FOLDER_NAME, find_definition
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.compiling import find_includes
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER, read_source
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import EXAMPLES_FOLDER
 
 #: Folders whose files come with Warploom.
 _SHIPPED = (KERNELS_FOLDER, KERNELS_FOLDER.parent / LIBRARY, EXAMPLES_FOLDER)

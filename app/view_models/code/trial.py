@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.diagnostics import PatchError
+from warploom.engine.diagnostics import PatchError
 
 #: Files that are copied with a file of code, since it may need them; larger ones are not code.
 _CODE_SUFFIXES = (".py", ".cu", ".cuh", ".h", ".hpp", ".ptx", ".json")
@@ -59,7 +59,7 @@ def run_trial(trial: Trial, text: str) -> Outcome:
         try:
             _write(trial, text, folder)
             done = subprocess.run(
-                [sys.executable, "-m", "app.view_models.code.trial", str(folder)],
+                [sys.executable, "-m", "warploom.app.view_models.code.trial", str(folder)],
                 capture_output=True,
                 text=True,
                 timeout=_LIMIT_S,
@@ -122,9 +122,9 @@ def _copy_code(root: Path, copy: Path) -> None:
 
 def _run(folder: Path) -> None:
     """Run the trial in a folder, in the process that was started for it."""
-    from engine import Engine, Patch
-    from engine.catalogue.catalogue import trust_blocks
-    from engine.patch.changes import PortRef
+    from warploom import Engine, Patch
+    from warploom.engine.catalogue.catalogue import trust_blocks
+    from warploom.engine.patch.changes import PortRef
 
     spec = json.loads((folder / "trial.json").read_text())
     result: dict[str, Any] = {"time_ns": None, "problem": ""}

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.edits.nodes import parameter_label
-from engine.patch.document import Patch
-from engine.patch.inner_patch import GRAPH, inner_kind
-from engine.patch.organise.annotations import Frame
+from warploom.app.edits.nodes import parameter_label
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.inner_patch import GRAPH, inner_kind
+from warploom.engine.patch.organise.annotations import Frame
 
 _LONGEST_VALUE = 80
 

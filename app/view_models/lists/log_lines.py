@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.logs import Logged
+from warploom.engine.logs import Logged
 
 #: The levels to choose from; each includes those above it.
 LEVELS = {

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from app.view_models.parameter_text import parameter_facts
-from engine.blocktypes.parameters import ParameterSpec
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.organise.osc import OscOut
-from engine.patch.organise.osc_addresses import live_parameters, osc_address, osc_names
+from warploom.app.view_models.parameter_text import parameter_facts
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.osc import OscOut
+from warploom.engine.patch.organise.osc_addresses import live_parameters, osc_address, osc_names
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from engine.diagnostics import Diagnostic, PatchError, Severity, Sighting, Source
-from engine.figures import plural
-from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerPatch, inner_kind, open_inner
+from warploom.engine.diagnostics import Diagnostic, PatchError, Severity, Sighting, Source
+from warploom.engine.figures import plural
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.inner_patch import InnerPatch, inner_kind, open_inner
 
 
 class Rank(IntEnum):

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from engine.patch.changes import Connection, PortRef
-from engine.patch.document import Patch
-from engine.types import NAMED
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.types import NAMED
 
 
 class ViewKind(StrEnum):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.types import Array
+from warploom.engine.types import Array
 
 #: The distance of the eye from the centre, in radii of the points.
 _DISTANCE = 3.0

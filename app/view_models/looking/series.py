@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.view_models.looking.tone import components_of
-from engine.protocol.sampling import Reduction, Sample
-from engine.types import Array
+from warploom.app.view_models.looking.tone import components_of
+from warploom.engine.protocol.sampling import Reduction, Sample
+from warploom.engine.types import Array
 
 #: What can be plotted.
 MODES = ("Line", "Rolling", "Spectrum", "Scatter")

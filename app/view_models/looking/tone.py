@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from engine.types import Array
+from warploom.engine.types import Array
 
 #: Channels to choose from, by the number of components; the first is chosen at first.
 CHANNELS: dict[int, tuple[str, ...]] = {

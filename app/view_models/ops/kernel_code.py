@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.ops import OpKernel
+from warploom.engine.ops import OpKernel
 
 #: Lines that only debuggers need: debug information in LLVM IR, and its directives and labels in PTX.
 _IS_DEBUG = re.compile(r"!|\s*\.(loc|file)\s|\$L__(tmp|func)\w*:$")

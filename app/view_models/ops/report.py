@@ -1,8 +1,15 @@
 """The state of an inner patch as a report, so that canvas and inspector show its problems like a block's."""
 
-from engine.diagnostics import Diagnostic, Severity
-from engine.patch.inner_patch import InnerPatch
-from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport, NodeState, PartReport, UpdateLevel
+from warploom.engine.diagnostics import Diagnostic, Severity
+from warploom.engine.patch.inner_patch import InnerPatch
+from warploom.engine.protocol.messages import (
+    EngineStatistics,
+    FrameReport,
+    NodeReport,
+    NodeState,
+    PartReport,
+    UpdateLevel,
+)
 
 _NONE = EngineStatistics("")
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.figures import format_time, plural
-from engine.profiling.recorder import LATEST_FRAMES
-from engine.protocol.flight_record import FlightRecord, SlowFrame, Spent, SpentOn
-from engine.protocol.messages import UpdateLevel
+from warploom.engine.figures import format_time, plural
+from warploom.engine.profiling.recorder import LATEST_FRAMES
+from warploom.engine.protocol.flight_record import FlightRecord, SlowFrame, Spent, SpentOn
+from warploom.engine.protocol.messages import UpdateLevel
 
 #: The phases of a frame from the bottom of its bar to the top, as columns of `FRAME_ROW`, with their titles.
 PHASES = {"late": "late", "before": "before the launch", "launch": "launch", "wait": "device"}

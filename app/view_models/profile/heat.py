@@ -2,10 +2,10 @@
 
 import math
 
-from app.view_models.profile.texts import LEVELS, time_share
-from engine.figures import format_time
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport
+from warploom.app.view_models.profile.texts import LEVELS, time_share
+from warploom.engine.figures import format_time
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.messages import EngineStatistics, FrameReport, NodeReport
 
 #: Degrees of heat; a node's colour changes only with its degree.
 DEGREES = 16

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from engine.compiler.inspection.data import FramePlan, PlannedOperation
-from engine.drawings.layers import Rectangle, arrange_layers
-from engine.figures import format_time, plural
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import SpanProfile
+from warploom.engine.compiler.inspection.data import FramePlan, PlannedOperation
+from warploom.engine.drawings.layers import Rectangle, arrange_layers
+from warploom.engine.figures import format_time, plural
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import SpanProfile
 
 #: The size of a box, and the margins and the strip of a title around the bodies of a region.
 BOX, MARGIN, STRIP = (168.0, 36.0), 10.0, 20.0

@@ -3,15 +3,15 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.view_models.profile.texts import LEVELS
-from engine.figures import budget_text, format_time
-from engine.patch.changes import Connection
-from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerPatch
-from engine.profiling.critical_path import critical_path
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile, SpanProfile
-from engine.protocol.messages import FrameReport
+from warploom.app.view_models.profile.texts import LEVELS
+from warploom.engine.figures import budget_text, format_time
+from warploom.engine.patch.changes import Connection
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.inner_patch import InnerPatch
+from warploom.engine.profiling.critical_path import critical_path
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile, SpanProfile
+from warploom.engine.protocol.messages import FrameReport
 
 
 @dataclass(frozen=True)

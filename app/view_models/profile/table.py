@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from enum import Enum
 
-from app.view_models.profile.texts import LEVELS, percent
-from engine.figures import format_time
-from engine.patch.document import Patch
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile, SpanProfile
-from engine.profiling.rows import ProfileRow, RowKind, RowTimes, row_times, rows
-from engine.protocol.messages import FrameReport
+from warploom.app.view_models.profile.texts import LEVELS, percent
+from warploom.engine.figures import format_time
+from warploom.engine.patch.document import Patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile, SpanProfile
+from warploom.engine.profiling.rows import ProfileRow, RowKind, RowTimes, row_times, rows
+from warploom.engine.protocol.messages import FrameReport
 
 #: Placeholder for the time of a row that did not run.
 NOTHING = "–"

@@ -8,10 +8,10 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from msgspec.structs import replace
 
-from app.view_models.profile.flight import UNMEASURED, Flight
-from engine.figures import format_bytes, plural
-from engine.protocol.messages import FrameReport, Preview
-from engine.protocol.sampling import Reduction, Sample, Sampling
+from warploom.app.view_models.profile.flight import UNMEASURED, Flight
+from warploom.engine.figures import format_bytes, plural
+from warploom.engine.protocol.messages import FrameReport, Preview
+from warploom.engine.protocol.sampling import Reduction, Sample, Sampling
 
 #: The tape keeps so many bytes in all, so many of one picture, and at most so many things of a name a second.
 MOST_BYTES, MOST_OF_ONE, RATE = 64 << 20, 256 << 10, 10

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from math import prod
 
-from engine.figures import format_bytes, format_time, plural
-from engine.patch.document import Patch
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile, work_share
-from engine.profiling.side_work import SideKind, SideWork
-from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport, UpdateRecord
+from warploom.engine.figures import format_bytes, format_time, plural
+from warploom.engine.patch.document import Patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile, work_share
+from warploom.engine.profiling.side_work import SideKind, SideWork
+from warploom.engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport, UpdateRecord
 
 #: The levels' names in the editor, and what each one measures.
 LEVELS = {

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.view_models.profile.table import ProfileTable
-from engine.profiling.rows import RowKind
+from warploom.app.view_models.profile.table import ProfileTable
+from warploom.engine.profiling.rows import RowKind
 
 #: Steps between the marks of a ruler, as multiples of powers of ten.
 _STEPS = (1, 2, 5, 10)

@@ -6,10 +6,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QWidget
 
-from app.theme import colours
-from app.theme.fonts import SMALL, length, widget_font
-from app.view_models.looking.numbers import number_text
-from engine.protocol.sampling import Statistics
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL, length, widget_font
+from warploom.app.view_models.looking.numbers import number_text
+from warploom.engine.protocol.sampling import Statistics
 
 _HEIGHT, _TEXT = 76, 18
 #: Of red, green, blue and alpha; told apart by their order in the text too.

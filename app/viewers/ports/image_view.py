@@ -7,17 +7,17 @@ import numpy as np
 from PySide6.QtCore import QMargins, QRect, QRectF, Signal
 from PySide6.QtWidgets import QComboBox, QToolButton, QVBoxLayout, QWidget
 
-from app.qt.flow_row import FlowRow
-from app.theme.icons import icon
-from app.view_models.looking.numbers import element_text
-from app.view_models.looking.tone import COLOUR_MAPS, Tone, channels_for, components_of, picture_of
-from app.viewers.picture_view import PictureView
-from app.viewers.ports.histogram import Histogram
-from app.viewers.ports.port_view import MAIN, OTHER, RATE, PortView
-from app.widgets.number_box import NumberBox
-from engine.patch.changes import PortRef
-from engine.protocol.sampling import Reduction, Sample, Sampling
-from engine.types import Array
+from warploom.app.qt.flow_row import FlowRow
+from warploom.app.theme.icons import icon
+from warploom.app.view_models.looking.numbers import element_text
+from warploom.app.view_models.looking.tone import COLOUR_MAPS, Tone, channels_for, components_of, picture_of
+from warploom.app.viewers.picture_view import PictureView
+from warploom.app.viewers.ports.histogram import Histogram
+from warploom.app.viewers.ports.port_view import MAIN, OTHER, RATE, PortView
+from warploom.app.widgets.number_box import NumberBox
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.sampling import Reduction, Sample, Sampling
+from warploom.engine.types import Array
 
 _BINS = 128
 #: Without a size on the screen yet, a picture has at most so many pixels on a side.

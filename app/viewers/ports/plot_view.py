@@ -8,14 +8,14 @@ from PySide6.QtCore import QEvent, QMargins, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QVBoxLayout
 
-from app.qt.flow_row import FlowRow
-from app.theme import colours
-from app.view_models.looking.numbers import number_text
-from app.view_models.looking.series import MODES, ROLLED, Series, curves_of, spectrum_of
-from app.viewers.ports.port_view import MAIN, RATE, PortView
-from app.widgets.view_keys import ViewKeys
-from engine.patch.changes import PortRef
-from engine.protocol.sampling import Reduction, Sample, Sampling
+from warploom.app.qt.flow_row import FlowRow
+from warploom.app.theme import colours
+from warploom.app.view_models.looking.numbers import number_text
+from warploom.app.view_models.looking.series import MODES, ROLLED, Series, curves_of, spectrum_of
+from warploom.app.viewers.ports.port_view import MAIN, RATE, PortView
+from warploom.app.widgets.view_keys import ViewKeys
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.sampling import Reduction, Sample, Sampling
 
 #: Colours of components, told apart by the legend's order too; they are legible on dark and light.
 _INKS = ("#4f8fe8", "#d9822b", "#3f9f6b", "#b566c9", "#c9a227", "#7f8c9a")

@@ -5,15 +5,15 @@ from PySide6.QtCore import QMargins, QPointF, Qt
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QVBoxLayout
 
-from app.qt.flow_row import FlowRow
-from app.theme import colours
-from app.theme.fonts import SMALL, widget_font
-from app.view_models.looking.points import Camera, dots_of, project
-from app.viewers.ports.port_view import MAIN, RATE, PortView
-from app.widgets.view_keys import ZOOM, ViewKeys
-from engine.patch.changes import PortRef
-from engine.protocol.sampling import Sample, Sampling
-from engine.types import Array
+from warploom.app.qt.flow_row import FlowRow
+from warploom.app.theme import colours
+from warploom.app.theme.fonts import SMALL, widget_font
+from warploom.app.view_models.looking.points import Camera, dots_of, project
+from warploom.app.viewers.ports.port_view import MAIN, RATE, PortView
+from warploom.app.widgets.view_keys import ZOOM, ViewKeys
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.sampling import Sample, Sampling
+from warploom.engine.types import Array
 
 #: More points are thinned out evenly.
 _MOST = 200_000

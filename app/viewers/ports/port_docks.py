@@ -9,23 +9,23 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
-from app.docks.dock import Editor
-from app.docks.pins.pins import Pins, offer_pin
-from app.view_models.looking.fitting import ports_of
-from app.view_models.looking.tone import Tone
-from app.view_models.profile.tape import Moment
-from app.view_models.tooltips import message_text
-from app.viewers.ports.image_view import ImageView
-from app.viewers.ports.port_viewer import PortViewer
-from app.viewers.ports.snapshots import Snapshots
-from app.viewers.recording.record_form import RecordForm
-from app.viewers.recording.recorder import Order, PortRecorder, Recording
-from app.viewers.viewer_docks import ViewerDocks
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.organise.annotations import PinnedViewer
-from engine.protocol.messages import FrameReport, NodeReport
-from engine.protocol.sampling import Sample
+from warploom.app.docks.dock import Editor
+from warploom.app.docks.pins.pins import Pins, offer_pin
+from warploom.app.view_models.looking.fitting import ports_of
+from warploom.app.view_models.looking.tone import Tone
+from warploom.app.view_models.profile.tape import Moment
+from warploom.app.view_models.tooltips import message_text
+from warploom.app.viewers.ports.image_view import ImageView
+from warploom.app.viewers.ports.port_viewer import PortViewer
+from warploom.app.viewers.ports.snapshots import Snapshots
+from warploom.app.viewers.recording.record_form import RecordForm
+from warploom.app.viewers.recording.recorder import Order, PortRecorder, Recording
+from warploom.app.viewers.viewer_docks import ViewerDocks
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotations import PinnedViewer
+from warploom.engine.protocol.messages import FrameReport, NodeReport
+from warploom.engine.protocol.sampling import Sample
 
 _TITLE = "Selection"
 _LEAST = (160, 64)  # pixels; controls that need more are squeezed, rather than the canvas

@@ -3,8 +3,8 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from engine.patch.changes import PortRef
-from engine.protocol.sampling import Sample, Sampling
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.sampling import Sample, Sampling
 
 #: The most samples a second that a view shows.
 RATE = 20.0

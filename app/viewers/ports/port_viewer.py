@@ -16,24 +16,24 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.docks.elided_label import ElidedLabel
-from app.qt.flow_row import FlowRow
-from app.theme.icons import icon
-from app.view_models.looking.fitting import TITLES, ViewKind, is_struct, kinds_for
-from app.view_models.profile.tape import Moment
-from app.view_models.tooltips import buffer_text
-from app.viewers.ports.image_view import ImageView
-from app.viewers.ports.plot_view import PlotView
-from app.viewers.ports.points_view import PointsView
-from app.viewers.ports.port_view import MAIN, OTHER, PortView
-from app.viewers.ports.table_view import TableView
-from app.viewers.ports.text_view import TextView
-from app.viewers.recording.record_bar import RecordBar
-from app.viewers.recording.recorder import Recording
-from app.widgets.empty_state import EmptyState
-from engine.patch.changes import PortRef
-from engine.protocol.messages import FrameReport, NodeReport
-from engine.protocol.sampling import Sample, Sampling
+from warploom.app.docks.elided_label import ElidedLabel
+from warploom.app.qt.flow_row import FlowRow
+from warploom.app.theme.icons import icon
+from warploom.app.view_models.looking.fitting import TITLES, ViewKind, is_struct, kinds_for
+from warploom.app.view_models.profile.tape import Moment
+from warploom.app.view_models.tooltips import buffer_text
+from warploom.app.viewers.ports.image_view import ImageView
+from warploom.app.viewers.ports.plot_view import PlotView
+from warploom.app.viewers.ports.points_view import PointsView
+from warploom.app.viewers.ports.port_view import MAIN, OTHER, PortView
+from warploom.app.viewers.ports.table_view import TableView
+from warploom.app.viewers.ports.text_view import TextView
+from warploom.app.viewers.recording.record_bar import RecordBar
+from warploom.app.viewers.recording.recorder import Recording
+from warploom.app.widgets.empty_state import EmptyState
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import FrameReport, NodeReport
+from warploom.engine.protocol.sampling import Sample, Sampling
 
 _MAKERS: dict[ViewKind, Callable[[], PortView]] = {
     ViewKind.IMAGE: ImageView,

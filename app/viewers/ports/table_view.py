@@ -6,10 +6,10 @@ import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QMargins, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QVBoxLayout
 
-from app.view_models.looking.numbers import element_text
-from app.viewers.ports.port_view import MAIN, PortView
-from engine.patch.changes import PortRef
-from engine.protocol.sampling import Sample, Sampling
+from warploom.app.view_models.looking.numbers import element_text
+from warploom.app.viewers.ports.port_view import MAIN, PortView
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.sampling import Sample, Sampling
 
 _RATE = 8.0
 #: Rows are read in pages, and around those in view.

@@ -3,11 +3,11 @@
 from PySide6.QtCore import QMargins, Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout
 
-from app.theme.fonts import FAR, code_font
-from app.view_models.looking.numbers import element_text
-from app.viewers.ports.port_view import MAIN, RATE, PortView
-from engine.patch.changes import PortRef
-from engine.protocol.sampling import Sample, Sampling
+from warploom.app.theme.fonts import FAR, code_font
+from warploom.app.view_models.looking.numbers import element_text
+from warploom.app.viewers.ports.port_view import MAIN, RATE, PortView
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.sampling import Sample, Sampling
 
 _MOST = 256
 

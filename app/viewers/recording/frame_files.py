@@ -7,13 +7,13 @@ from typing import BinaryIO
 
 import numpy as np
 
-from app.view_models.looking.tone import Tone
-from app.viewers.ports.snapshots import file_contents, shown_pixels
-from blocks.video.codecs import SUFFIXES
-from blocks.video.film_writer import FilmWriter
-from engine.patch.files import write_atomically
-from engine.protocol.sampling import Sample
-from engine.types import Array
+from warploom.app.view_models.looking.tone import Tone
+from warploom.app.viewers.ports.snapshots import file_contents, shown_pixels
+from warploom.blocks.video.codecs import SUFFIXES
+from warploom.blocks.video.film_writer import FilmWriter
+from warploom.engine.patch.files import write_atomically
+from warploom.engine.protocol.sampling import Sample
+from warploom.engine.types import Array
 
 
 class FrameFiles:

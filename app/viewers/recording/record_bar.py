@@ -3,7 +3,7 @@
 from PySide6.QtCore import QMargins, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QWidget
 
-from app.viewers.recording.recorder import Recording
+from warploom.app.viewers.recording.recorder import Recording
 
 
 class RecordBar(QWidget):

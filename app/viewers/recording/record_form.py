@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.documents import dialogs
-from app.viewers.recording.recorder import Order
+from warploom.app.documents import dialogs
+from warploom.app.viewers.recording.recorder import Order
 
 #: Formats by suffix.
 FORMATS = {

@@ -9,15 +9,15 @@ from typing import cast
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.documents.bridge import Bridge
-from app.documents.session import Session
-from app.view_models.looking.tone import Tone
-from app.viewers.recording.frame_files import FrameFiles
-from engine.diagnostics import PatchError
-from engine.figures import plural
-from engine.patch.changes import PortRef
-from engine.protocol.messages import FrameReport
-from engine.protocol.sampling import Sample, Sampling
+from warploom.app.documents.bridge import Bridge
+from warploom.app.documents.session import Session
+from warploom.app.view_models.looking.tone import Tone
+from warploom.app.viewers.recording.frame_files import FrameFiles
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.figures import plural
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import FrameReport
+from warploom.engine.protocol.sampling import Sample, Sampling
 
 _OWNER = "recording"
 #: Frames may wait for the disk up to so many bytes, and always two.

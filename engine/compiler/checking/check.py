@@ -11,17 +11,17 @@ from functools import cached_property
 
 import msgspec
 
-from engine.compiler.checking.dataflow import Dataflow, trace_dataflow
-from engine.compiler.checking.layouts import Layouts, NodeLayouts, node_layouts
-from engine.compiler.checking.loops import loop_layouts
-from engine.compiler.checking.validation import unchecked, unconnected
-from engine.compiler.description import GraphDescription
-from engine.compiler.sentinels import checked_port
-from engine.descriptions.description import BlockDescription
-from engine.diagnostics import Diagnostic
-from engine.libraries.call import WorkspaceOf
-from engine.patch.changes import PortRef
-from engine.types.layout import Layout
+from warploom.engine.compiler.checking.dataflow import Dataflow, trace_dataflow
+from warploom.engine.compiler.checking.layouts import Layouts, NodeLayouts, node_layouts
+from warploom.engine.compiler.checking.loops import loop_layouts
+from warploom.engine.compiler.checking.validation import unchecked, unconnected
+from warploom.engine.compiler.description import GraphDescription
+from warploom.engine.compiler.sentinels import checked_port
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.libraries.call import WorkspaceOf
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.types.layout import Layout
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from engine.compiler.checking.validation import (
+from warploom.engine.compiler.checking.validation import (
     border_problem,
     connection_problem,
     empty_region,
@@ -14,12 +14,12 @@ from engine.compiler.checking.validation import (
     second_connection,
     unread_count,
 )
-from engine.compiler.description import GraphDescription, Nesting
-from engine.descriptions.ports import count_name
-from engine.descriptions.rules import InputRule, OutputRule
-from engine.diagnostics import Diagnostic, error
-from engine.patch.changes import Connection, PortRef
-from engine.patch.regions import TOP, region_of
+from warploom.engine.compiler.description import GraphDescription, Nesting
+from warploom.engine.descriptions.ports import count_name
+from warploom.engine.descriptions.rules import InputRule, OutputRule
+from warploom.engine.diagnostics import Diagnostic, error
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.regions import TOP, region_of
 
 #: The most cycles reported for one strongly connected component; others are reported after these are fixed.
 MOST_NAMED = 16

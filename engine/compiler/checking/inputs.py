@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from engine.descriptions.entries import CopyEntry, DelayEntry, Entry, buffer_arguments
-from engine.descriptions.extents import ShapeContext, ShapeRuleError
-from engine.descriptions.ports import KINDS, PortSpec
-from engine.descriptions.rules import InputRule
-from engine.descriptions.shape_rules import same_names
-from engine.diagnostics import Diagnostic, Mend, error
-from engine.types import DType
-from engine.types.layout import Layout
+from warploom.engine.descriptions.entries import CopyEntry, DelayEntry, Entry, buffer_arguments
+from warploom.engine.descriptions.extents import ShapeContext, ShapeRuleError
+from warploom.engine.descriptions.ports import KINDS, PortSpec
+from warploom.engine.descriptions.rules import InputRule
+from warploom.engine.descriptions.shape_rules import same_names
+from warploom.engine.diagnostics import Diagnostic, Mend, error
+from warploom.engine.types import DType
+from warploom.engine.types.layout import Layout
 
 #: The remedy of errors that only the block's author can fix.
 HELP = "see the block's help"

@@ -9,13 +9,13 @@ index with the count instead, a launch would cost as much as its capacity. Grids
 from dataclasses import replace
 from functools import lru_cache
 
-from engine.descriptions.entries import KernelEntry
-from engine.descriptions.extents import ShapeContext, ShapeRuleError
-from engine.descriptions.rules import LaunchRule, launch_rule
-from engine.device.device import DeviceInfo
-from engine.device.launches import GRID_LIMITS, THREAD_BLOCK_LIMITS
-from engine.device.occupancy import KernelResources, occupancy
-from engine.device.protocol import LaunchConfig
+from warploom.engine.descriptions.entries import KernelEntry
+from warploom.engine.descriptions.extents import ShapeContext, ShapeRuleError
+from warploom.engine.descriptions.rules import LaunchRule, launch_rule
+from warploom.engine.device.device import DeviceInfo
+from warploom.engine.device.launches import GRID_LIMITS, THREAD_BLOCK_LIMITS
+from warploom.engine.device.occupancy import KernelResources, occupancy
+from warploom.engine.device.protocol import LaunchConfig
 
 #: The most threads in a thread block.
 MAX_THREADS = 1024

@@ -11,20 +11,20 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.compiler.checking.inputs import HELP, check_input, check_input_shape, check_moves, check_types
-from engine.compiler.checking.launches import evaluate_launch
-from engine.compiler.checking.views import view_layout
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import BufferArgument, CapturedCall, CaptureEntry
-from engine.descriptions.extents import ShapeContext, ShapeRuleError
-from engine.descriptions.rules import BlockRules, OutputRule
-from engine.device.external import ExternalArray
-from engine.device.protocol import LaunchConfig
-from engine.diagnostics import Diagnostic, error
-from engine.libraries.call import LibraryError, OperandError, WorkspaceOf, scaling_type
-from engine.patch.changes import PortRef
-from engine.types import DType, Shape, dtype_of, u8
-from engine.types.layout import ALLOCATION_ALIGNMENT, Layout, strided_layout
+from warploom.engine.compiler.checking.inputs import HELP, check_input, check_input_shape, check_moves, check_types
+from warploom.engine.compiler.checking.launches import evaluate_launch
+from warploom.engine.compiler.checking.views import view_layout
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import BufferArgument, CapturedCall, CaptureEntry
+from warploom.engine.descriptions.extents import ShapeContext, ShapeRuleError
+from warploom.engine.descriptions.rules import BlockRules, OutputRule
+from warploom.engine.device.external import ExternalArray
+from warploom.engine.device.protocol import LaunchConfig
+from warploom.engine.diagnostics import Diagnostic, error
+from warploom.engine.libraries.call import LibraryError, OperandError, WorkspaceOf, scaling_type
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.types import DType, Shape, dtype_of, u8
+from warploom.engine.types.layout import ALLOCATION_ALIGNMENT, Layout, strided_layout
 
 
 def content_layout(rule: OutputRule, array: np.ndarray[Any, Any]) -> Layout:

@@ -7,12 +7,12 @@ the same answer, that is the layout of the loop.
 
 from collections.abc import Iterator, Sequence
 
-from engine.compiler.checking.dataflow import Dataflow
-from engine.compiler.checking.layouts import node_layouts, outputs_that_follow
-from engine.compiler.description import GraphDescription
-from engine.diagnostics import Diagnostic, Mend, error
-from engine.patch.changes import Connection, PortRef
-from engine.types.layout import Layout
+from warploom.engine.compiler.checking.dataflow import Dataflow
+from warploom.engine.compiler.checking.layouts import node_layouts, outputs_that_follow
+from warploom.engine.compiler.description import GraphDescription
+from warploom.engine.diagnostics import Diagnostic, Mend, error
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.types.layout import Layout
 
 #: Known layouts of ports.
 KnownLayouts = dict[PortRef, Layout]

@@ -6,16 +6,16 @@ Each error has a function; `dataflow.py` and `check.py` call them.
 import math
 from collections.abc import Container, Iterator
 
-from engine.compiler.checking.inputs import type_mismatch
-from engine.compiler.description import BlockNode, GraphDescription, Nesting
-from engine.compiler.sentinels import AXES
-from engine.descriptions.entries import buffer_arguments
-from engine.descriptions.ports import count_name
-from engine.diagnostics import Diagnostic, Mend, Source, error, warning
-from engine.patch.changes import Connection, PortRef
-from engine.patch.regions import DEEPEST, TOP, branch_of, region_of
-from engine.types.element_numbers import number_of
-from engine.types.layout import Layout
+from warploom.engine.compiler.checking.inputs import type_mismatch
+from warploom.engine.compiler.description import BlockNode, GraphDescription, Nesting
+from warploom.engine.compiler.sentinels import AXES
+from warploom.engine.descriptions.entries import buffer_arguments
+from warploom.engine.descriptions.ports import count_name
+from warploom.engine.diagnostics import Diagnostic, Mend, Source, error, warning
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.regions import DEEPEST, TOP, branch_of, region_of
+from warploom.engine.types.element_numbers import number_of
+from warploom.engine.types.layout import Layout
 
 
 def connection_problem(description: GraphDescription, connection: Connection) -> Diagnostic | None:

@@ -5,10 +5,10 @@ No element moves: a view has an offset from its source's first element, and stri
 
 import math
 
-from engine.descriptions.entries import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
-from engine.descriptions.extents import ShapeRuleError
-from engine.types import element_count
-from engine.types.layout import Layout, strided_layout
+from warploom.engine.descriptions.entries import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
+from warploom.engine.descriptions.extents import ShapeRuleError
+from warploom.engine.types import element_count
+from warploom.engine.types.layout import Layout, strided_layout
 
 
 def view_layout(transform: Transform, layout: Layout) -> tuple[Layout, int]:

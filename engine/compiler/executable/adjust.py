@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.difference import Difference
-from engine.compiler.executable.arguments import Resources, TypedKernel, has_same_layout
-from engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker
-from engine.compiler.operations import ClearStatus, DownloadStatus, FusedEntry, UploadFrame
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import (
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.compiler.difference import Difference
+from warploom.engine.compiler.executable.arguments import Resources, TypedKernel, has_same_layout
+from warploom.engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker
+from warploom.engine.compiler.operations import ClearStatus, DownloadStatus, FusedEntry, UploadFrame
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import (
     BufferArgument,
     CaptureEntry,
     ConditionArgument,
@@ -28,12 +28,12 @@ from engine.descriptions.entries import (
     ParameterArgument,
     buffer_arguments,
 )
-from engine.device.device import Device
-from engine.device.protocol import Capture, Condition, LaunchConfig, Memory
-from engine.patch.changes import PortRef
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Capture, Condition, LaunchConfig, Memory
+from warploom.engine.patch.changes import PortRef
 
 if TYPE_CHECKING:
-    from engine.compiler.executable.compiled_graph import CompiledGraph, Variant
+    from warploom.engine.compiler.executable.compiled_graph import CompiledGraph, Variant
 
 #: The most nodes that are changed between two frames; swapping in a new graph delays a frame less than more updates.
 MOST_CHANGES = 512

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from engine.compiler.checking.layouts import NodeLayouts
-from engine.compiler.operations import FRAME, Place
-from engine.descriptions.entries import (
+from warploom.engine.compiler.checking.layouts import NodeLayouts
+from warploom.engine.compiler.operations import FRAME, Place
+from warploom.engine.descriptions.entries import (
     Argument,
     BufferArgument,
     ConditionArgument,
@@ -18,12 +18,12 @@ from engine.descriptions.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.device.arguments import check_address
-from engine.device.protocol import Condition, LoadedKernel, Memory, PinnedArray
-from engine.libraries.backend import Libraries
-from engine.patch.changes import PortRef
-from engine.ptx.tree import KernelParameter
-from engine.types.element_numbers import element_number, number_of
+from warploom.engine.device.arguments import check_address
+from warploom.engine.device.protocol import Condition, LoadedKernel, Memory, PinnedArray
+from warploom.engine.libraries.backend import Libraries
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.ptx.tree import KernelParameter
+from warploom.engine.types.element_numbers import element_number, number_of
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,21 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from engine.compiler.description import GraphDescription
-from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker, unexpected
-from engine.compiler.operations import Operation, RegionEntry, Scope
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import CaptureEntry, KernelEntry, RegionKind
-from engine.device.device import Device
-from engine.device.graph import Graph
-from engine.device.protocol import Condition, ConditionalKind, GraphNode, Memory
-from engine.diagnostics import WarploomError
-from engine.patch.changes import PortRef
-from engine.processes.scope import check_cancelled
+from warploom.engine.compiler.description import GraphDescription
+from warploom.engine.compiler.executable.arguments import Resources
+from warploom.engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker, unexpected
+from warploom.engine.compiler.operations import Operation, RegionEntry, Scope
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import CaptureEntry, KernelEntry, RegionKind
+from warploom.engine.device.device import Device
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.protocol import Condition, ConditionalKind, GraphNode, Memory
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.processes.scope import check_cancelled
 
 if TYPE_CHECKING:
-    from engine.compiler.executable.clocks import SpanTimer
+    from warploom.engine.compiler.executable.clocks import SpanTimer
 
 #: One step of building: the operations of a child graph, or a single operation.
 Unit = tuple[int, ...]

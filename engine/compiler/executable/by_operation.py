@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.executable.instrument import SameNodes
-from engine.compiler.operations import RegionEntry
-from engine.descriptions.entries import CaptureEntry, KernelEntry, RegionKind
-from engine.device.device import Device
-from engine.device.graph import Graph
-from engine.device.protocol import Condition, ConditionalKind, GraphNode, PinnedArray, Stream
+from warploom.engine.compiler.executable.arguments import Resources
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.executable.instrument import SameNodes
+from warploom.engine.compiler.operations import RegionEntry
+from warploom.engine.descriptions.entries import CaptureEntry, KernelEntry, RegionKind
+from warploom.engine.device.device import Device
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.protocol import Condition, ConditionalKind, GraphNode, PinnedArray, Stream
 
 #: The loops around an operation, the outermost first, and the turn that each is in.
 Loops = tuple[tuple[str, int], ...]

@@ -8,21 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.compiler.executable.survey import SURVEY, Survey, SurveyKernel
-from engine.compiler.memory.uses import chain
-from engine.compiler.plan import Plan
-from engine.device.arguments import pack_arguments
-from engine.device.device import Device
-from engine.device.graph import Graph
-from engine.device.protocol import (
+from warploom.engine.compiler.executable.survey import SURVEY, Survey, SurveyKernel
+from warploom.engine.compiler.memory.uses import chain
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.device import Device
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.protocol import (
     GraphNode,
     LaunchConfig,
     LoadedKernel,
     Memory,
     part_of,
 )
-from engine.patch.changes import PortRef
-from engine.profiling.levels import ProfilingLevel
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.profiling.levels import ProfilingLevel
 
 #: The kernels' record of one span: when it began last, its first begin and last end, and the sum of its turns.
 SLOT = np.dtype([("began", "<u8"), ("first", "<u8"), ("last", "<u8"), ("busy_ns", "<u8"), ("turns", "<u8")])

@@ -5,17 +5,17 @@ Argument blocks of kernels that stay are shared with the running graph, so live 
 
 from collections.abc import Mapping
 
-from engine.compiler.difference import Difference
-from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.build import BuiltGraph
-from engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker, unexpected
-from engine.compiler.operations import DownloadStatus
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import CaptureEntry, KernelEntry
-from engine.device.device import Device
-from engine.device.protocol import PinnedArray
-from engine.diagnostics import WarploomError
-from engine.types.bits import same
+from warploom.engine.compiler.difference import Difference
+from warploom.engine.compiler.executable.arguments import Resources
+from warploom.engine.compiler.executable.build import BuiltGraph
+from warploom.engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker, unexpected
+from warploom.engine.compiler.operations import DownloadStatus
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import CaptureEntry, KernelEntry
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import PinnedArray
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.types.bits import same
 
 #: Numbers of removed nodes stay in a graph; with more than this share of them, the graph is rebuilt.
 _MOST_REMOVED = 2

@@ -6,19 +6,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from engine.compiler.buffers import Lifetime
-from engine.compiler.difference import Difference, plan_difference
-from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.build import BuiltGraph, build_graph
-from engine.compiler.executable.clone import clone_graph
-from engine.compiler.executable.nodes import KernelNode
-from engine.compiler.operations import UploadFrame
-from engine.compiler.plan import Plan
-from engine.device.arguments import ArgumentError
-from engine.device.device import Device
-from engine.device.protocol import Executable, GraphNode, Memory, PinnedArray, Stream
-from engine.device.releasing import release_all
-from engine.patch.changes import PortRef
+from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.compiler.difference import Difference, plan_difference
+from warploom.engine.compiler.executable.arguments import Resources
+from warploom.engine.compiler.executable.build import BuiltGraph, build_graph
+from warploom.engine.compiler.executable.clone import clone_graph
+from warploom.engine.compiler.executable.nodes import KernelNode
+from warploom.engine.compiler.operations import UploadFrame
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device.arguments import ArgumentError
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Executable, GraphNode, Memory, PinnedArray, Stream
+from warploom.engine.device.releasing import release_all
+from warploom.engine.patch.changes import PortRef
 
 #: Kernel nodes of one executable whose argument blocks were written since their last refresh.
 Written = dict[GraphNode, None]

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.build import build_graph
-from engine.compiler.executable.clocks import (
+from warploom.engine.compiler.executable.arguments import Resources
+from warploom.engine.compiler.executable.build import build_graph
+from warploom.engine.compiler.executable.clocks import (
     SLOT,
     ClockKernels,
     Span,
@@ -26,14 +26,14 @@ from engine.compiler.executable.clocks import (
     survey_places,
     without_measuring,
 )
-from engine.compiler.executable.compiled_graph import Variant, frame_upload
-from engine.compiler.executable.nodes import KernelNode, NodeMaker
-from engine.compiler.executable.survey import SURVEY, SurveyKernel, surveys
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import CaptureEntry, ConditionArgument, KernelEntry
-from engine.device.arguments import KernelArguments, pack_arguments
-from engine.device.device import Device
-from engine.device.protocol import (
+from warploom.engine.compiler.executable.compiled_graph import Variant, frame_upload
+from warploom.engine.compiler.executable.nodes import KernelNode, NodeMaker
+from warploom.engine.compiler.executable.survey import SURVEY, SurveyKernel, surveys
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import CaptureEntry, ConditionArgument, KernelEntry
+from warploom.engine.device.arguments import KernelArguments, pack_arguments
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import (
     Capture,
     Condition,
     GraphNode,
@@ -41,8 +41,8 @@ from engine.device.protocol import (
     Stream,
     part_of,
 )
-from engine.device.releasing import release_all
-from engine.processes.scope import check_cancelled
+from warploom.engine.device.releasing import release_all
+from warploom.engine.processes.scope import check_cancelled
 
 #: The times of one span in one launch, in nanoseconds: begin of its first turn, end of its last one, sum of all turns.
 #: The first two count from the first begin of any span. A span that did not run has 0 turns.

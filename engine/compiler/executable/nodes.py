@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from engine.compiler.checking.launches import counted_launch, free
-from engine.compiler.executable.arguments import ArgumentRecipe, Resources, TypedKernel, argument_recipe
-from engine.compiler.operations import (
+from warploom.engine.compiler.checking.launches import counted_launch, free
+from warploom.engine.compiler.executable.arguments import ArgumentRecipe, Resources, TypedKernel, argument_recipe
+from warploom.engine.compiler.operations import (
     FRAME,
     STATUS,
     ClearStatus,
@@ -16,8 +16,8 @@ from engine.compiler.operations import (
     Place,
     UploadFrame,
 )
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import (
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import (
     BufferArgument,
     CapturedCall,
     CaptureEntry,
@@ -28,13 +28,13 @@ from engine.descriptions.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.device.arguments import ArgumentError, ArgumentLayout, KernelArguments, layout_of, pack_arguments
-from engine.device.device import Device
-from engine.device.graph import Graph
-from engine.device.protocol import Capture, Condition, GraphNode, LaunchConfig, Memory, MemoryPart, part_of
-from engine.diagnostics import DeviceError, GraphValidationError, Source, error
-from engine.libraries.call import BoundCall, LibraryError, OperandMemory
-from engine.patch.changes import PortRef
+from warploom.engine.device.arguments import ArgumentError, ArgumentLayout, KernelArguments, layout_of, pack_arguments
+from warploom.engine.device.device import Device
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.protocol import Capture, Condition, GraphNode, LaunchConfig, Memory, MemoryPart, part_of
+from warploom.engine.diagnostics import DeviceError, GraphValidationError, Source, error
+from warploom.engine.libraries.call import BoundCall, LibraryError, OperandMemory
+from warploom.engine.patch.changes import PortRef
 
 _NOT_ADDED = GraphNode(-1)
 _NO_VALUES: Mapping[str, object] = {}

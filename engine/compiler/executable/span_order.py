@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from engine.compiler.executable.clocks import Span
-from engine.compiler.plan import Plan
+from warploom.engine.compiler.executable.clocks import Span
+from warploom.engine.compiler.plan import Plan
 
 
 def spans_before(plan: Plan, spans: Sequence[Span]) -> list[tuple[int, ...]]:

@@ -10,18 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.compiler.buffers import Lifetime
-from engine.compiler.operations import Place
-from engine.compiler.plan import Plan
-from engine.descriptions.ports import counter_name
-from engine.device.arguments import pack_arguments
-from engine.device.device import Device
-from engine.device.graph import Graph
-from engine.device.protocol import GraphNode, LaunchConfig, Memory, part_of
-from engine.kernel_sources.loader import find_kernel, load_image
-from engine.patch.changes import PortRef
-from engine.profiling.profile import BufferStatistics
-from engine.types.element_numbers import FLOAT, SIGNED, element_number, number_of
+from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.compiler.operations import Place
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.ports import counter_name
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.device import Device
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.protocol import GraphNode, LaunchConfig, Memory, part_of
+from warploom.engine.kernel_sources.loader import find_kernel, load_image
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.profiling.profile import BufferStatistics
+from warploom.engine.types.element_numbers import FLOAT, SIGNED, element_number, number_of
 
 #: The results of `survey` in kernels/statistics.cu.
 SURVEY = np.dtype([(name, "<u8") for name in ("low", "high", "nans", "infinities", "numbers", "ran")])

@@ -9,20 +9,27 @@ from functools import lru_cache
 
 import msgspec
 
-from engine.compiler.buffers import BufferPlan, Lifetime
-from engine.compiler.description import GraphDescription
-from engine.compiler.fusion.groups import FusedGroup, find_groups
-from engine.compiler.fusion.stages import Stage, extent, find_stage, thread_counts
-from engine.compiler.hazards import PendingOperation, make_schedule
-from engine.compiler.memory.placement import sharable
-from engine.compiler.operations import Access, FusedEntry, Operation, OperationSchedule, RegionEntry, owners
-from engine.descriptions.entries import THREAD_BLOCKS, Argument, FrameArgument, Kernel, KernelEntry, ValueArgument
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import FramePointer, GraphNumbers, OpArgument, OpExtent, OpKernel, compose
-from engine.patch.changes import PortRef
-from engine.processes.scope import Cancelled
-from engine.types import Shape
+from warploom.engine.compiler.buffers import BufferPlan, Lifetime
+from warploom.engine.compiler.description import GraphDescription
+from warploom.engine.compiler.fusion.groups import FusedGroup, find_groups
+from warploom.engine.compiler.fusion.stages import Stage, extent, find_stage, thread_counts
+from warploom.engine.compiler.hazards import PendingOperation, make_schedule
+from warploom.engine.compiler.memory.placement import sharable
+from warploom.engine.compiler.operations import Access, FusedEntry, Operation, OperationSchedule, RegionEntry, owners
+from warploom.engine.descriptions.entries import (
+    THREAD_BLOCKS,
+    Argument,
+    FrameArgument,
+    Kernel,
+    KernelEntry,
+    ValueArgument,
+)
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.ops import FramePointer, GraphNumbers, OpArgument, OpExtent, OpKernel, compose
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.processes.scope import Cancelled
+from warploom.engine.types import Shape
 
 _log = logging.getLogger(__name__)
 

@@ -21,11 +21,11 @@ from math import inf, prod
 
 import msgspec
 
-from engine.compiler.fusion.stages import Stage
-from engine.compiler.operations import OperationSchedule
-from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import OPS
-from engine.patch.changes import PortRef
+from warploom.engine.compiler.fusion.stages import Stage
+from warploom.engine.compiler.operations import OperationSchedule
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.ops import OPS
+from warploom.engine.patch.changes import PortRef
 
 #: The most operations in a group, since the time to compile a kernel grows with them.
 MOST_STAGES = 32

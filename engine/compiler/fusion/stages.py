@@ -8,10 +8,10 @@ from math import prod
 
 import msgspec
 
-from engine.compiler.buffers import BlockBuffers
-from engine.compiler.checking.layouts import NodeLayouts
-from engine.compiler.operations import Place
-from engine.descriptions.entries import (
+from warploom.engine.compiler.buffers import BlockBuffers
+from warploom.engine.compiler.checking.layouts import NodeLayouts
+from warploom.engine.compiler.operations import Place
+from warploom.engine.descriptions.entries import (
     Argument,
     BufferArgument,
     ElementArgument,
@@ -19,9 +19,9 @@ from engine.descriptions.entries import (
     KernelEntry,
     ValueArgument,
 )
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import (
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.ops import (
     ElementNumber,
     FramePointer,
     GraphNumbers,
@@ -32,10 +32,10 @@ from engine.ops import (
     with_own_elements,
     with_types,
 )
-from engine.ops.types import ELEMENTS, TOLD
-from engine.patch.changes import PortRef
-from engine.types import DType, Shape
-from engine.types.layout import Layout
+from warploom.engine.ops.types import ELEMENTS, TOLD
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.types import DType, Shape
+from warploom.engine.types.layout import Layout
 
 #: Names of the axes of computed elements, starting with the last axis.
 _AXES = ("width", "height", "depth")

@@ -2,12 +2,12 @@
 
 import msgspec
 
-from engine.compiler.buffers import Lifetime
-from engine.compiler.inspection.labels import name, title, what
-from engine.compiler.inspection.memory import memory_timeline
-from engine.compiler.operations import ClearStatus, DownloadStatus, FusedEntry, RegionEntry, UploadFrame
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import CaptureEntry, CopyEntry, FillEntry, KernelEntry
+from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.compiler.inspection.labels import name, title, what
+from warploom.engine.compiler.inspection.memory import memory_timeline
+from warploom.engine.compiler.operations import ClearStatus, DownloadStatus, FusedEntry, RegionEntry, UploadFrame
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import CaptureEntry, CopyEntry, FillEntry, KernelEntry
 
 
 class PlannedOperation(msgspec.Struct, frozen=True):

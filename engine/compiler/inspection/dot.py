@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from engine.compiler.inspection.labels import title, what
-from engine.compiler.operations import RegionEntry
-from engine.compiler.plan import Plan
-from engine.drawings import dot
+from warploom.engine.compiler.inspection.labels import title, what
+from warploom.engine.compiler.operations import RegionEntry
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.drawings import dot
 
 
 def plan_dot(plan: Plan) -> str:

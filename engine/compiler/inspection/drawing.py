@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from engine.compiler.inspection.labels import names, title, what
-from engine.compiler.operations import Operation, RegionEntry, Scope
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import KernelEntry
-from engine.drawings.layers import Rectangle, Way, arrange_layers
-from engine.drawings.svg import FAINT, FILLS, PAPER, arrow, document, estimated_width, rectangle, text_line
+from warploom.engine.compiler.inspection.labels import names, title, what
+from warploom.engine.compiler.operations import Operation, RegionEntry, Scope
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import KernelEntry
+from warploom.engine.drawings.layers import Rectangle, Way, arrange_layers
+from warploom.engine.drawings.svg import FAINT, FILLS, PAPER, arrow, document, estimated_width, rectangle, text_line
 
 MARGIN, HEAD = 12.0, 34.0
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from engine.compiler.operations import ClearStatus, DownloadStatus, RegionEntry, UploadFrame
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import CaptureEntry, CopyEntry, FillEntry, KernelEntry
-from engine.patch.changes import PortRef
+from warploom.engine.compiler.operations import ClearStatus, DownloadStatus, RegionEntry, UploadFrame
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import CaptureEntry, CopyEntry, FillEntry, KernelEntry
+from warploom.engine.patch.changes import PortRef
 
 
 def what(plan: Plan, index: int) -> str:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.compiler.inspection.labels import title, what
-from engine.compiler.memory.uses import buffer_uses, lifetimes
-from engine.compiler.plan import Plan
-from engine.drawings.svg import FAINT, FILLS, LINE, document, estimated_width, line, rectangle, text_line
-from engine.figures import format_bytes
-from engine.patch.changes import PortRef
+from warploom.engine.compiler.inspection.labels import title, what
+from warploom.engine.compiler.memory.uses import buffer_uses, lifetimes
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.drawings.svg import FAINT, FILLS, LINE, document, estimated_width, line, rectangle, text_line
+from warploom.engine.figures import format_bytes
+from warploom.engine.patch.changes import PortRef
 
 
 @dataclass(frozen=True)

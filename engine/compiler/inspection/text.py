@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from engine.compiler.inspection.labels import names, title, what
-from engine.compiler.operations import RegionEntry
-from engine.compiler.plan import Plan
-from engine.patch.changes import PortRef
+from warploom.engine.compiler.inspection.labels import names, title, what
+from warploom.engine.compiler.operations import RegionEntry
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.patch.changes import PortRef
 
 #: How many of the buffers that share a buffer's memory are named.
 _NAMED = 4

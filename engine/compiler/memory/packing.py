@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from engine.compiler.memory.reuse_order import ReuseOrder, SharingGroup
+from warploom.engine.compiler.memory.reuse_order import ReuseOrder, SharingGroup
 
 #: The most cells that are searched for a gap: the last ones.
 _SEARCHED = 500

@@ -8,14 +8,14 @@ after it. All other buffers may reuse the memory of buffers that are no longer u
 from dataclasses import dataclass
 from functools import cached_property
 
-from engine.compiler.buffers import BufferPlan, Lifetime
-from engine.compiler.memory.packing import BESIDE, Arena, pack_buffers, repack
-from engine.compiler.memory.recomputation import once_only
-from engine.compiler.memory.reuse_order import reuse_order, sharing_groups
-from engine.compiler.memory.uses import buffer_uses, lifetimes, may_miss_a_turn
-from engine.compiler.operations import OperationSchedule
-from engine.patch.changes import PortRef
-from engine.types.layout import ALLOCATION_ALIGNMENT
+from warploom.engine.compiler.buffers import BufferPlan, Lifetime
+from warploom.engine.compiler.memory.packing import BESIDE, Arena, pack_buffers, repack
+from warploom.engine.compiler.memory.recomputation import once_only
+from warploom.engine.compiler.memory.reuse_order import reuse_order, sharing_groups
+from warploom.engine.compiler.memory.uses import buffer_uses, lifetimes, may_miss_a_turn
+from warploom.engine.compiler.operations import OperationSchedule
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.types.layout import ALLOCATION_ALIGNMENT
 
 #: A growing buffer gets room to double up to this size. A larger one gets a quarter more, or this much more.
 MOST_DOUBLED_BYTES = 16 << 20

@@ -8,8 +8,8 @@ that changes later in the frame; the buffers that it writes are not overwritten.
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 
-from engine.compiler.operations import Operation
-from engine.patch.changes import PortRef
+from warploom.engine.compiler.operations import Operation
+from warploom.engine.patch.changes import PortRef
 
 
 def once_only(operations: Sequence[Operation], lasting: AbstractSet[PortRef]) -> frozenset[PortRef]:

@@ -10,7 +10,7 @@ from functools import reduce
 from itertools import accumulate
 from operator import or_
 
-from engine.compiler.operations import Operation, RegionEntry, Scope
+from warploom.engine.compiler.operations import Operation, RegionEntry, Scope
 
 #: The most followers that are searched for a buffer with several last users. Beyond that, less memory is shared.
 _FIRST_FOLLOWERS = 16

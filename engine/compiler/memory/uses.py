@@ -7,8 +7,8 @@ next turn, so the buffer stays in use until the region ends.
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from engine.compiler.operations import Operation, OperationSchedule, RegionEntry, Scope
-from engine.patch.changes import PortRef
+from warploom.engine.compiler.operations import Operation, OperationSchedule, RegionEntry, Scope
+from warploom.engine.patch.changes import PortRef
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from engine.compiler.buffers import TRANSIENT
-from engine.compiler.operations import Place, RegionEntry
-from engine.compiler.plan import Plan
-from engine.compiler.verifying.touches import Reach, Touch, is_copy_of_delay, is_fill
-from engine.patch.changes import PortRef
-from engine.patch.regions import TOP, region_of
+from warploom.engine.compiler.buffers import TRANSIENT
+from warploom.engine.compiler.operations import Place, RegionEntry
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.verifying.touches import Reach, Touch, is_copy_of_delay, is_fill
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.regions import TOP, region_of
 
 
 def by_owner(touches: list[list[Touch]]) -> dict[PortRef, list[Touch]]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import random
 from itertools import product
 
-from engine.compiler.operations import RegionEntry
-from engine.compiler.plan import Plan
-from engine.compiler.verifying.touches import Reach, Touch
-from engine.descriptions.entries import RegionKind
-from engine.patch.changes import PortRef
+from warploom.engine.compiler.operations import RegionEntry
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.verifying.touches import Reach, Touch
+from warploom.engine.descriptions.entries import RegionKind
+from warploom.engine.patch.changes import PortRef
 
 _REPLAYS = 6
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
-from engine.compiler.operations import (
+from warploom.engine.compiler.operations import (
     FRAME,
     ClearStatus,
     DownloadStatus,
@@ -20,9 +20,9 @@ from engine.compiler.operations import (
     Scope,
     UploadFrame,
 )
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import BufferArgument, CopyEntry, KernelEntry, buffer_arguments
-from engine.patch.changes import PortRef
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import BufferArgument, CopyEntry, KernelEntry, buffer_arguments
+from warploom.engine.patch.changes import PortRef
 
 
 @dataclass(frozen=True, slots=True)

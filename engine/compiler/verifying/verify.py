@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from engine.compiler.buffers import Lifetime, kept_name
-from engine.compiler.operations import (
+from warploom.engine.compiler.buffers import Lifetime, kept_name
+from warploom.engine.compiler.operations import (
     FRAME,
     AnyEntry,
     ClearStatus,
@@ -18,11 +18,11 @@ from engine.compiler.operations import (
     RegionEntry,
     UploadFrame,
 )
-from engine.compiler.plan import Plan
-from engine.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
-from engine.compiler.verifying.replay import memory_problems
-from engine.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_of_delay
-from engine.descriptions.entries import (
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
+from warploom.engine.compiler.verifying.replay import memory_problems
+from warploom.engine.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_of_delay
+from warploom.engine.descriptions.entries import (
     BufferArgument,
     CopyEntry,
     DelayEntry,
@@ -30,12 +30,12 @@ from engine.descriptions.entries import (
     ParameterArgument,
     StatusKind,
 )
-from engine.descriptions.extents import Extent
-from engine.diagnostics import GraphValidationError, Source, error
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sources import OpGraphSource
-from engine.patch.changes import PortRef
-from engine.types.layout import ALLOCATION_ALIGNMENT
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.diagnostics import GraphValidationError, Source, error
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.types.layout import ALLOCATION_ALIGNMENT
 
 
 class BrokenPlan(GraphValidationError):

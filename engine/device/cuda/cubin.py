@@ -4,7 +4,7 @@ parameters.
 
 import struct
 
-from engine.diagnostics import KernelError
+from warploom.engine.diagnostics import KernelError
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _NO_BITS = 8  # the type of a section that takes no space in the file

@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 
-from engine.device.arguments import pack_arguments
-from engine.device.cuda.errors import DeviceFault, check
-from engine.device.cuda.graph.backend import CudaGraphBackend
-from engine.device.cuda.graph.capture import CallRecorder, CudaCapture
-from engine.device.cuda.launch import argument_pointers, check_launch
-from engine.device.cuda.memory import CudaMemory, CudaPinnedArray, adopt, allocate
-from engine.device.cuda.module import CudaModule, own_kernel
-from engine.device.cuda.ownership import DriverObjects
-from engine.device.cuda.probe import capability, describe_device, start_driver, why_unusable
-from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
-from engine.device.device import Buffer, checked_time_limit, launch_config, upload, whole_number
-from engine.device.external import LEGACY_STREAM, described
-from engine.device.graph import Graph
-from engine.device.optimiser import OptimiserJob
-from engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
-from engine.diagnostics import DeviceError, KernelError
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.cuda.errors import DeviceFault, check
+from warploom.engine.device.cuda.graph.backend import CudaGraphBackend
+from warploom.engine.device.cuda.graph.capture import CallRecorder, CudaCapture
+from warploom.engine.device.cuda.launch import argument_pointers, check_launch
+from warploom.engine.device.cuda.memory import CudaMemory, CudaPinnedArray, adopt, allocate
+from warploom.engine.device.cuda.module import CudaModule, own_kernel
+from warploom.engine.device.cuda.ownership import DriverObjects
+from warploom.engine.device.cuda.probe import capability, describe_device, start_driver, why_unusable
+from warploom.engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
+from warploom.engine.device.device import Buffer, checked_time_limit, launch_config, upload, whole_number
+from warploom.engine.device.external import LEGACY_STREAM, described
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.optimiser import OptimiserJob
+from warploom.engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
+from warploom.engine.diagnostics import DeviceError, KernelError
 
 _log = logging.getLogger(__name__)
 #: The oldest compute capability with kernels that can wait for earlier ones.

@@ -4,7 +4,7 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from engine.diagnostics import DeviceError
+from warploom.engine.diagnostics import DeviceError
 
 # After one of these errors, every CUDA call of this process fails with the same code, and resetting the primary context
 # does not help (measured for an illegal address, driver 580). They are listed by name, since older bindings lack the

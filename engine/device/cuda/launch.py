@@ -4,12 +4,12 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from engine.device.arguments import ArgumentLayout, KernelArguments
-from engine.device.cuda.module import CudaKernel
-from engine.device.launches import check_shape
-from engine.device.protocol import LaunchConfig
-from engine.device.slab import Piece, fresh_bytes
-from engine.diagnostics import DeviceError
+from warploom.engine.device.arguments import ArgumentLayout, KernelArguments
+from warploom.engine.device.cuda.module import CudaKernel
+from warploom.engine.device.launches import check_shape
+from warploom.engine.device.protocol import LaunchConfig
+from warploom.engine.device.slab import Piece, fresh_bytes
+from warploom.engine.diagnostics import DeviceError
 
 _NO_LAUNCH = LaunchConfig((0, 0, 0), (0, 0, 0))
 _NO_BLOCK = fresh_bytes(0)

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 
-from engine.device.cuda.errors import check
-from engine.device.cuda.ownership import DriverObjects, Release
-from engine.device.external import ExternalArray, writable_bytes
-from engine.device.protocol import Memory, PinnedArray
-from engine.diagnostics import DeviceError
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.device.cuda.ownership import DriverObjects, Release
+from warploom.engine.device.external import ExternalArray, writable_bytes
+from warploom.engine.device.protocol import Memory, PinnedArray
+from warploom.engine.diagnostics import DeviceError
 
 _Attribute = driver.CUpointer_attribute
 

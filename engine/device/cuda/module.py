@@ -12,20 +12,20 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from engine.device import optimiser
-from engine.device.cuda.cubin import parameter_counts, waiting_kernels
-from engine.device.cuda.errors import check, device_error
-from engine.device.cuda.ownership import DriverObjects, Shared
-from engine.device.cuda.probe import driver_version
-from engine.device.launches import free_launch, shared_memory_error
-from engine.device.occupancy import KernelResources, MultiprocessorLimits, Occupancy, occupancy
-from engine.device.optimiser import OptimiserJob
-from engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
-from engine.diagnostics import DeviceError, KernelError
-from engine.processes.pool import run_in_background
-from engine.ptx import KernelParameter, KernelSignature, read_signatures
-from engine.ptx.text import code_of, entry_bodies
-from engine.ptx.waits import waiting_ptx
+from warploom.engine.device import optimiser
+from warploom.engine.device.cuda.cubin import parameter_counts, waiting_kernels
+from warploom.engine.device.cuda.errors import check, device_error
+from warploom.engine.device.cuda.ownership import DriverObjects, Shared
+from warploom.engine.device.cuda.probe import driver_version
+from warploom.engine.device.launches import free_launch, shared_memory_error
+from warploom.engine.device.occupancy import KernelResources, MultiprocessorLimits, Occupancy, occupancy
+from warploom.engine.device.optimiser import OptimiserJob
+from warploom.engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
+from warploom.engine.diagnostics import DeviceError, KernelError
+from warploom.engine.processes.pool import run_in_background
+from warploom.engine.ptx import KernelParameter, KernelSignature, read_signatures
+from warploom.engine.ptx.text import code_of, entry_bodies
+from warploom.engine.ptx.waits import waiting_ptx
 
 _Result = driver.CUresult
 _Option = driver.CUjit_option

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from engine.diagnostics import DeviceError
+from warploom.engine.diagnostics import DeviceError
 
 Release = Callable[[], None]
 

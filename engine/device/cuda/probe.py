@@ -5,10 +5,10 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from engine.device.cuda.errors import check
-from engine.device.device import DeviceInfo
-from engine.device.occupancy import MultiprocessorLimits, shared_unit
-from engine.diagnostics import DeviceError
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.device.device import DeviceInfo
+from warploom.engine.device.occupancy import MultiprocessorLimits, shared_unit
+from warploom.engine.diagnostics import DeviceError
 
 _Attribute = driver.CUdevice_attribute
 # CUBINs of NVRTC 13 run on every driver for CUDA 13, and on no older one.

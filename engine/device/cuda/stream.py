@@ -2,11 +2,11 @@
 
 from cuda.bindings import driver
 
-from engine.device.cuda.errors import check
-from engine.device.cuda.memory import copy_address
-from engine.device.cuda.ownership import DriverObjects
-from engine.device.protocol import Event, Memory, PinnedArray, Stream
-from engine.diagnostics import DeviceError
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.device.cuda.memory import copy_address
+from warploom.engine.device.cuda.ownership import DriverObjects
+from warploom.engine.device.protocol import Event, Memory, PinnedArray, Stream
+from warploom.engine.diagnostics import DeviceError
 
 # Every frame calls these functions, so they are looked up once, and `check` is called only for errors.
 _synchronize, _record, _synchronize_event = driver.cuStreamSynchronize, driver.cuEventRecord, driver.cuEventSynchronize

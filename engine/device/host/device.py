@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.arguments import pack_arguments
-from engine.device.device import (
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.device import (
     HOST_ARCHITECTURE,
     Buffer,
     DeviceInfo,
@@ -20,12 +20,12 @@ from engine.device.device import (
     upload,
     whole_number,
 )
-from engine.device.external import described
-from engine.device.graph import Graph
-from engine.device.host.events import HostCapture, HostEvent, HostStream
-from engine.device.host.graph.backend import HostGraphBackend
-from engine.device.host.launch import Launch
-from engine.device.host.memory import (
+from warploom.engine.device.external import described
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.host.events import HostCapture, HostEvent, HostStream
+from warploom.engine.device.host.graph.backend import HostGraphBackend
+from warploom.engine.device.host.launch import Launch
+from warploom.engine.device.host.memory import (
     AllocationTable,
     HostMemory,
     HostPinnedArray,
@@ -36,11 +36,11 @@ from engine.device.host.memory import (
     free_bytes,
     total_bytes,
 )
-from engine.device.host.modules.module import HostModule, own_kernel
-from engine.device.host.pool import Pool
-from engine.device.host.watchdog import Watchdog
-from engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
-from engine.diagnostics import DeviceError, KernelError
+from warploom.engine.device.host.modules.module import HostModule, own_kernel
+from warploom.engine.device.host.pool import Pool
+from warploom.engine.device.host.watchdog import Watchdog
+from warploom.engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
+from warploom.engine.diagnostics import DeviceError, KernelError
 
 _CUBIN_MAGIC = b"\x7fELF"
 _USES_HEAP = re.compile(r"\b(?:malloc|free)\b")

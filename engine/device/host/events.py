@@ -2,9 +2,9 @@
 
 import time
 
-from engine.device.host.memory import bytes_of, copy
-from engine.device.protocol import Capture, Event, Issue, Memory, PinnedArray
-from engine.diagnostics import DeviceError
+from warploom.engine.device.host.memory import bytes_of, copy
+from warploom.engine.device.protocol import Capture, Event, Issue, Memory, PinnedArray
+from warploom.engine.diagnostics import DeviceError
 
 
 class HostEvent:

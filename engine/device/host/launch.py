@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.arguments import KernelArguments
-from engine.device.host.memory import AllocationTable
-from engine.device.host.modules.module import HostKernel, own_kernel
-from engine.device.host.pool import Pool, PoolWorker, workers_for
-from engine.device.launches import check_shape, shared_memory_error
-from engine.device.protocol import Dim3, LaunchConfig, LoadedKernel
-from engine.device.slab import fresh_bytes
-from engine.diagnostics import DeviceError, KernelFault
-from engine.host_compiler import abi
+from warploom.engine.device.arguments import KernelArguments
+from warploom.engine.device.host.memory import AllocationTable
+from warploom.engine.device.host.modules.module import HostKernel, own_kernel
+from warploom.engine.device.host.pool import Pool, PoolWorker, workers_for
+from warploom.engine.device.launches import check_shape, shared_memory_error
+from warploom.engine.device.protocol import Dim3, LaunchConfig, LoadedKernel
+from warploom.engine.device.slab import fresh_bytes
+from warploom.engine.diagnostics import DeviceError, KernelFault
+from warploom.engine.host_compiler import abi
 
 #: The assumed time of a thread in a kernel that has not run yet.
 THREAD_NS = 6

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.external import ExternalArray, writable_bytes
-from engine.device.protocol import MemoryPart
-from engine.diagnostics import DeviceError
+from warploom.engine.device.external import ExternalArray, writable_bytes
+from warploom.engine.device.protocol import MemoryPart
+from warploom.engine.diagnostics import DeviceError
 
 #: The alignment that CUDA guarantees; it also keeps vector accesses aligned.
 ALIGNMENT = 256

@@ -8,10 +8,10 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from engine.device.host.services import Services
-from engine.device.host.team import Team
-from engine.device.host.watchdog import Watchdog
-from engine.host_compiler import abi
+from warploom.engine.device.host.services import Services
+from warploom.engine.device.host.team import Team
+from warploom.engine.device.host.watchdog import Watchdog
+from warploom.engine.host_compiler import abi
 
 CHUNKS_PER_WORKER = 8
 #: Roughly the time in which a worker wakes; each additional worker must save as much.

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.host.memory import AllocationTable, allocate
-from engine.diagnostics import printable
-from engine.host_compiler import abi
+from warploom.engine.device.host.memory import AllocationTable, allocate
+from warploom.engine.diagnostics import printable
+from warploom.engine.host_compiler import abi
 
 _CONVERSION = re.compile(rb"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*)?)?(hh|h|ll|l|L|j|z|t)?([diouxXeEfFgGaAcsp%])|%", re.ASCII)
 _HAS_PRECISION = re.compile(rb"%[-+ #0]*(?:\d+|\*)?\.")

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.device.host.modules import cache, native
-from engine.host_compiler.runtime import library
+from warploom.engine.device.host.modules import cache, native
+from warploom.engine.host_compiler.runtime import library
 
 # A node of a section, as 64-bit fields; each instruction of a program has one. Python writes the fields with a name.
 OPERATION = 0

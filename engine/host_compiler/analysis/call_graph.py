@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.ptx.tree import Function, Instruction, Prototype, Register, Symbol, Variable
+from warploom.engine.ptx.tree import Function, Instruction, Prototype, Register, Symbol, Variable
 
 
 def target_of(call: Instruction) -> Register | None:

@@ -13,10 +13,10 @@ flushes results that are below the least normal number after rounding to 24 bits
 
 from collections.abc import Callable, Iterable
 
-from engine.host_compiler.analysis.control_flow import defined, fact, registers
-from engine.host_compiler.code import Code
-from engine.host_compiler.types import is_float, types_of
-from engine.ptx.tree import Float, Function, Instruction, Integer, Operand, Register
+from warploom.engine.host_compiler.analysis.control_flow import defined, fact, registers
+from warploom.engine.host_compiler.code import Code
+from warploom.engine.host_compiler.types import is_float, types_of
+from warploom.engine.ptx.tree import Float, Function, Instruction, Integer, Operand, Register
 
 _ARITHMETIC = frozenset(
     (

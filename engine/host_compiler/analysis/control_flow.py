@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from engine.host_compiler.analysis.reachability import members
-from engine.host_compiler.errors import error_at
-from engine.ptx import tree as ptx
+from warploom.engine.host_compiler.analysis.reachability import members
+from warploom.engine.host_compiler.errors import error_at
+from warploom.engine.ptx import tree as ptx
 
 # Opcodes whose first operand is read.
 _NO_RESULT = frozenset(

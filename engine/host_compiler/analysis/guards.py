@@ -5,9 +5,9 @@
 
 from collections.abc import Callable, Collection, Iterable
 
-from engine.host_compiler.analysis.control_flow import BasicBlock, ControlFlow, written_once
-from engine.host_compiler.types import TYPES
-from engine.ptx.tree import Function, Guard, Instruction, Integer, Operand, Register, Symbol
+from warploom.engine.host_compiler.analysis.control_flow import BasicBlock, ControlFlow, written_once
+from warploom.engine.host_compiler.types import TYPES
+from warploom.engine.ptx.tree import Function, Guard, Instruction, Integer, Operand, Register, Symbol
 
 #: (register, comparison that holds, the other side, whether unsigned); comparisons are lt, le, gt, ge, eq and ne.
 Comparison = tuple[Register, str, Operand, bool]

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from engine.host_compiler.abi import ARRAY_BYTES
-from engine.host_compiler.analysis.control_flow import elements_of
-from engine.host_compiler.errors import unsupported
-from engine.ptx.tree import Instruction
+from warploom.engine.host_compiler.abi import ARRAY_BYTES
+from warploom.engine.host_compiler.analysis.control_flow import elements_of
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.ptx.tree import Instruction
 
 #: Bits of an element of a matrix.
 ELEMENT_BITS = {

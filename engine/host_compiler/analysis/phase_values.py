@@ -11,7 +11,7 @@ uniform.
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from engine.host_compiler.analysis.control_flow import (
+from warploom.engine.host_compiler.analysis.control_flow import (
     ControlFlow,
     control_flow,
     defined,
@@ -20,11 +20,11 @@ from engine.host_compiler.analysis.control_flow import (
     used,
     written_once,
 )
-from engine.host_compiler.analysis.rematerialise import is_pure, rematerialisable
-from engine.host_compiler.analysis.suspension_points import is_suspension_point
-from engine.host_compiler.analysis.uniformity import may_change_shared, reads_shared_variable
-from engine.host_compiler.special_registers import SPECIAL
-from engine.ptx.tree import Function, Instruction, Register
+from warploom.engine.host_compiler.analysis.rematerialise import is_pure, rematerialisable
+from warploom.engine.host_compiler.analysis.suspension_points import is_suspension_point
+from warploom.engine.host_compiler.analysis.uniformity import may_change_shared, reads_shared_variable
+from warploom.engine.host_compiler.special_registers import SPECIAL
+from warploom.engine.ptx.tree import Function, Instruction, Register
 
 #: The most steps between an address and known facts.
 _DEPTH = 20

@@ -7,10 +7,10 @@ of that allocation are looked up once per launch, and accesses are checked again
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from engine.host_compiler.analysis.control_flow import defined, registers
-from engine.host_compiler.memory_layout import MemoryLayout
-from engine.host_compiler.types import TYPES
-from engine.ptx.tree import Address, Float, Function, Instruction, Integer, Operand, Register, Symbol, Vector
+from warploom.engine.host_compiler.analysis.control_flow import defined, registers
+from warploom.engine.host_compiler.memory_layout import MemoryLayout
+from warploom.engine.host_compiler.types import TYPES
+from warploom.engine.ptx.tree import Address, Float, Function, Instruction, Integer, Operand, Register, Symbol, Vector
 
 Root = tuple[str, int]
 """("param", offset in the argument block) or ("symbol name", 0)."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from engine.host_compiler import abi
-from engine.host_compiler.analysis.control_flow import unwritten
-from engine.host_compiler.analysis.guards import MIRRORED, Comparison
-from engine.host_compiler.analysis.phase_values import PhaseValues
-from engine.host_compiler.analysis.range_arithmetic import ANY, Range, RangeArithmetic
-from engine.host_compiler.analysis.rematerialise import computable, masked
-from engine.host_compiler.memory_layout import MemoryLayout
-from engine.host_compiler.types import TYPES
-from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.analysis.control_flow import unwritten
+from warploom.engine.host_compiler.analysis.guards import MIRRORED, Comparison
+from warploom.engine.host_compiler.analysis.phase_values import PhaseValues
+from warploom.engine.host_compiler.analysis.range_arithmetic import ANY, Range, RangeArithmetic
+from warploom.engine.host_compiler.analysis.rematerialise import computable, masked
+from warploom.engine.host_compiler.memory_layout import MemoryLayout
+from warploom.engine.host_compiler.types import TYPES
+from warploom.engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
 #: Opcodes for which the bounds of a result give bounds of the first operand.
 _INVERTIBLE = frozenset(("shr", "and", "add"))

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from engine.host_compiler.analysis.control_flow import fact, used, writes, written_once
-from engine.host_compiler.special_registers import SPECIAL
-from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
+from warploom.engine.host_compiler.analysis.control_flow import fact, used, writes, written_once
+from warploom.engine.host_compiler.special_registers import SPECIAL
+from warploom.engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
 PURE = frozenset(
     [

@@ -7,13 +7,13 @@ arrived, the point's collective fills the result arrays, and each thread reads i
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from engine.host_compiler.abi import COUNT, MEMBERS, NUMBER
-from engine.host_compiler.analysis import matrix_fragments
-from engine.host_compiler.analysis.control_flow import elements_of
-from engine.host_compiler.analysis.matrix_fragments import Permutation, Product
-from engine.host_compiler.errors import PtxOperandError, reading, unsupported
-from engine.host_compiler.types import TYPES
-from engine.ptx.tree import Instruction, Integer, Operand, Pair, Register
+from warploom.engine.host_compiler.abi import COUNT, MEMBERS, NUMBER
+from warploom.engine.host_compiler.analysis import matrix_fragments
+from warploom.engine.host_compiler.analysis.control_flow import elements_of
+from warploom.engine.host_compiler.analysis.matrix_fragments import Permutation, Product
+from warploom.engine.host_compiler.errors import PtxOperandError, reading, unsupported
+from warploom.engine.host_compiler.types import TYPES
+from warploom.engine.ptx.tree import Instruction, Integer, Operand, Pair, Register
 
 #: At a YIELD a thread waits for a value that others write, at a LOCKSTEP it only lets them catch up.
 BARRIER, WARP, YIELD, LOCKSTEP = 1, 2, 3, 4

@@ -11,12 +11,19 @@ their spilled values before it runs several of them as one.
 
 from dataclasses import dataclass
 
-from engine.host_compiler.analysis.control_flow import ControlFlow, control_flow, defined, fact, registers, used
-from engine.host_compiler.analysis.reachability import Reachability, members
-from engine.host_compiler.analysis.rematerialise import reads_parameter, rematerialisable
-from engine.host_compiler.analysis.suspension_points import is_suspension_point
-from engine.host_compiler.types import TYPES
-from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
+from warploom.engine.host_compiler.analysis.control_flow import (
+    ControlFlow,
+    control_flow,
+    defined,
+    fact,
+    registers,
+    used,
+)
+from warploom.engine.host_compiler.analysis.reachability import Reachability, members
+from warploom.engine.host_compiler.analysis.rematerialise import reads_parameter, rematerialisable
+from warploom.engine.host_compiler.analysis.suspension_points import is_suspension_point
+from warploom.engine.host_compiler.types import TYPES
+from warploom.engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
 #: Opcodes that do nothing but compute registers from registers.
 PURE = frozenset(

@@ -3,17 +3,17 @@
 Shared memory belongs to one thread block, whose threads take turns, so there a plain load and store will do.
 """
 
-from engine.host_compiler.accesses import space_of
-from engine.host_compiler.analysis.control_flow import elements_of
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import unsupported
-from engine.host_compiler.opcodes.floating import extreme
-from engine.host_compiler.opcodes.half import HALVES, flush_half, join, shrink, split_elements, widen
-from engine.host_compiler.opcodes.integers import intrinsic
-from engine.host_compiler.opcodes.rounding import flush
-from engine.host_compiler.opcodes.table import opcode
-from engine.host_compiler.types import PACKED, bits, is_float, is_signed, llvm_type, type_of
-from engine.ptx.tree import Instruction, Operand, Sink
+from warploom.engine.host_compiler.accesses import space_of
+from warploom.engine.host_compiler.analysis.control_flow import elements_of
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.host_compiler.opcodes.floating import extreme
+from warploom.engine.host_compiler.opcodes.half import HALVES, flush_half, join, shrink, split_elements, widen
+from warploom.engine.host_compiler.opcodes.integers import intrinsic
+from warploom.engine.host_compiler.opcodes.rounding import flush
+from warploom.engine.host_compiler.opcodes.table import opcode
+from warploom.engine.host_compiler.types import PACKED, bits, is_float, is_signed, llvm_type, type_of
+from warploom.engine.ptx.tree import Instruction, Operand, Sink
 
 _SIMPLE = {"exch": "xchg", "and": "and", "or": "or", "xor": "xor", "inc": "uinc_wrap", "dec": "udec_wrap"}
 _OPERATIONS = (*_SIMPLE, "add", "min", "max", "cas")

@@ -1,10 +1,10 @@
 """Logic, shifts, bit counts, bit fields, masks and byte permutations."""
 
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import unsupported
-from engine.host_compiler.opcodes.table import opcode
-from engine.host_compiler.types import bits, is_signed, llvm_type, type_of
-from engine.ptx.tree import Instruction, Integer, Operand, Pair
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.host_compiler.opcodes.table import opcode
+from warploom.engine.host_compiler.types import bits, is_signed, llvm_type, type_of
+from warploom.engine.ptx.tree import Instruction, Integer, Operand, Pair
 
 
 @opcode("and", "or", "xor")

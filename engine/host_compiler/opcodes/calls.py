@@ -2,16 +2,16 @@
 
 import re
 
-from engine.host_compiler import abi
-from engine.host_compiler.accesses import report
-from engine.host_compiler.analysis.call_graph import fitting
-from engine.host_compiler.body import Body
-from engine.host_compiler.code import quoted
-from engine.host_compiler.errors import PtxOperandError, unsupported
-from engine.host_compiler.opcodes.table import opcode
-from engine.host_compiler.special_registers import launch_field, linear_thread
-from engine.host_compiler.types import bits, llvm_type
-from engine.ptx.tree import Function, Instruction, Operand, OperandList, Register, Symbol, Variable, Vector
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.accesses import report
+from warploom.engine.host_compiler.analysis.call_graph import fitting
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.code import quoted
+from warploom.engine.host_compiler.errors import PtxOperandError, unsupported
+from warploom.engine.host_compiler.opcodes.table import opcode
+from warploom.engine.host_compiler.special_registers import launch_field, linear_thread
+from warploom.engine.host_compiler.types import bits, llvm_type
+from warploom.engine.ptx.tree import Function, Instruction, Operand, OperandList, Register, Symbol, Variable, Vector
 
 # -- printf, assert, malloc and free, which every kernel may call ------------------------------------------------------
 

@@ -1,13 +1,13 @@
 """setp, set, selp and slct."""
 
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import unsupported
-from engine.host_compiler.opcodes.elementwise import sources, wide
-from engine.host_compiler.opcodes.half import join, shrink, widen
-from engine.host_compiler.opcodes.rounding import flush
-from engine.host_compiler.opcodes.table import opcode
-from engine.host_compiler.types import PACKED, is_float, is_signed, llvm_type, type_of, types_of
-from engine.ptx.tree import Instruction, Pair, Register
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.host_compiler.opcodes.elementwise import sources, wide
+from warploom.engine.host_compiler.opcodes.half import join, shrink, widen
+from warploom.engine.host_compiler.opcodes.rounding import flush
+from warploom.engine.host_compiler.opcodes.table import opcode
+from warploom.engine.host_compiler.types import PACKED, is_float, is_signed, llvm_type, type_of, types_of
+from warploom.engine.ptx.tree import Instruction, Pair, Register
 
 # Floating-point comparisons: ordered ones, then those that are true when an operand is NaN, then the NaN tests.
 _FLOAT = {

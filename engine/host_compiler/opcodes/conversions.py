@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from engine.host_compiler.analysis.canonical_floats import is_arithmetic
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import unsupported
-from engine.host_compiler.opcodes.elementwise import put
-from engine.host_compiler.opcodes.half import (
+from warploom.engine.host_compiler.analysis.canonical_floats import is_arithmetic
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.host_compiler.opcodes.elementwise import put
+from warploom.engine.host_compiler.opcodes.half import (
     HALVES,
     join,
     limit_magnitude,
@@ -15,7 +15,7 @@ from engine.host_compiler.opcodes.half import (
     split_elements,
     widen,
 )
-from engine.host_compiler.opcodes.rounding import (
+from warploom.engine.host_compiler.opcodes.rounding import (
     double_constant,
     flush,
     narrow,
@@ -26,9 +26,9 @@ from engine.host_compiler.opcodes.rounding import (
     saturate,
     truncate,
 )
-from engine.host_compiler.opcodes.table import opcode
-from engine.host_compiler.types import bits, is_float, is_signed, limits, llvm_type, types_of
-from engine.ptx.tree import Instruction, Operand
+from warploom.engine.host_compiler.opcodes.table import opcode
+from warploom.engine.host_compiler.types import bits, is_float, is_signed, limits, llvm_type, types_of
+from warploom.engine.ptx.tree import Instruction, Operand
 
 # -- tf32, and the floats of 4, 6 and 8 bits, which are packed two to a register ---------------------------------------
 # The formats are those of the OCP microscaling specification and of the PTX manual: e4m3 has no infinity and NaN only

@@ -2,15 +2,15 @@
 
 import struct
 
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import unsupported
-from engine.host_compiler.opcodes.elementwise import elementwise, finish
-from engine.host_compiler.opcodes.floating import binary
-from engine.host_compiler.opcodes.half import HALVES
-from engine.host_compiler.opcodes.rounding import double_constant, flush, narrow, rounded64, rounding, truncate
-from engine.host_compiler.opcodes.table import opcode
-from engine.host_compiler.types import PACKED, llvm_type, type_of
-from engine.ptx.tree import Instruction
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.host_compiler.opcodes.elementwise import elementwise, finish
+from warploom.engine.host_compiler.opcodes.floating import binary
+from warploom.engine.host_compiler.opcodes.half import HALVES
+from warploom.engine.host_compiler.opcodes.rounding import double_constant, flush, narrow, rounded64, rounding, truncate
+from warploom.engine.host_compiler.opcodes.table import opcode
+from warploom.engine.host_compiler.types import PACKED, llvm_type, type_of
+from warploom.engine.ptx.tree import Instruction
 
 
 def square_root(body: Body, kind: str, a: str, mode: str = "") -> str:

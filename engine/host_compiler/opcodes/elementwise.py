@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from engine.host_compiler.analysis.canonical_floats import canonicalised
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import unsupported
-from engine.host_compiler.opcodes.half import HALVES, flush_half, join, shrink, split_elements, widen
-from engine.host_compiler.opcodes.rounding import double_constant, flush, relu, saturate
-from engine.host_compiler.opcodes.table import Emit
-from engine.host_compiler.types import PACKED, is_float, llvm_type, types_of
-from engine.ptx.tree import Instruction, Operand, Register
+from warploom.engine.host_compiler.analysis.canonical_floats import canonicalised
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.host_compiler.opcodes.half import HALVES, flush_half, join, shrink, split_elements, widen
+from warploom.engine.host_compiler.opcodes.rounding import double_constant, flush, relu, saturate
+from warploom.engine.host_compiler.opcodes.table import Emit
+from warploom.engine.host_compiler.types import PACKED, is_float, llvm_type, types_of
+from warploom.engine.ptx.tree import Instruction, Operand, Register
 
 #: Computes one element: the instruction, the element's type and its sources, in the LLVM type of `wide(type)`.
 Compute = Callable[[Body, Instruction, str, list[str]], str]

@@ -1,10 +1,10 @@
 """Floating-point arithmetic for f16, bf16, f32 and f64 and for registers that hold two of them."""
 
-from engine.host_compiler.analysis.rematerialise import holds_parameter
-from engine.host_compiler.body import Body
-from engine.host_compiler.opcodes import integers
-from engine.host_compiler.opcodes.elementwise import Compute, elementwise, wide
-from engine.host_compiler.opcodes.rounding import (
+from warploom.engine.host_compiler.analysis.rematerialise import holds_parameter
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.opcodes import integers
+from warploom.engine.host_compiler.opcodes.elementwise import Compute, elementwise, wide
+from warploom.engine.host_compiler.opcodes.rounding import (
     QUIET_NAN,
     double_constant,
     narrow,
@@ -12,9 +12,9 @@ from engine.host_compiler.opcodes.rounding import (
     rounded64,
     rounding,
 )
-from engine.host_compiler.opcodes.table import opcode
-from engine.host_compiler.types import bits, is_float, llvm_type, type_of
-from engine.ptx.tree import Instruction
+from warploom.engine.host_compiler.opcodes.table import opcode
+from warploom.engine.host_compiler.types import bits, is_float, llvm_type, type_of
+from warploom.engine.ptx.tree import Instruction
 
 
 def binary(body: Body, kind: str, name: str, a: str, b: str, mode: str = "") -> str:

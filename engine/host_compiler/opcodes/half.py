@@ -1,9 +1,9 @@
 """f16 and bf16 as bits: widening, narrowing in every rounding mode, and registers that hold several elements."""
 
-from engine.host_compiler.body import Body
-from engine.host_compiler.opcodes.rounding import QUIET_NAN, double_constant, stepped
-from engine.host_compiler.operands import width
-from engine.host_compiler.types import PACKED, llvm_type
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.opcodes.rounding import QUIET_NAN, double_constant, stepped
+from warploom.engine.host_compiler.operands import width
+from warploom.engine.host_compiler.types import PACKED, llvm_type
 
 HALVES = ("f16", "bf16")
 _HIGHEST = {"f16": 0x7BFF, "bf16": 0x7F7F}

@@ -1,12 +1,12 @@
 """Integer arithmetic. Everything wraps and nothing traps: x/0 is all ones and x%0 is x, as on the hardware."""
 
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import unsupported
-from engine.host_compiler.opcodes.elementwise import sources
-from engine.host_compiler.opcodes.half import join
-from engine.host_compiler.opcodes.table import Emit, opcode
-from engine.host_compiler.types import PACKED, bits, is_signed, llvm_type, type_of, types_of
-from engine.ptx.tree import Instruction
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.host_compiler.opcodes.elementwise import sources
+from warploom.engine.host_compiler.opcodes.half import join
+from warploom.engine.host_compiler.opcodes.table import Emit, opcode
+from warploom.engine.host_compiler.types import PACKED, bits, is_signed, llvm_type, type_of, types_of
+from warploom.engine.ptx.tree import Instruction
 
 
 def _two(body: Body, instruction: Instruction) -> tuple[str, str, str, str]:

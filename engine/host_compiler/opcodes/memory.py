@@ -1,15 +1,15 @@
 """ld and st in every space, cvta and isspacep, mov."""
 
-from engine.host_compiler import abi
-from engine.host_compiler.accesses import space_of
-from engine.host_compiler.analysis.control_flow import elements_of
-from engine.host_compiler.body import Body
-from engine.host_compiler.code import quoted
-from engine.host_compiler.errors import unsupported
-from engine.host_compiler.opcodes.half import concatenated, parts
-from engine.host_compiler.opcodes.table import opcode
-from engine.host_compiler.types import bits, llvm_type, type_of, types_of
-from engine.ptx.tree import Address, Instruction, Register, Symbol, Vector
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.accesses import space_of
+from warploom.engine.host_compiler.analysis.control_flow import elements_of
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.code import quoted
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.host_compiler.opcodes.half import concatenated, parts
+from warploom.engine.host_compiler.opcodes.table import opcode
+from warploom.engine.host_compiler.types import bits, llvm_type, type_of, types_of
+from warploom.engine.ptx.tree import Address, Instruction, Register, Symbol, Vector
 
 
 def _ordering(instruction: Instruction) -> str:

@@ -6,9 +6,9 @@ f32 goes through f64, where the error of an operation is at hand, so loops stay 
 
 import struct
 
-from engine.host_compiler.body import Body
-from engine.host_compiler.types import bits, is_signed, limits, llvm_type
-from engine.ptx.tree import Instruction
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.types import bits, is_signed, limits, llvm_type
+from warploom.engine.ptx.tree import Instruction
 
 _FLOATS = {"f16": "half", "f32": "float", "f64": "double"}
 DIRECTED = ("rz", "rm", "rp")

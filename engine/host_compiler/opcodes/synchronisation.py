@@ -4,13 +4,13 @@ An mbarrier has 64 bits: arrivals still pending (20), arrivals expected (20), by
 phase in the top bit. The threads of a thread block take turns, so plain loads and stores will do.
 """
 
-from engine.host_compiler import abi
-from engine.host_compiler.accesses import report
-from engine.host_compiler.analysis.suspension_points import is_suspension_point
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import unsupported
-from engine.host_compiler.opcodes.table import opcode
-from engine.ptx.tree import Address, Instruction
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.accesses import report
+from warploom.engine.host_compiler.analysis.suspension_points import is_suspension_point
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.host_compiler.opcodes.table import opcode
+from warploom.engine.ptx.tree import Address, Instruction
 
 _FIELD = (1 << 20) - 1
 

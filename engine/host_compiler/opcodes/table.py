@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import error_at, unsupported
-from engine.ptx.tree import Instruction
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import error_at, unsupported
+from warploom.engine.ptx.tree import Instruction
 
 Emit = Callable[[Body, Instruction], None]
 

@@ -3,14 +3,14 @@
 The result may be limited (.sat), combined with a third operand (.add, .min, .max) or put into a part of it.
 """
 
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import unsupported
-from engine.host_compiler.opcodes.compare import compare
-from engine.host_compiler.opcodes.conversions import limit
-from engine.host_compiler.opcodes.integers import field, intrinsic
-from engine.host_compiler.opcodes.table import opcode
-from engine.host_compiler.types import is_signed, types_of
-from engine.ptx.tree import Instruction, Operand, RegisterPart
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.host_compiler.opcodes.compare import compare
+from warploom.engine.host_compiler.opcodes.conversions import limit
+from warploom.engine.host_compiler.opcodes.integers import field, intrinsic
+from warploom.engine.host_compiler.opcodes.table import opcode
+from warploom.engine.host_compiler.types import is_signed, types_of
+from warploom.engine.ptx.tree import Instruction, Operand, RegisterPart
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _SECOND = ("add", "min", "max")

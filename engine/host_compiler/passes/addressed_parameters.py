@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from engine.host_compiler import abi
-from engine.host_compiler.errors import error_at
-from engine.ptx.tree import Address, Function, Instruction, Label, Register, Statement, Symbol, Variable
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.errors import error_at
+from warploom.engine.ptx.tree import Address, Function, Instruction, Label, Register, Statement, Symbol, Variable
 
 _TAKERS = ("mov", "cvta")
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from engine.host_compiler.errors import unsupported
-from engine.host_compiler.passes.lowering import Rewriter, lowers, moved
-from engine.host_compiler.types import TYPES, bits, type_of
-from engine.ptx.tree import Address, Guard, Instruction, Integer, Negated, Operand, Register, Vector
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.host_compiler.passes.lowering import Rewriter, lowers, moved
+from warploom.engine.host_compiler.types import TYPES, bits, type_of
+from warploom.engine.ptx.tree import Address, Guard, Instruction, Integer, Negated, Operand, Register, Vector
 
 _OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 

@@ -6,11 +6,11 @@ Those that share a local variable with their callers are inlined too, so that ea
 from collections.abc import Mapping
 from dataclasses import replace
 
-from engine.diagnostics import KernelError
-from engine.host_compiler.analysis.call_graph import callee_of, candidates, target_of
-from engine.host_compiler.analysis.suspension_points import is_suspension_point
-from engine.host_compiler.errors import error_at
-from engine.ptx import tree as ptx
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.host_compiler.analysis.call_graph import callee_of, candidates, target_of
+from warploom.engine.host_compiler.analysis.suspension_points import is_suspension_point
+from warploom.engine.host_compiler.errors import error_at
+from warploom.engine.ptx import tree as ptx
 
 
 def inline_suspending(

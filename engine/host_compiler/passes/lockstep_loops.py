@@ -11,7 +11,7 @@ That pays when the threads stay together. It does not for loops whose end depend
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from engine.host_compiler.analysis.control_flow import (
+from warploom.engine.host_compiler.analysis.control_flow import (
     BasicBlock,
     ControlFlow,
     Loop,
@@ -20,10 +20,10 @@ from engine.host_compiler.analysis.control_flow import (
     loops,
     writes,
 )
-from engine.host_compiler.analysis.reachability import Reachability
-from engine.host_compiler.analysis.suspension_points import is_suspension_point
-from engine.host_compiler.analysis.uniformity import Uniform, uniformity
-from engine.ptx.tree import Function, Instruction, Operand, Register, Statement
+from warploom.engine.host_compiler.analysis.reachability import Reachability
+from warploom.engine.host_compiler.analysis.suspension_points import is_suspension_point
+from warploom.engine.host_compiler.analysis.uniformity import Uniform, uniformity
+from warploom.engine.ptx.tree import Function, Instruction, Operand, Register, Statement
 
 Predicate = Callable[[Instruction], bool]
 

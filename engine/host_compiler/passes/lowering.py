@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 
-from engine.diagnostics import KernelError
-from engine.host_compiler.analysis.control_flow import defined, used
-from engine.host_compiler.errors import collecting, error_at, reading
-from engine.host_compiler.passes.addressed_parameters import with_own_parameters
-from engine.host_compiler.passes.spin_loops import racy_functions, with_yields
-from engine.host_compiler.passes.warp_synchronous import generic_functions, in_lockstep
-from engine.host_compiler.special_registers import SPECIAL, SPECIAL_WIDE
-from engine.ptx import tree as ptx
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.host_compiler.analysis.control_flow import defined, used
+from warploom.engine.host_compiler.errors import collecting, error_at, reading
+from warploom.engine.host_compiler.passes.addressed_parameters import with_own_parameters
+from warploom.engine.host_compiler.passes.spin_loops import racy_functions, with_yields
+from warploom.engine.host_compiler.passes.warp_synchronous import generic_functions, in_lockstep
+from warploom.engine.host_compiler.special_registers import SPECIAL, SPECIAL_WIDE
+from warploom.engine.ptx import tree as ptx
 
 
 class Rewriter:

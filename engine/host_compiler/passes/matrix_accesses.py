@@ -1,10 +1,10 @@
 """ldmatrix, stmatrix, movmatrix, and loads and stores of wmma: each thread's accesses, and an exchange in the warp."""
 
-from engine.host_compiler.analysis.control_flow import elements_of
-from engine.host_compiler.analysis.matrix_fragments import ELEMENT_BITS, lines
-from engine.host_compiler.errors import unsupported
-from engine.host_compiler.passes.lowering import Rewriter, lowers, moved
-from engine.ptx.tree import Address, Guard, Instruction, Integer, Operand, Register, Sink, Vector
+from warploom.engine.host_compiler.analysis.control_flow import elements_of
+from warploom.engine.host_compiler.analysis.matrix_fragments import ELEMENT_BITS, lines
+from warploom.engine.host_compiler.errors import unsupported
+from warploom.engine.host_compiler.passes.lowering import Rewriter, lowers, moved
+from warploom.engine.ptx.tree import Address, Guard, Instruction, Integer, Operand, Register, Sink, Vector
 
 _SPACES = ("shared", "shared::cta", "global")
 

@@ -7,10 +7,10 @@ negative, so lanes and warps follow from their bits, which the analysis of range
 
 from dataclasses import replace
 
-from engine.host_compiler.analysis.control_flow import writes
-from engine.host_compiler.analysis.rematerialise import computable
-from engine.host_compiler.types import TYPES
-from engine.ptx.tree import Function, Instruction, Integer, Operand, Register, Statement
+from warploom.engine.host_compiler.analysis.control_flow import writes
+from warploom.engine.host_compiler.analysis.rematerialise import computable
+from warploom.engine.host_compiler.types import TYPES
+from warploom.engine.ptx.tree import Function, Instruction, Integer, Operand, Register, Statement
 
 #: The greatest values of special registers, by CUDA's limits of thread blocks.
 _MOST = {"%tid.x": 1023, "%tid.y": 1023, "%tid.z": 63, "%ntid.x": 1024, "%ntid.y": 1024, "%ntid.z": 64, "%laneid": 31}

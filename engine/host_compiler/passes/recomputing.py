@@ -9,14 +9,14 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 
-from engine.host_compiler.analysis.control_flow import ControlFlow, defined, used
-from engine.host_compiler.analysis.phase_values import availability
-from engine.host_compiler.analysis.reachability import Reachability
-from engine.host_compiler.analysis.rematerialise import computed_once, rematerialisable
-from engine.host_compiler.analysis.uniformity import uniformity
-from engine.host_compiler.passes.web_splitting import with_other_sources
-from engine.host_compiler.special_registers import SPECIAL
-from engine.ptx.tree import Function, Instruction, Register, Statement
+from warploom.engine.host_compiler.analysis.control_flow import ControlFlow, defined, used
+from warploom.engine.host_compiler.analysis.phase_values import availability
+from warploom.engine.host_compiler.analysis.reachability import Reachability
+from warploom.engine.host_compiler.analysis.rematerialise import computed_once, rematerialisable
+from warploom.engine.host_compiler.analysis.uniformity import uniformity
+from warploom.engine.host_compiler.passes.web_splitting import with_other_sources
+from warploom.engine.host_compiler.special_registers import SPECIAL
+from warploom.engine.ptx.tree import Function, Instruction, Register, Statement
 
 #: The most instructions that cost less than keeping a register.
 _MOST = 4

@@ -1,9 +1,9 @@
 """Instructions that become a few simpler ones: clusters, graph conditions, fma.oob, stack memory; and refusals."""
 
-from engine.host_compiler import abi
-from engine.host_compiler.errors import PtxOperandError, unsupported
-from engine.host_compiler.passes.lowering import Rewriter, lowers
-from engine.ptx import tree as ptx
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.errors import PtxOperandError, unsupported
+from warploom.engine.host_compiler.passes.lowering import Rewriter, lowers
+from warploom.engine.ptx import tree as ptx
 
 _CLUSTER_BARRIER = 16
 

@@ -8,8 +8,8 @@ different times. But in a thread block of up to 256 threads the number is the sa
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.host_compiler.analysis.control_flow import control_flow, defined, used, writes
-from engine.ptx.tree import Function, Instruction, Integer, Operand, Register, Statement
+from warploom.engine.host_compiler.analysis.control_flow import control_flow, defined, used, writes
+from warploom.engine.ptx.tree import Function, Instruction, Integer, Operand, Register, Statement
 
 #: The least and the greatest value of a register: of a predicate 0 and 1, of another register as a signed number.
 _Interval = tuple[int, int]

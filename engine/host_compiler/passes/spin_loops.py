@@ -13,7 +13,7 @@ values.
 from collections.abc import Mapping, Set
 from dataclasses import replace
 
-from engine.host_compiler.analysis.control_flow import (
+from warploom.engine.host_compiler.analysis.control_flow import (
     ControlFlow,
     Loop,
     control_flow,
@@ -22,7 +22,7 @@ from engine.host_compiler.analysis.control_flow import (
     registers,
     used,
 )
-from engine.ptx import tree as ptx
+from warploom.engine.ptx import tree as ptx
 
 # -- counting loops: they end independently of other threads
 # ----------------------------------------------------------------

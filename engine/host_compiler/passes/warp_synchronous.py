@@ -8,8 +8,8 @@ goes between two volatile accesses if at least one is a store, unless both are t
 from collections.abc import Mapping
 from dataclasses import replace
 
-from engine.host_compiler.analysis.control_flow import ControlFlow, control_flow, defined
-from engine.ptx.tree import Address, Function, Instruction, Label, Register, Statement, Symbol
+from warploom.engine.host_compiler.analysis.control_flow import ControlFlow, control_flow, defined
+from warploom.engine.ptx.tree import Address, Function, Instruction, Label, Register, Statement, Symbol
 
 _SPACES = frozenset(("shared", "global", "local", "param", "const"))
 _SYNCHRONISE = frozenset(("bar", "barrier", "shfl", "vote", "match", "redux"))

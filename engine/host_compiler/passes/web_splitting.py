@@ -8,7 +8,7 @@ index, or a pointer before the loop advances it.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from engine.host_compiler.analysis.control_flow import (
+from warploom.engine.host_compiler.analysis.control_flow import (
     BasicBlock,
     ControlFlow,
     defined,
@@ -17,10 +17,20 @@ from engine.host_compiler.analysis.control_flow import (
     writes,
     written_once,
 )
-from engine.host_compiler.analysis.reachability import members
-from engine.host_compiler.analysis.uniformity import PURE
-from engine.host_compiler.types import TYPES
-from engine.ptx.tree import Address, Function, Guard, Instruction, Integer, Negated, Operand, Register, Statement
+from warploom.engine.host_compiler.analysis.reachability import members
+from warploom.engine.host_compiler.analysis.uniformity import PURE
+from warploom.engine.host_compiler.types import TYPES
+from warploom.engine.ptx.tree import (
+    Address,
+    Function,
+    Guard,
+    Instruction,
+    Integer,
+    Negated,
+    Operand,
+    Register,
+    Statement,
+)
 
 
 def split_webs(function: Function, flow: ControlFlow) -> Function:

@@ -3,13 +3,13 @@
 from collections.abc import Collection
 from functools import partial
 
-from engine.host_compiler import parallel
-from engine.host_compiler.analysis.phase_values import PhaseValues, phase_values
-from engine.host_compiler.analysis.suspension_points import YIELD, SuspensionPoint
-from engine.host_compiler.code import quoted
-from engine.host_compiler.phases.phase_ends import PhaseEnds
-from engine.host_compiler.phases.waiting_kernel import WaitingKernel
-from engine.host_compiler.runtime.scheduler import PhasePlan
+from warploom.engine.host_compiler import parallel
+from warploom.engine.host_compiler.analysis.phase_values import PhaseValues, phase_values
+from warploom.engine.host_compiler.analysis.suspension_points import YIELD, SuspensionPoint
+from warploom.engine.host_compiler.code import quoted
+from warploom.engine.host_compiler.phases.phase_ends import PhaseEnds
+from warploom.engine.host_compiler.phases.waiting_kernel import WaitingKernel
+from warploom.engine.host_compiler.runtime.scheduler import PhasePlan
 
 
 class Phase:

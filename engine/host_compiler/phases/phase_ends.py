@@ -2,18 +2,18 @@
 
 from collections.abc import Collection, Mapping
 
-from engine.host_compiler import abi, blocks
-from engine.host_compiler.analysis.control_flow import BasicBlock, ControlFlow, defined, used
-from engine.host_compiler.analysis.suspension_points import (
+from warploom.engine.host_compiler import abi, blocks
+from warploom.engine.host_compiler.analysis.control_flow import BasicBlock, ControlFlow, defined, used
+from warploom.engine.host_compiler.analysis.suspension_points import (
     BARRIER,
     WARP,
     SuspensionPoint,
     is_suspension_point,
 )
-from engine.host_compiler.body import Body
-from engine.host_compiler.phases.spills import Spills
-from engine.host_compiler.phases.warp_values import WarpValues, is_direct
-from engine.ptx.tree import Instruction, Integer
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.phases.spills import Spills
+from warploom.engine.host_compiler.phases.warp_values import WarpValues, is_direct
+from warploom.engine.ptx.tree import Instruction, Integer
 
 _LEAVING = ("ret", "exit", "trap", "call", "brx")
 

@@ -8,27 +8,27 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from engine.host_compiler import abi, blocks, parallel
-from engine.host_compiler.accesses import space_of
-from engine.host_compiler.analysis.control_flow import used
-from engine.host_compiler.analysis.guards import Guards
-from engine.host_compiler.analysis.phase_values import phase_values
-from engine.host_compiler.analysis.ranges import Ranges
-from engine.host_compiler.analysis.suspension_points import BARRIER, SuspensionPoint
-from engine.host_compiler.analysis.uniformity import Uniform
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import reading
-from engine.host_compiler.operands import width
-from engine.host_compiler.phases import shuffles
-from engine.host_compiler.phases.phase import Phase
-from engine.host_compiler.phases.phase_ends import PhaseEndWriter
-from engine.host_compiler.phases.spills import element
-from engine.host_compiler.phases.waiting_kernel import WaitingKernel
-from engine.host_compiler.phases.warp_chains import Link
-from engine.host_compiler.phases.warp_values import WarpValues, is_direct
-from engine.host_compiler.row_parts import RowParts, Version
-from engine.host_compiler.runtime.thread_loops import RowPart, memory_prologue, thread_loops
-from engine.host_compiler.types import TYPES
+from warploom.engine.host_compiler import abi, blocks, parallel
+from warploom.engine.host_compiler.accesses import space_of
+from warploom.engine.host_compiler.analysis.control_flow import used
+from warploom.engine.host_compiler.analysis.guards import Guards
+from warploom.engine.host_compiler.analysis.phase_values import phase_values
+from warploom.engine.host_compiler.analysis.ranges import Ranges
+from warploom.engine.host_compiler.analysis.suspension_points import BARRIER, SuspensionPoint
+from warploom.engine.host_compiler.analysis.uniformity import Uniform
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import reading
+from warploom.engine.host_compiler.operands import width
+from warploom.engine.host_compiler.phases import shuffles
+from warploom.engine.host_compiler.phases.phase import Phase
+from warploom.engine.host_compiler.phases.phase_ends import PhaseEndWriter
+from warploom.engine.host_compiler.phases.spills import element
+from warploom.engine.host_compiler.phases.waiting_kernel import WaitingKernel
+from warploom.engine.host_compiler.phases.warp_chains import Link
+from warploom.engine.host_compiler.phases.warp_values import WarpValues, is_direct
+from warploom.engine.host_compiler.row_parts import RowParts, Version
+from warploom.engine.host_compiler.runtime.thread_loops import RowPart, memory_prologue, thread_loops
+from warploom.engine.host_compiler.types import TYPES
 
 WARP_THREADS = 32
 #: A loop over threads, one after the other, is unrolled when its body has no more instructions than this.

@@ -11,12 +11,12 @@ Threads that have diverged inside a warp use the collective, which is the same a
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from engine.host_compiler import abi, blocks
-from engine.host_compiler.analysis.control_flow import ControlFlow
-from engine.host_compiler.analysis.suspension_points import Shuffle, SuspensionPoint
-from engine.host_compiler.body import Body
-from engine.host_compiler.code import quoted
-from engine.host_compiler.phases.spills import element
+from warploom.engine.host_compiler import abi, blocks
+from warploom.engine.host_compiler.analysis.control_flow import ControlFlow
+from warploom.engine.host_compiler.analysis.suspension_points import Shuffle, SuspensionPoint
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.code import quoted
+from warploom.engine.host_compiler.phases.spills import element
 
 #: The arrays before these are those of other shuffles' operands.
 _FIRST_ARRAY = 3

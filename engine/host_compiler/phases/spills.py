@@ -9,17 +9,17 @@ when they diverge.
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from engine.host_compiler import abi
-from engine.host_compiler.analysis.control_flow import used
-from engine.host_compiler.analysis.phase_values import Restored
-from engine.host_compiler.analysis.rematerialise import rematerialisable
-from engine.host_compiler.analysis.uniformity import Uniform
-from engine.host_compiler.body import Body
-from engine.host_compiler.errors import reading
-from engine.host_compiler.opcodes.table import emit
-from engine.host_compiler.operands import width
-from engine.host_compiler.phases.warp_values import WarpValues
-from engine.ptx.tree import Function
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.analysis.control_flow import used
+from warploom.engine.host_compiler.analysis.phase_values import Restored
+from warploom.engine.host_compiler.analysis.rematerialise import rematerialisable
+from warploom.engine.host_compiler.analysis.uniformity import Uniform
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.errors import reading
+from warploom.engine.host_compiler.opcodes.table import emit
+from warploom.engine.host_compiler.operands import width
+from warploom.engine.host_compiler.phases.warp_values import WarpValues
+from warploom.engine.ptx.tree import Function
 
 #: Bytes between arrays. A cache holds few lines whose addresses differ by a multiple of 4 KiB, as the elements of one
 #: thread would in arrays without a gap.

@@ -4,16 +4,16 @@ A phase without loops has two: one whose accesses are checked for all threads be
 checks each and runs when one of them may be outside. Where a chain begins, a third one runs the whole chain.
 """
 
-from engine.host_compiler import abi
-from engine.host_compiler.analysis.control_flow import ControlFlow
-from engine.host_compiler.memory_layout import MemoryLayout
-from engine.host_compiler.phases.phase import Phase
-from engine.host_compiler.phases.phase_ends import PhaseEnds
-from engine.host_compiler.phases.phase_function import NoFunction, PhaseFunction, PhaseStep
-from engine.host_compiler.phases.waiting_kernel import WaitingKernel
-from engine.host_compiler.phases.warp_chains import Link, PhaseChain, chains
-from engine.host_compiler.runtime import scheduler
-from engine.ptx.tree import Function
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.analysis.control_flow import ControlFlow
+from warploom.engine.host_compiler.memory_layout import MemoryLayout
+from warploom.engine.host_compiler.phases.phase import Phase
+from warploom.engine.host_compiler.phases.phase_ends import PhaseEnds
+from warploom.engine.host_compiler.phases.phase_function import NoFunction, PhaseFunction, PhaseStep
+from warploom.engine.host_compiler.phases.waiting_kernel import WaitingKernel
+from warploom.engine.host_compiler.phases.warp_chains import Link, PhaseChain, chains
+from warploom.engine.host_compiler.runtime import scheduler
+from warploom.engine.ptx.tree import Function
 
 
 def translate_waiting(

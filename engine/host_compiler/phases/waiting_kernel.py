@@ -2,19 +2,19 @@
 
 from dataclasses import replace
 
-from engine.host_compiler.analysis.control_flow import ControlFlow
-from engine.host_compiler.analysis.phase_values import availability
-from engine.host_compiler.analysis.provenance import Root, provenance
-from engine.host_compiler.analysis.suspension_points import BARRIER, SuspensionPoint, suspension_point
-from engine.host_compiler.analysis.uniformity import uniformity
-from engine.host_compiler.body import Body
-from engine.host_compiler.code import quoted
-from engine.host_compiler.memory_checks import range_of_argument
-from engine.host_compiler.memory_layout import MemoryLayout
-from engine.host_compiler.phases import shuffles
-from engine.host_compiler.phases.spills import Spills
-from engine.host_compiler.runtime import matrix_collectives
-from engine.ptx.tree import Function
+from warploom.engine.host_compiler.analysis.control_flow import ControlFlow
+from warploom.engine.host_compiler.analysis.phase_values import availability
+from warploom.engine.host_compiler.analysis.provenance import Root, provenance
+from warploom.engine.host_compiler.analysis.suspension_points import BARRIER, SuspensionPoint, suspension_point
+from warploom.engine.host_compiler.analysis.uniformity import uniformity
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.code import quoted
+from warploom.engine.host_compiler.memory_checks import range_of_argument
+from warploom.engine.host_compiler.memory_layout import MemoryLayout
+from warploom.engine.host_compiler.phases import shuffles
+from warploom.engine.host_compiler.phases.spills import Spills
+from warploom.engine.host_compiler.runtime import matrix_collectives
+from warploom.engine.ptx.tree import Function
 
 
 class WaitingKernel:

@@ -8,10 +8,10 @@ between. A warp may also reach that barrier by a shorter path, by a comparison w
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from engine.host_compiler import abi
-from engine.host_compiler.analysis.suspension_points import BARRIER, WARP, SuspensionPoint
-from engine.host_compiler.phases.phase_ends import PhaseEnds
-from engine.ptx.tree import Integer
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.analysis.suspension_points import BARRIER, WARP, SuspensionPoint
+from warploom.engine.host_compiler.phases.phase_ends import PhaseEnds
+from warploom.engine.ptx.tree import Integer
 
 #: The most links, since the optimiser's time for a function grows with the square of its loops, of which each link has
 #: one. Shorter chains make a sort of 120 shuffles 5 % slower.

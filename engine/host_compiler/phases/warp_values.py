@@ -6,7 +6,7 @@ arrays into vector registers, and shuffles into permutations of them.
 
 from collections.abc import Collection
 
-from engine.host_compiler.analysis.suspension_points import SuspensionPoint
+from warploom.engine.host_compiler.analysis.suspension_points import SuspensionPoint
 
 LANES = 32
 _VOTES = {

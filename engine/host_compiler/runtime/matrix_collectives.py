@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from engine.host_compiler.abi import ARRAY_BYTES
-from engine.host_compiler.analysis.matrix_fragments import Permutation, Product
+from warploom.engine.host_compiler.abi import ARRAY_BYTES
+from warploom.engine.host_compiler.analysis.matrix_fragments import Permutation, Product
 
 _LLVM = {"f32": "float", "f64": "double", "i32": "i32", "i64": "i64"}
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.host_compiler import abi
-from engine.host_compiler.analysis.suspension_points import BARRIER, WARP, SuspensionPoint
-from engine.host_compiler.code import quoted
-from engine.host_compiler.operands import width
-from engine.host_compiler.parallel import FRAME
-from engine.host_compiler.runtime.thread_loops import RUN, block_loop
-from engine.ptx.tree import Integer
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.analysis.suspension_points import BARRIER, WARP, SuspensionPoint
+from warploom.engine.host_compiler.code import quoted
+from warploom.engine.host_compiler.operands import width
+from warploom.engine.host_compiler.parallel import FRAME
+from warploom.engine.host_compiler.runtime.thread_loops import RUN, block_loop
+from warploom.engine.ptx.tree import Integer
 
 SharedArray = tuple[int, str]
 """Where an array of saved values lies in scratch memory, and the LLVM type of its elements."""

@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.host_compiler import abi
-from engine.host_compiler.accesses import CACHE_LINE
-from engine.host_compiler.body import Body
-from engine.host_compiler.code import quoted
-from engine.host_compiler.memory_layout import MemoryLayout
+from warploom.engine.host_compiler import abi
+from warploom.engine.host_compiler.accesses import CACHE_LINE
+from warploom.engine.host_compiler.body import Body
+from warploom.engine.host_compiler.code import quoted
+from warploom.engine.host_compiler.memory_layout import MemoryLayout
 
 #: The parameters of a kernel's entry, which runs thread blocks `%first` to `%last`.
 RUN = "ptr noalias %launch, ptr noalias %params, ptr noalias %worker, i64 %first, i64 %last"

@@ -5,11 +5,11 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from engine.kernel_sources.describe import describe_kernels
-from engine.kernel_sources.image import KernelImage, KernelManifest
-from engine.kernel_sources.python.run_file import CompiledPython
-from engine.kernel_sources.sources import PythonKernel
-from engine.ptx import read_signatures
+from warploom.engine.kernel_sources.describe import describe_kernels
+from warploom.engine.kernel_sources.image import KernelImage, KernelManifest
+from warploom.engine.kernel_sources.python.run_file import CompiledPython
+from warploom.engine.kernel_sources.sources import PythonKernel
+from warploom.engine.ptx import read_signatures
 
 #: The most shared memory that a kernel may declare; a launch must pass a larger size.
 MOST_STATIC_SHARED = 48 << 10

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from engine.diagnostics import KernelError
-from engine.kernel_sources.image import read_source
-from engine.readings import is_file
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.image import read_source
+from warploom.engine.readings import is_file
 
 Compiler = Literal["triton", "numba"]
 _DECORATORS: dict[str, Compiler] = {"triton.jit": "triton", "numba.cuda.jit": "numba"}

@@ -9,17 +9,17 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from engine.diagnostics import KernelError
-from engine.disk_cache import DiskCache, cache_key
-from engine.kernel_sources.image import KernelImage, read_source
-from engine.kernel_sources.nvrtc import CompileCache, reader_version
-from engine.kernel_sources.python.files import Compiler, kernels_in, local_modules
-from engine.kernel_sources.python.numba_kernels import compile_numba
-from engine.kernel_sources.python.run_file import CompiledPython, PythonText
-from engine.kernel_sources.python.triton_kernels import compile_triton
-from engine.kernel_sources.python.trust import require_trust
-from engine.kernel_sources.sources import PythonKernel
-from engine.processes.pool import run
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.disk_cache import DiskCache, cache_key
+from warploom.engine.kernel_sources.image import KernelImage, read_source
+from warploom.engine.kernel_sources.nvrtc import CompileCache, reader_version
+from warploom.engine.kernel_sources.python.files import Compiler, kernels_in, local_modules
+from warploom.engine.kernel_sources.python.numba_kernels import compile_numba
+from warploom.engine.kernel_sources.python.run_file import CompiledPython, PythonText
+from warploom.engine.kernel_sources.python.triton_kernels import compile_triton
+from warploom.engine.kernel_sources.python.trust import require_trust
+from warploom.engine.kernel_sources.sources import PythonKernel
+from warploom.engine.processes.pool import run
 
 _COMPILERS: dict[Compiler, Callable[[PythonKernel, PythonText, str], CompiledPython]] = {
     "triton": compile_triton,

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from engine.diagnostics import CompileError, KernelError
-from engine.kernel_sources.image import KernelManifest, ManifestParameter
-from engine.kernel_sources.python.entry_points import finished, renamed, without_unused
-from engine.kernel_sources.python.run_file import CompiledPython, PythonText, failure, running
-from engine.kernel_sources.sources import PythonKernel
+from warploom.engine.diagnostics import CompileError, KernelError
+from warploom.engine.kernel_sources.image import KernelManifest, ManifestParameter
+from warploom.engine.kernel_sources.python.entry_points import finished, renamed, without_unused
+from warploom.engine.kernel_sources.python.run_file import CompiledPython, PythonText, failure, running
+from warploom.engine.kernel_sources.sources import PythonKernel
 
 #: The architecture for the host: the newest whose code needs no instruction that the host lacks.
 _OF_HOST = (9, 0)

@@ -13,9 +13,9 @@ from types import CodeType, ModuleType
 
 import msgspec
 
-from engine.diagnostics import CompileError
-from engine.kernel_sources.image import KernelManifest
-from engine.ptx import KernelSignature
+from warploom.engine.diagnostics import CompileError
+from warploom.engine.kernel_sources.image import KernelManifest
+from warploom.engine.ptx import KernelSignature
 
 #: The module name of a running kernel file, so that code for `__main__` in the file does not run.
 _MODULE = "warploom_kernel_file"

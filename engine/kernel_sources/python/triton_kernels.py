@@ -8,11 +8,16 @@ from typing import Any
 
 from platformdirs import user_cache_dir
 
-from engine.diagnostics import CompileError, KernelError
-from engine.kernel_sources.image import KernelManifest, ManifestParameter
-from engine.kernel_sources.python.entry_points import MOST_STATIC_SHARED, finished, with_static_shared, without_unused
-from engine.kernel_sources.python.run_file import CompiledPython, PythonText, failure, running
-from engine.kernel_sources.sources import ConstantValue, PythonKernel
+from warploom.engine.diagnostics import CompileError, KernelError
+from warploom.engine.kernel_sources.image import KernelManifest, ManifestParameter
+from warploom.engine.kernel_sources.python.entry_points import (
+    MOST_STATIC_SHARED,
+    finished,
+    with_static_shared,
+    without_unused,
+)
+from warploom.engine.kernel_sources.python.run_file import CompiledPython, PythonText, failure, running
+from warploom.engine.kernel_sources.sources import ConstantValue, PythonKernel
 
 #: The newest architecture whose code needs no instruction that the host lacks: for sm_90, Triton uses wgmma.
 _OF_HOST = 89

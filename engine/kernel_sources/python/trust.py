@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from engine.diagnostics import KernelError, Mend
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.readings import answered, resolved
+from warploom.engine.diagnostics import KernelError, Mend
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.readings import answered, resolved
 
 #: Folders whose files may run: Warploom's kernels, and every folder of blocks, since its files run anyway.
 trusted_folders: set[Path] = {KERNELS_FOLDER}

@@ -16,14 +16,14 @@ import numpy as np
 from cuda import cccl, compute
 from cuda.compute import OpKind, ProxyArray, SortOrder
 
-from engine.disk_cache import DiskCache, cache_key
-from engine.kernel_sources.nvrtc import CompileCache
-from engine.libraries.algorithms import Histogram, Order, Scan, Sort
-from engine.libraries.call import LibraryCall, LibraryError
-from engine.libraries.cuda.plan import Addresses, Handles, LibraryPlan, PlanMaker
-from engine.types import DType, bf16, boolean, f16, f32, f64
-from engine.types.element_numbers import element_number
-from engine.types.layout import ALLOCATION_ALIGNMENT, Layout
+from warploom.engine.disk_cache import DiskCache, cache_key
+from warploom.engine.kernel_sources.nvrtc import CompileCache
+from warploom.engine.libraries.algorithms import Histogram, Order, Scan, Sort
+from warploom.engine.libraries.call import LibraryCall, LibraryError
+from warploom.engine.libraries.cuda.plan import Addresses, Handles, LibraryPlan, PlanMaker
+from warploom.engine.types import DType, bf16, boolean, f16, f32, f64
+from warploom.engine.types.element_numbers import element_number
+from warploom.engine.types.layout import ALLOCATION_ALIGNMENT, Layout
 
 _FILE, _SCAN_FILE = "order.cu", "scan.cu"
 #: Threads of a thread block in `kernels/scan.cu`, and the elements of a tile.

@@ -8,11 +8,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from importlib import import_module
 from weakref import WeakValueDictionary
 
-from engine.device.device import Device
-from engine.device.protocol import Issue, Memory, Stream
-from engine.libraries.call import BoundCall, LibraryCall, LibraryError
-from engine.libraries.cuda.plan import Addresses, BorrowingPlan, Handles, Lent, LibraryPlan, PlanMaker
-from engine.types.layout import Layout
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Issue, Memory, Stream
+from warploom.engine.libraries.call import BoundCall, LibraryCall, LibraryError
+from warploom.engine.libraries.cuda.plan import Addresses, BorrowingPlan, Handles, Lent, LibraryPlan, PlanMaker
+from warploom.engine.types.layout import Layout
 
 #: The number of plans that are kept for a while although no captured work uses them.
 _KEPT = 32

@@ -9,11 +9,11 @@ from typing import Any
 from cuda.bindings import driver
 from nvmath.bindings import cublas
 
-from engine.device.cuda.errors import check
-from engine.libraries.blas import Axpy, Copy, Dot, Geam, Gemm, Gemv, Norm, Scal
-from engine.libraries.call import LibraryCall
-from engine.libraries.cuda.matmul import GemmPlan
-from engine.libraries.cuda.plan import (
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.libraries.blas import Axpy, Copy, Dot, Geam, Gemm, Gemv, Norm, Scal
+from warploom.engine.libraries.call import LibraryCall
+from warploom.engine.libraries.cuda.matmul import GemmPlan
+from warploom.engine.libraries.cuda.plan import (
     DATA_TYPES,
     Addresses,
     Handles,
@@ -21,9 +21,9 @@ from engine.libraries.cuda.plan import (
     ScalarAddresses,
     recommended_bytes,
 )
-from engine.libraries.matrices import flat_of, matrix_of, vectors_of
-from engine.types import DType, c64, c128, f32, f64
-from engine.types.layout import Layout
+from warploom.engine.libraries.matrices import flat_of, matrix_of, vectors_of
+from warploom.engine.types import DType, c64, c128, f32, f64
+from warploom.engine.types.layout import Layout
 
 #: The first letter of routines' names, by element type.
 LETTERS: Mapping[DType, str] = {f32: "s", f64: "d", c64: "c", c128: "z"}

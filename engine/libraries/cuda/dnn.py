@@ -7,12 +7,12 @@ from ctypes import byref, c_double, c_float, c_size_t, c_void_p
 from functools import cache, partial
 from typing import Any
 
-from engine.libraries.call import LibraryCall
-from engine.libraries.cuda.native import NativeLibrary
-from engine.libraries.cuda.plan import Addresses, Handles, PlanMaker
-from engine.libraries.dnn import BatchNormalization, Convolution, Pooling, Softmax, around
-from engine.types import DType, f16, f32
-from engine.types.layout import Layout
+from warploom.engine.libraries.call import LibraryCall
+from warploom.engine.libraries.cuda.native import NativeLibrary
+from warploom.engine.libraries.cuda.plan import Addresses, Handles, PlanMaker
+from warploom.engine.libraries.dnn import BatchNormalization, Convolution, Pooling, Softmax, around
+from warploom.engine.types import DType, f16, f32
+from warploom.engine.types.layout import Layout
 
 #: Numbers of cuDNN's enumerations.
 _DATA_TYPES: Mapping[DType, int] = {f32: 0, f16: 2}

@@ -10,13 +10,13 @@ import numpy as np
 from cuda.bindings import driver
 from nvmath.bindings import cublas, cufft
 
-from engine.device.cuda.errors import check
-from engine.libraries.call import LibraryCall
-from engine.libraries.cuda.blas import blas_handle
-from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, PlanMaker
-from engine.libraries.fft import Embedding, Fft, InverseRealFft, RealFft, embedding_of
-from engine.types import c64, f32, f64
-from engine.types.layout import ALLOCATION_ALIGNMENT, Layout
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.libraries.call import LibraryCall
+from warploom.engine.libraries.cuda.blas import blas_handle
+from warploom.engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, PlanMaker
+from warploom.engine.libraries.fft import Embedding, Fft, InverseRealFft, RealFft, embedding_of
+from warploom.engine.types import c64, f32, f64
+from warploom.engine.types.layout import ALLOCATION_ALIGNMENT, Layout
 
 _FORWARD, _INVERSE = -1, 1
 _FILE = "fft.cu"

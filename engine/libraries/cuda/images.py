@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 from cuda.bindings import driver
 
-from engine.device.cuda.errors import check
-from engine.libraries.call import LibraryCall
-from engine.libraries.cuda.native import NativeLibrary
-from engine.libraries.cuda.plan import Addresses, Handles, PlanMaker
-from engine.libraries.images import Box, Filter, Morphology, Resize, row_stride
-from engine.types import DType, f32, float4, u8, uchar4
-from engine.types.layout import Layout
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.libraries.call import LibraryCall
+from warploom.engine.libraries.cuda.native import NativeLibrary
+from warploom.engine.libraries.cuda.plan import Addresses, Handles, PlanMaker
+from warploom.engine.libraries.images import Box, Filter, Morphology, Resize, row_stride
+from warploom.engine.types import DType, f32, float4, u8, uchar4
+from warploom.engine.types.layout import Layout
 
 #: The endings of functions' names, by pixel type.
 _PIXELS: Mapping[DType, str] = {f32: "32f_C1R", float4: "32f_C4R", u8: "8u_C1R", uchar4: "8u_C4R"}

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from nvmath.bindings import cublas
 
-from engine.libraries.call import LibraryCall, OperandError
-from engine.libraries.cuda.matrices import MatrixPart, by_columns, transposed
-from engine.libraries.cuda.plan import Addresses, Handles, PlanMaker
-from engine.libraries.cuda.solver import LapackPlan
-from engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd
-from engine.libraries.matrices import stack_of
-from engine.types.layout import Layout
+from warploom.engine.libraries.call import LibraryCall, OperandError
+from warploom.engine.libraries.cuda.matrices import MatrixPart, by_columns, transposed
+from warploom.engine.libraries.cuda.plan import Addresses, Handles, PlanMaker
+from warploom.engine.libraries.cuda.solver import LapackPlan
+from warploom.engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd
+from warploom.engine.libraries.matrices import stack_of
+from warploom.engine.types.layout import Layout
 
 #: Matrices up to this size are factored all at once, larger ones one after another.
 _MOST_BATCHED = 512

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from nvmath.bindings import cublas, cublasLt
 
-from engine.libraries.blas import Gemm
-from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, ScalarAddresses, recommended_bytes
-from engine.libraries.matrices import FULL, Matrix, matrix_of
-from engine.types import DType, c64, c128, f32, f64
-from engine.types.layout import Layout
+from warploom.engine.libraries.blas import Gemm
+from warploom.engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, ScalarAddresses, recommended_bytes
+from warploom.engine.libraries.matrices import FULL, Matrix, matrix_of
+from warploom.engine.types import DType, c64, c128, f32, f64
+from warploom.engine.types.layout import Layout
 
 _Attribute, _LayoutAttribute = cublasLt.MatmulDescAttribute, cublasLt.MatrixLayoutAttribute
 _Preference = cublasLt.MatmulPreferenceAttribute

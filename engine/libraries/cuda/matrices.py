@@ -7,11 +7,11 @@ from ctypes import c_int, c_longlong, c_ulonglong, c_void_p
 from enum import IntEnum
 from typing import Any
 
-from engine.libraries.cuda.plan import THREADS, Handles
-from engine.libraries.lapack import CODE_BITS
-from engine.libraries.matrices import Stack
-from engine.types import DType, c64, c128, f32, f64
-from engine.types.layout import ALLOCATION_ALIGNMENT
+from warploom.engine.libraries.cuda.plan import THREADS, Handles
+from warploom.engine.libraries.lapack import CODE_BITS
+from warploom.engine.libraries.matrices import Stack
+from warploom.engine.types import DType, c64, c128, f32, f64
+from warploom.engine.types.layout import ALLOCATION_ALIGNMENT
 
 #: Element types as `kernels/lapack.cu` numbers them.
 _TYPES: Mapping[DType, int] = {f32: 0, f64: 1, c64: 2, c128: 3}

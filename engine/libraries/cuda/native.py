@@ -7,7 +7,7 @@ from typing import Any
 
 from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib
 
-from engine.libraries.call import LibraryError
+from warploom.engine.libraries.call import LibraryError
 
 
 class StatusError(Exception):

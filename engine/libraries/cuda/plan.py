@@ -12,16 +12,16 @@ from weakref import finalize
 import numpy as np
 from cuda.bindings import driver
 
-from engine.device.cuda.errors import check
-from engine.device.cuda.module import own_kernel
-from engine.device.device import Device
-from engine.device.protocol import Memory, Module
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.sources import CudaFile, CudaOptions
-from engine.libraries.call import scaling_type
-from engine.types import DType, bf16, c64, c128, f16, f32, f64
-from engine.types.layout import Layout
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.device.cuda.module import own_kernel
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Memory, Module
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.sources import CudaFile, CudaOptions
+from warploom.engine.libraries.call import scaling_type
+from warploom.engine.types import DType, bf16, c64, c128, f16, f32, f64
+from warploom.engine.types.layout import Layout
 
 Handle = TypeVar("Handle")
 #: Threads of each thread block of our own kernels, and the most thread blocks.

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from nvmath.bindings import cublas, cusolverDn
 
-from engine.libraries.cuda.blas import LETTERS, blas_handle
-from engine.libraries.cuda.matrices import MatrixKernels, MatrixPart, Scratch, by_columns, transposed
-from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, recommended_bytes
-from engine.libraries.matrices import REAL_OF, Stack, stack_of
-from engine.types.layout import Layout
+from warploom.engine.libraries.cuda.blas import LETTERS, blas_handle
+from warploom.engine.libraries.cuda.matrices import MatrixKernels, MatrixPart, Scratch, by_columns, transposed
+from warploom.engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, recommended_bytes
+from warploom.engine.libraries.matrices import REAL_OF, Stack, stack_of
+from warploom.engine.types.layout import Layout
 
 #: The arguments of each routine, as words; `LapackPlan` defines the words. If one of them is `(work)`, the routine of
 #: the same name with `_buffer_size` returns the size of that memory, and takes the words that have no parentheses. A

@@ -10,13 +10,13 @@ import numpy as np
 from cuda.bindings import driver
 from nvmath.bindings import cusparse
 
-from engine.device.cuda.errors import check
-from engine.libraries.call import LibraryCall
-from engine.libraries.cuda.matrices import Scratch
-from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, PlanMaker, ScalarAddresses
-from engine.libraries.sparse import SparseProduct
-from engine.types import element_count
-from engine.types.layout import Layout
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.libraries.call import LibraryCall
+from warploom.engine.libraries.cuda.matrices import Scratch
+from warploom.engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, PlanMaker, ScalarAddresses
+from warploom.engine.libraries.sparse import SparseProduct
+from warploom.engine.types import element_count
+from warploom.engine.types.layout import Layout
 
 _INDEX_32, _ROW_MAJOR = 2, 2  # cusparseIndexType_t, cusparseOrder_t
 _HOST, _DEVICE = 0, 1  # cusparsePointerMode_t

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.libraries.algorithms import Histogram, Order, Scan, Sort
-from engine.libraries.host.backend import NamedArrays, NamedNumbers
-from engine.types import Array
+from warploom.engine.libraries.algorithms import Histogram, Order, Scan, Sort
+from warploom.engine.libraries.host.backend import NamedArrays, NamedNumbers
+from warploom.engine.types import Array
 
 
 def sort(call: Sort, arrays: NamedArrays, numbers: NamedNumbers) -> None:

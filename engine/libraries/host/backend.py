@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.host.memory import bytes_of
-from engine.device.protocol import Issue, Memory, Stream
-from engine.libraries.call import BoundCall, LibraryCall, LibraryError, OperandMemory, scaling_type
-from engine.types import Array, bf16, from_bf16, to_bf16
-from engine.types.layout import Layout
+from warploom.engine.device.host.memory import bytes_of
+from warploom.engine.device.protocol import Issue, Memory, Stream
+from warploom.engine.libraries.call import BoundCall, LibraryCall, LibraryError, OperandMemory, scaling_type
+from warploom.engine.types import Array, bf16, from_bf16, to_bf16
+from warploom.engine.types.layout import Layout
 
 #: The operands of a call, by slot. bf16 comes as f32.
 NamedArrays = Mapping[str, Array]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.libraries.blas import Axpy, Copy, Dot, Geam, Gemm, Gemv, Norm, Scal
-from engine.libraries.host.backend import NamedArrays, NamedNumbers
-from engine.types import Array
+from warploom.engine.libraries.blas import Axpy, Copy, Dot, Geam, Gemm, Gemv, Norm, Scal
+from warploom.engine.libraries.host.backend import NamedArrays, NamedNumbers
+from warploom.engine.types import Array
 
 
 def gemm(call: Gemm, arrays: NamedArrays, numbers: NamedNumbers) -> None:

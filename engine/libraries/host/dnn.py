@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import special
 
-from engine.libraries.dnn import BatchNormalization, Convolution, HeightWidth, Pooling, Softmax
-from engine.libraries.host.backend import NamedArrays, NamedNumbers
-from engine.types import Array
+from warploom.engine.libraries.dnn import BatchNormalization, Convolution, HeightWidth, Pooling, Softmax
+from warploom.engine.libraries.host.backend import NamedArrays, NamedNumbers
+from warploom.engine.types import Array
 
 
 def convolution(call: Convolution, arrays: NamedArrays, numbers: NamedNumbers) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from scipy import fft as transforms
 
-from engine.libraries.fft import Fft, InverseRealFft, RealFft
-from engine.libraries.host.backend import NamedArrays, NamedNumbers
+from warploom.engine.libraries.fft import Fft, InverseRealFft, RealFft
+from warploom.engine.libraries.host.backend import NamedArrays, NamedNumbers
 
 
 def _options(call: Fft | RealFft | InverseRealFft) -> dict[str, Any]:

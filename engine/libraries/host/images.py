@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import ndimage, sparse
 
-from engine.libraries.host.backend import NamedArrays, NamedNumbers
-from engine.libraries.images import Box, Filter, Morphology, Resize
-from engine.types import Array
+from warploom.engine.libraries.host.backend import NamedArrays, NamedNumbers
+from warploom.engine.libraries.images import Box, Filter, Morphology, Resize
+from warploom.engine.types import Array
 
 
 def convolve(call: Filter, arrays: NamedArrays, numbers: NamedNumbers) -> None:

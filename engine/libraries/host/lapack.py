@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from engine.libraries.host.backend import NamedArrays, NamedNumbers
-from engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd, info_word
-from engine.types import Array
+from warploom.engine.libraries.host.backend import NamedArrays, NamedNumbers
+from warploom.engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd, info_word
+from warploom.engine.types import Array
 
 
 def _routine(name: str, matrix: Array) -> Callable[..., Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from engine.libraries.host.backend import NamedArrays, NamedNumbers
-from engine.libraries.sparse import BAD_OFFSET, MOST, SparseProduct
-from engine.types import Array
+from warploom.engine.libraries.host.backend import NamedArrays, NamedNumbers
+from warploom.engine.libraries.sparse import BAD_OFFSET, MOST, SparseProduct
+from warploom.engine.types import Array
 
 
 def multiply(call: SparseProduct, arrays: NamedArrays, numbers: NamedNumbers) -> None:

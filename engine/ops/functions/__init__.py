@@ -1,5 +1,5 @@
 """Mathematical functions, built from instructions whose results are equal on every device."""
 
-from engine.ops.functions.table import FUNCTIONS, MathFunction
+from warploom.engine.ops.functions.table import FUNCTIONS, MathFunction
 
 __all__ = ["FUNCTIONS", "MathFunction"]

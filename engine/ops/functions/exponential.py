@@ -2,7 +2,7 @@
 
 import math
 
-from engine.ops.functions.value import (
+from warploom.engine.ops.functions.value import (
     ScalarValue,
     clamped,
     nearest,

@@ -4,7 +4,7 @@ import math
 
 from llvmlite import ir
 
-from engine.ops.functions.value import ScalarValue
+from warploom.engine.ops.functions.value import ScalarValue
 
 
 def _approximate(instruction: str, x: ScalarValue) -> ScalarValue:

@@ -1,6 +1,6 @@
 """Logarithms and the inverse hyperbolic functions."""
 
-from engine.ops.functions.value import ScalarValue, polynomial, power_of_two, select, two_product, two_sum
+from warploom.engine.ops.functions.value import ScalarValue, polynomial, power_of_two, select, two_product, two_sum
 
 _ROOT_HALF = 0.5**0.5
 _INFINITY = float("inf")

@@ -1,7 +1,7 @@
 """pow and roots."""
 
-from engine.ops.functions.logarithmic import split
-from engine.ops.functions.value import (
+from warploom.engine.ops.functions.logarithmic import split
+from warploom.engine.ops.functions.value import (
     ScalarValue,
     nearest,
     polynomial,

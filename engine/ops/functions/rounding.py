@@ -1,7 +1,7 @@
 """Rounding to integers, and remainders."""
 
-from engine.ops.functions.logarithmic import split
-from engine.ops.functions.value import ScalarValue, scaled, select, unless
+from warploom.engine.ops.functions.logarithmic import split
+from warploom.engine.ops.functions.value import ScalarValue, scaled, select, unless
 
 _INFINITY = float("inf")
 

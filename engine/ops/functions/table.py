@@ -7,8 +7,8 @@ from functools import cache
 
 from llvmlite import ir
 
-from engine.ops.functions import exponential, fast, logarithmic, power, rounding, trigonometric
-from engine.ops.functions.value import F32, F64, Format, ScalarValue
+from warploom.engine.ops.functions import exponential, fast, logarithmic, power, rounding, trigonometric
+from warploom.engine.ops.functions.value import F32, F64, Format, ScalarValue
 
 FunctionBody = Callable[..., ScalarValue]
 _PREFIX = "warploom_"

@@ -1,7 +1,7 @@
 """sin, cos, tan and their inverses."""
 
-from engine.ops.functions.coefficients import TWO_OVER_PI_BITS
-from engine.ops.functions.value import (
+from warploom.engine.ops.functions.coefficients import TWO_OVER_PI_BITS
+from warploom.engine.ops.functions.value import (
     F32,
     ScalarValue,
     any_sum,

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from llvmlite import ir
 
-from engine.ops.functions.coefficients import CONSTANTS, TABLES
+from warploom.engine.ops.functions.coefficients import CONSTANTS, TABLES
 
 
 @dataclass(frozen=True)

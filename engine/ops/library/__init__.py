@@ -1,6 +1,6 @@
 """The ops of the table, one file per category. Importing this package registers all ops."""
 
-from engine.ops.library import (  # noqa: F401 - importing them registers their ops
+from warploom.engine.ops.library import (  # noqa: F401 - importing them registers their ops
     arithmetic,
     bits,
     buffers,

@@ -6,10 +6,10 @@ from functools import partial
 
 from llvmlite import ir
 
-from engine.ops.emission import Emission, constant
-from engine.ops.functions import FUNCTIONS
-from engine.ops.rules import by_kind, define_by_component, extreme, floats, numbers, pair, take
-from engine.types import DType, s32, s64
+from warploom.engine.ops.emission import Emission, constant
+from warploom.engine.ops.functions import FUNCTIONS
+from warploom.engine.ops.rules import by_kind, define_by_component, extreme, floats, numbers, pair, take
+from warploom.engine.types import DType, s32, s64
 
 
 def divide_whole(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:

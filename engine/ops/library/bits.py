@@ -6,9 +6,9 @@ from functools import partial
 
 from llvmlite import ir
 
-from engine.diagnostics import Mend
-from engine.ops.emission import I1, Emission, constant
-from engine.ops.rules import (
+from warploom.engine.diagnostics import Mend
+from warploom.engine.ops.emission import I1, Emission, constant
+from warploom.engine.ops.rules import (
     Scalar,
     common,
     define_by_component,
@@ -19,9 +19,9 @@ from engine.ops.rules import (
     take,
     whole_or_boolean,
 )
-from engine.ops.table import Misuse, OpCall, Signature
-from engine.ops.types import S32
-from engine.types import DType, s32, s64
+from warploom.engine.ops.table import Misuse, OpCall, Signature
+from warploom.engine.ops.types import S32
+from warploom.engine.types import DType, s32, s64
 
 _define = partial(define_by_component, "Bits")
 _X = (take("x", "The operand, a whole number."),)

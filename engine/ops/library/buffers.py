@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from engine.ops import memory
-from engine.ops.emission import Emission, OpBuffer, OpValue
-from engine.ops.library.interface import type_as_element
-from engine.ops.rules import OUT, integer, take
-from engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, register
-from engine.ops.types import ValueType, read_as
+from warploom.engine.ops import memory
+from warploom.engine.ops.emission import Emission, OpBuffer, OpValue
+from warploom.engine.ops.library.interface import type_as_element
+from warploom.engine.ops.rules import OUT, integer, take
+from warploom.engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, register
+from warploom.engine.ops.types import ValueType, read_as
 
 _CATEGORY = "Buffers"
 _LOAD_BOUNDARY = OpSetting(

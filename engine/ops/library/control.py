@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from engine.ops.emission import I32, LLVM, Emission, OpBuffer, OpValue
-from engine.ops.lowering.ptx import LOOP
-from engine.ops.rules import integer, take
-from engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpType, Signature, register
-from engine.ops.types import BOOLEAN, S32, ValueType, promote
+from warploom.engine.ops.emission import I32, LLVM, Emission, OpBuffer, OpValue
+from warploom.engine.ops.lowering.ptx import LOOP
+from warploom.engine.ops.rules import integer, take
+from warploom.engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpType, Signature, register
+from warploom.engine.ops.types import BOOLEAN, S32, ValueType, promote
 
 _CATEGORY = "Control"
 _SLOTS = "abcd"

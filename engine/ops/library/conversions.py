@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engine.ops.emission import LLVM, Emission, OpValue
-from engine.ops.rules import OUT, take
-from engine.ops.table import Misuse, OpCall, OpCode, OpSetting, OpType, Signature, register
-from engine.ops.types import NUMBERS
-from engine.types import NAMED, DType, f32, f64, s32, s64, u32, u64
+from warploom.engine.ops.emission import LLVM, Emission, OpValue
+from warploom.engine.ops.rules import OUT, take
+from warploom.engine.ops.table import Misuse, OpCall, OpCode, OpSetting, OpType, Signature, register
+from warploom.engine.ops.types import NUMBERS
+from warploom.engine.types import NAMED, DType, f32, f64, s32, s64, u32, u64
 
 _CATEGORY = "Conversion"
 _X = (take("x", "The operand."),)

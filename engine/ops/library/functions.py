@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from engine.ops.emission import Emission, OpValue
-from engine.ops.functions import FUNCTIONS, MathFunction
-from engine.ops.rules import OUT, by_component, floats, numbers, take
-from engine.ops.table import OpCode, OpSetting, OpType, register
-from engine.types import DType
+from warploom.engine.ops.emission import Emission, OpValue
+from warploom.engine.ops.functions import FUNCTIONS, MathFunction
+from warploom.engine.ops.rules import OUT, by_component, floats, numbers, take
+from warploom.engine.ops.table import OpCode, OpSetting, OpType, register
+from warploom.engine.types import DType
 
 #: Functions that return whole numbers unchanged.
 _ROUNDING = ("floor", "ceil", "trunc", "round", "round_away")

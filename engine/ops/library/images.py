@@ -6,13 +6,13 @@ from functools import partial
 
 from llvmlite import ir
 
-from engine.ops import memory
-from engine.ops.emission import Emission, OpBuffer, OpValue, constant
-from engine.ops.library.buffers import load_at
-from engine.ops.rules import OUT, scalar, take
-from engine.ops.table import OpCall, OpCode, OpInput, OpSetting, OpType, Signature, register
-from engine.ops.types import F32, ValueType, read_as
-from engine.types import f32, s32
+from warploom.engine.ops import memory
+from warploom.engine.ops.emission import Emission, OpBuffer, OpValue, constant
+from warploom.engine.ops.library.buffers import load_at
+from warploom.engine.ops.rules import OUT, scalar, take
+from warploom.engine.ops.table import OpCall, OpCode, OpInput, OpSetting, OpType, Signature, register
+from warploom.engine.ops.types import F32, ValueType, read_as
+from warploom.engine.types import f32, s32
 
 _SETTINGS = (
     OpSetting(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.ops.emission import Emission, OpValue, constant
-from engine.ops.rules import fixed
-from engine.ops.table import OpCode, OpOutput, OpType, register
-from engine.ops.types import F32, S32
-from engine.types import f32, s32
+from warploom.engine.ops.emission import Emission, OpValue, constant
+from warploom.engine.ops.rules import fixed
+from warploom.engine.ops.table import OpCode, OpOutput, OpType, register
+from warploom.engine.ops.types import F32, S32
+from warploom.engine.types import f32, s32
 
 _CATEGORY = "Indices"
 _EXTENTS = ("width", "height", "depth")

@@ -7,9 +7,9 @@ from functools import partial
 
 from llvmlite import ir
 
-from engine.diagnostics import Mend
-from engine.ops import memory
-from engine.ops.emission import (
+from warploom.engine.diagnostics import Mend
+from warploom.engine.ops import memory
+from warploom.engine.ops.emission import (
     GLOBAL,
     I8,
     I32,
@@ -25,9 +25,9 @@ from engine.ops.emission import (
     OutputPointer,
     constant,
 )
-from engine.ops.rules import OUT, take
-from engine.ops.table import Misuse, OpCall, OpCode, OpOutput, OpSetting, OpType, Signature, register
-from engine.ops.types import (
+from warploom.engine.ops.rules import OUT, take
+from warploom.engine.ops.table import Misuse, OpCall, OpCode, OpOutput, OpSetting, OpType, Signature, register
+from warploom.engine.ops.types import (
     ELEMENTS,
     F32,
     NUMBERS,
@@ -40,8 +40,8 @@ from engine.ops.types import (
     can_hold,
     read_as,
 )
-from engine.types import NAMED, DType, boolean, s64
-from engine.types.element_numbers import BOOLEAN, FLOAT
+from warploom.engine.types import NAMED, DType, boolean, s64
+from warploom.engine.types.element_numbers import BOOLEAN, FLOAT
 
 _CATEGORY = "Kernel"
 _SIZES = ("size", "width", "height", "depth")

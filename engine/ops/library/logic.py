@@ -6,11 +6,21 @@ from functools import partial, reduce
 
 from llvmlite import ir
 
-from engine.ops.emission import Emission, OpValue, constant
-from engine.ops.rules import OUT, Scalar, booleans, common, comparison, define_by_component, names_of, pair, take
-from engine.ops.table import Misuse, OpCall, OpCode, OpType, Signature, register
-from engine.ops.types import BOOLEAN
-from engine.types import DType, boolean, s32, s64
+from warploom.engine.ops.emission import Emission, OpValue, constant
+from warploom.engine.ops.rules import (
+    OUT,
+    Scalar,
+    booleans,
+    common,
+    comparison,
+    define_by_component,
+    names_of,
+    pair,
+    take,
+)
+from warploom.engine.ops.table import Misuse, OpCall, OpCode, OpType, Signature, register
+from warploom.engine.ops.types import BOOLEAN
+from warploom.engine.types import DType, boolean, s32, s64
 
 _define = partial(define_by_component, "Logic")
 _X = (take("x", "The operand."),)

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 
-from engine.ops.emission import Emission, OpValue
-from engine.ops.functions.value import F32 as FORMAT
-from engine.ops.functions.value import ScalarValue, select
-from engine.ops.rules import OUT, integer, scalar, take
-from engine.ops.table import OpCall, OpCode, OpSetting, OpType, Signature, register
-from engine.ops.types import F32, U32
-from engine.types import f32, s32
+from warploom.engine.ops.emission import Emission, OpValue
+from warploom.engine.ops.functions.value import F32 as FORMAT
+from warploom.engine.ops.functions.value import ScalarValue, select
+from warploom.engine.ops.rules import OUT, integer, scalar, take
+from warploom.engine.ops.table import OpCall, OpCode, OpSetting, OpType, Signature, register
+from warploom.engine.ops.types import F32, U32
+from warploom.engine.types import f32, s32
 
 _CATEGORY = "Noise"
 _AXES = "xyz"

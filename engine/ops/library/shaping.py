@@ -6,10 +6,10 @@ from functools import partial
 
 from llvmlite import ir
 
-from engine.ops.emission import Emission, constant
-from engine.ops.library.arithmetic import larger, smaller
-from engine.ops.rules import define_by_component, floats, numbers, take
-from engine.types import DType
+from warploom.engine.ops.emission import Emission, constant
+from warploom.engine.ops.library.arithmetic import larger, smaller
+from warploom.engine.ops.rules import define_by_component, floats, numbers, take
+from warploom.engine.types import DType
 
 _define = partial(define_by_component, "Shaping")
 _X = take("x", "The operand.")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from engine.ops import memory
-from engine.ops.emission import I8, I32, LLVM, SHARED, VOID, Emission, OpBuffer, OpValue
-from engine.ops.library.buffers import STORE_BOUNDARY, may_act, place
-from engine.ops.library.interface import type_as_element
-from engine.ops.rules import integer, take
-from engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, register
-from engine.ops.types import ELEMENTS, BufferType, read_as
-from engine.types import NAMED
+from warploom.engine.ops import memory
+from warploom.engine.ops.emission import I8, I32, LLVM, SHARED, VOID, Emission, OpBuffer, OpValue
+from warploom.engine.ops.library.buffers import STORE_BOUNDARY, may_act, place
+from warploom.engine.ops.library.interface import type_as_element
+from warploom.engine.ops.rules import integer, take
+from warploom.engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, register
+from warploom.engine.ops.types import ELEMENTS, BufferType, read_as
+from warploom.engine.types import NAMED
 
 _CATEGORY = "Threads"
 #: The bytes of shared memory that a thread block has on every GPU without opting in to more.

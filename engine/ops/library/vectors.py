@@ -8,10 +8,21 @@ from functools import partial
 
 from llvmlite import ir
 
-from engine.ops.emission import Emission, OpValue, constant
-from engine.ops.rules import OUT, common, names_of, pair, take
-from engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, TypeRule, register
-from engine.ops.types import F32, ValueType
+from warploom.engine.ops.emission import Emission, OpValue, constant
+from warploom.engine.ops.rules import OUT, common, names_of, pair, take
+from warploom.engine.ops.table import (
+    Misuse,
+    OpCall,
+    OpCode,
+    OpInput,
+    OpOutput,
+    OpSetting,
+    OpType,
+    Signature,
+    TypeRule,
+    register,
+)
+from warploom.engine.ops.types import F32, ValueType
 
 _CATEGORY = "Vectors"
 _LETTERS = "xyzw"

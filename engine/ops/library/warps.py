@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from engine.ops import memory
-from engine.ops.emission import (
+from warploom.engine.ops import memory
+from warploom.engine.ops.emission import (
     GLOBAL,
     I1,
     I32,
@@ -20,13 +20,13 @@ from engine.ops.emission import (
     OutputPointer,
     constant,
 )
-from engine.ops.library.arithmetic import larger, smaller
-from engine.ops.library.interface import type_as_element
-from engine.ops.library.threads import barrier, shared_array
-from engine.ops.rules import OUT, Scalar, by_kind, integer, take
-from engine.ops.table import Misuse, OpCall, OpCode, OpOutput, OpSetting, OpType, Signature, register
-from engine.ops.types import BOOLEAN, ELEMENTS, U32, BufferType, ValueType
-from engine.types import NAMED, DType, f32, f64, s32
+from warploom.engine.ops.library.arithmetic import larger, smaller
+from warploom.engine.ops.library.interface import type_as_element
+from warploom.engine.ops.library.threads import barrier, shared_array
+from warploom.engine.ops.rules import OUT, Scalar, by_kind, integer, take
+from warploom.engine.ops.table import Misuse, OpCall, OpCode, OpOutput, OpSetting, OpType, Signature, register
+from warploom.engine.ops.types import BOOLEAN, ELEMENTS, U32, BufferType, ValueType
+from warploom.engine.types import NAMED, DType, f32, f64, s32
 
 _CATEGORY = "Threads"
 _EVERY_LANE = ir.Constant(I32, -1)

@@ -9,8 +9,8 @@ from typing import Literal
 import msgspec
 from llvmlite import ir
 
-from engine.ops.analysis import Analysis, analyse, literal_type
-from engine.ops.emission import (
+from warploom.engine.ops.analysis import Analysis, analyse, literal_type
+from warploom.engine.ops.emission import (
     GLOBAL,
     I32,
     LLVM,
@@ -25,17 +25,17 @@ from engine.ops.emission import (
     OpValue,
     OutputPointer,
 )
-from engine.ops.graph import TOP, OpGraph
-from engine.ops.interface import OpInterface, OpOutputPort, ToldNumbers, interface_of, named
-from engine.ops.library.interface import input_buffer
-from engine.ops.library.warps import aggregate
-from engine.ops.lowering.lanes import emit_lanes, emit_shares
-from engine.ops.lowering.places import FIRST, NOWHERE, PROGRAM, MetadataRef, llvm_lines, places_text, ptx_lines
-from engine.ops.lowering.ptx import TRIPLE, check_calls, data_layout, functions_ptx, inlined, to_ptx
-from engine.ops.table import OpCode, Region
-from engine.ops.types import TOLD, BufferType, ValueType
-from engine.ops.wiring import PlacedOp
-from engine.types import NAMED
+from warploom.engine.ops.graph import TOP, OpGraph
+from warploom.engine.ops.interface import OpInterface, OpOutputPort, ToldNumbers, interface_of, named
+from warploom.engine.ops.library.interface import input_buffer
+from warploom.engine.ops.library.warps import aggregate
+from warploom.engine.ops.lowering.lanes import emit_lanes, emit_shares
+from warploom.engine.ops.lowering.places import FIRST, NOWHERE, PROGRAM, MetadataRef, llvm_lines, places_text, ptx_lines
+from warploom.engine.ops.lowering.ptx import TRIPLE, check_calls, data_layout, functions_ptx, inlined, to_ptx
+from warploom.engine.ops.table import OpCode, Region
+from warploom.engine.ops.types import TOLD, BufferType, ValueType
+from warploom.engine.ops.wiring import PlacedOp
+from warploom.engine.types import NAMED
 
 _AXES = ("x", "y", "z")
 

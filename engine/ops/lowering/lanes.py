@@ -16,12 +16,12 @@ from itertools import chain
 
 from llvmlite import ir
 
-from engine.ops import memory
-from engine.ops.emission import I32, I64, Aggregate, Emission, OpBuffer, OpValue
-from engine.ops.interface import SHARE_THREADS
-from engine.ops.library.threads import barrier, shared_array
-from engine.ops.lowering.places import NOWHERE, MetadataRef
-from engine.ops.types import BufferType, read_as
+from warploom.engine.ops import memory
+from warploom.engine.ops.emission import I32, I64, Aggregate, Emission, OpBuffer, OpValue
+from warploom.engine.ops.interface import SHARE_THREADS
+from warploom.engine.ops.library.threads import barrier, shared_array
+from warploom.engine.ops.lowering.places import NOWHERE, MetadataRef
+from warploom.engine.ops.types import BufferType, read_as
 
 #: The number of elements that each thread of a kernel with aggregates computes at once.
 SHARE_LANES = 4

@@ -10,7 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from engine.ops.functions.table import called, definition
+from warploom.engine.ops.functions.table import called, definition
 
 TRIPLE = "nvptx64-nvidia-cuda"
 #: The prefix of the labels of loops that ops emit.

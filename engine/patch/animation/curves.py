@@ -6,7 +6,7 @@ handles are a third of the way from each key, along the tangents.
 
 from bisect import bisect_right
 
-from engine.patch.animation.keys import Curve, Ease, Key
+from warploom.engine.patch.animation.keys import Curve, Ease, Key
 
 #: A key counts from this time before it on: times of frames are rounded otherwise than those of keys.
 EARLY_S = 1e-6

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
-from engine.patch import changes
-from engine.patch.animation.keys import Curve, checked_curve
-from engine.patch.animation.timeline import Timeline
-from engine.patch.changes import PortRef
-from engine.patch.editing.editable_patch import EditablePatch
-from engine.patch.rules import is_drivable
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch import changes
+from warploom.engine.patch.animation.keys import Curve, checked_curve
+from warploom.engine.patch.animation.timeline import Timeline
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.editing.editable_patch import EditablePatch
+from warploom.engine.patch.rules import is_drivable
 
 
 def check_animated(patch: EditablePatch, node: str, parameter: str) -> None:

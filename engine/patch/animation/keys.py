@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from engine.blocktypes.parameters import ParameterSpec
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError
 
 #: The decimal places of times, the latest time, and the most keys of a parameter.
 DIGITS, LATEST_S, MOST_KEYS = 6, 1e7, 100_000

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError
 
 #: The key of the timeline among a patch's annotations.
 TIMELINE = "timeline"

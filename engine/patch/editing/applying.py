@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-from engine.diagnostics import Diagnostic, PatchError, error
-from engine.patch import changes, rules
-from engine.patch.changes import Change, Connection, Node, PortRef, Sentinel, nodes_of
-from engine.patch.organise.annotations import Annotation
-from engine.patch.regions import Scopes, region_of
+from warploom.engine.diagnostics import Diagnostic, PatchError, error
+from warploom.engine.patch import changes, rules
+from warploom.engine.patch.changes import Change, Connection, Node, PortRef, Sentinel, nodes_of
+from warploom.engine.patch.organise.annotations import Annotation
+from warploom.engine.patch.regions import Scopes, region_of
 
 
 def check_change(change: Change, nodes: Container[str], connections: Mapping[PortRef, Connection]) -> None:

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from engine.blocktypes.parameters import UserArray
-from engine.figures import plural
-from engine.patch import changes
-from engine.patch.changes import Change, Connection, Node, Position
-from engine.patch.contents import PatchContents
-from engine.patch.organise.annotations import is_same
-from engine.patch.regions import TOP, region_of
-from engine.types.bits import same, same_value
+from warploom.engine.blocktypes.parameters import UserArray
+from warploom.engine.figures import plural
+from warploom.engine.patch import changes
+from warploom.engine.patch.changes import Change, Connection, Node, Position
+from warploom.engine.patch.contents import PatchContents
+from warploom.engine.patch.organise.annotations import is_same
+from warploom.engine.patch.regions import TOP, region_of
+from warploom.engine.types.bits import same, same_value
 
 _MOST_LETTERS = 40
 

@@ -6,18 +6,18 @@ from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Self
 
-from engine.catalogue.catalogue import Catalogue
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
-from engine.patch import changes
-from engine.patch.changes import Change, inverse
-from engine.patch.editing.history import Edit, History
-from engine.patch.groups.contents import GroupedContents
-from engine.patch.groups.functions import following
-from engine.patch.naming import free_id
-from engine.patch.organise.annotations import Dots, PinnedViewer
-from engine.patch.organise.osc import OscOut
-from engine.patch.organise.pins import Pin
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch import changes
+from warploom.engine.patch.changes import Change, inverse
+from warploom.engine.patch.editing.history import Edit, History
+from warploom.engine.patch.groups.contents import GroupedContents
+from warploom.engine.patch.groups.functions import following
+from warploom.engine.patch.naming import free_id
+from warploom.engine.patch.organise.annotations import Dots, PinnedViewer
+from warploom.engine.patch.organise.osc import OscOut
+from warploom.engine.patch.organise.pins import Pin
 
 
 class EditablePatch(GroupedContents):

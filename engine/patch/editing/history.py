@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.patch.changes import Change, NodeAdded, NodeRemoved, ParameterChanged, merge, what_is_set
+from warploom.engine.patch.changes import Change, NodeAdded, NodeRemoved, ParameterChanged, merge, what_is_set
 
 
 @dataclass

@@ -6,17 +6,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine.blocktypes.adaptive import generation
-from engine.blocktypes.block import Block
-from engine.catalogue.catalogue import Catalogue
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
-from engine.patch import changes, rules
-from engine.patch.changes import Change, Connection, Node, PortRef, Sentinel
-from engine.patch.contents import NodeRef, PatchContents, named
-from engine.patch.editing.applying import PatchIndex
-from engine.patch.groups.flat import ENDS, GROUP, HIDDEN, INPUTS, Flat
-from engine.patch.groups.types import FUNCTION, PORTS, group_type
+from warploom.engine.blocktypes.adaptive import generation
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch import changes, rules
+from warploom.engine.patch.changes import Change, Connection, Node, PortRef, Sentinel
+from warploom.engine.patch.contents import NodeRef, PatchContents, named
+from warploom.engine.patch.editing.applying import PatchIndex
+from warploom.engine.patch.groups.flat import ENDS, GROUP, HIDDEN, INPUTS, Flat
+from warploom.engine.patch.groups.types import FUNCTION, PORTS, group_type
 
 
 class GroupedContents(PatchContents):

@@ -10,18 +10,18 @@ from collections.abc import Collection, Iterable, Iterator
 
 from msgspec.structs import replace
 
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
-from engine.figures import plural
-from engine.patch import changes, rules
-from engine.patch.changes import Connection, Node, PortRef, Position
-from engine.patch.editing.editable_patch import EditablePatch
-from engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
-from engine.patch.groups.types import FUNCTION, NEW, PORTS, check_name, free_name, names_of
-from engine.patch.organise.annotations import Frame
-from engine.patch.organise.annotations import moved as moved_note
-from engine.patch.positions import checked_position
-from engine.patch.regions import region_of
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.figures import plural
+from warploom.engine.patch import changes, rules
+from warploom.engine.patch.changes import Connection, Node, PortRef, Position
+from warploom.engine.patch.editing.editable_patch import EditablePatch
+from warploom.engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
+from warploom.engine.patch.groups.types import FUNCTION, NEW, PORTS, check_name, free_name, names_of
+from warploom.engine.patch.organise.annotations import Frame
+from warploom.engine.patch.organise.annotations import moved as moved_note
+from warploom.engine.patch.positions import checked_position
+from warploom.engine.patch.regions import region_of
 
 #: The distance of the ends inside from the blocks of a new group, and about the width of a block.
 _BESIDE, _WIDTH = 120.0, 160.0

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from engine.patch import changes
-from engine.patch.changes import Change, Connection, PortRef
-from engine.patch.editing.applying import PatchIndex
-from engine.patch.regions import Scopes, region_of
+from warploom.engine.patch import changes
+from warploom.engine.patch.changes import Change, Connection, PortRef
+from warploom.engine.patch.editing.applying import PatchIndex
+from warploom.engine.patch.regions import Scopes, region_of
 
 #: The types of a group's node, and of the nodes of its inputs and outputs inside.
 GROUP, INPUTS, OUTPUTS = "patch.group", "patch.inputs", "patch.outputs"

@@ -12,16 +12,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from engine.diagnostics import PatchError
-from engine.patch import changes
-from engine.patch.changes import Change, Connection, Node, PortRef
-from engine.patch.editing.comparison import difference
-from engine.patch.groups.contents import GroupedContents
-from engine.patch.groups.flat import ENDS, GROUP
-from engine.patch.groups.types import FUNCTION, PORTS, names_of
-from engine.patch.naming import free_id
-from engine.patch.regions import branch_of, region_of, scope_text
-from engine.types.bits import same_value
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch import changes
+from warploom.engine.patch.changes import Change, Connection, Node, PortRef
+from warploom.engine.patch.editing.comparison import difference
+from warploom.engine.patch.groups.contents import GroupedContents
+from warploom.engine.patch.groups.flat import ENDS, GROUP
+from warploom.engine.patch.groups.types import FUNCTION, PORTS, names_of
+from warploom.engine.patch.naming import free_id
+from warploom.engine.patch.regions import branch_of, region_of, scope_text
+from warploom.engine.types.bits import same_value
 
 #: The names of the blocks of an instance that correspond to those of the other instances.
 Path = tuple[str, ...]

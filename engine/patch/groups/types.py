@@ -6,17 +6,17 @@ import keyword
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from engine.blocktypes.block import Block
-from engine.blocktypes.declarations import ValueSpec
-from engine.blocktypes.parameters import ParameterSpec
-from engine.catalogue.fixed_catalogue import RowBlock, row_block
-from engine.descriptions.checks import shown
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
-from engine.patch.changes import Node, PortRef
-from engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS, Flat
-from engine.patch.rules import LONGEST_NAME, End
-from engine.types import any_type
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.declarations import ValueSpec
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.catalogue.fixed_catalogue import RowBlock, row_block
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Node, PortRef
+from warploom.engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS, Flat
+from warploom.engine.patch.rules import LONGEST_NAME, End
+from warploom.engine.types import any_type
 
 #: The parameter of a group that names its function, and that of its ends with the names of ports and their help.
 FUNCTION, PORTS = "function", "ports"

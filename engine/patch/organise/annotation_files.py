@@ -19,10 +19,10 @@ from typing import Any
 
 import msgspec
 
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
-from engine.patch.animation.timeline import TIMELINE, Timeline
-from engine.patch.organise.annotations import (
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.animation.timeline import TIMELINE, Timeline
+from warploom.engine.patch.organise.annotations import (
     Annotation,
     Bookmark,
     Dots,
@@ -31,8 +31,8 @@ from engine.patch.organise.annotations import (
     Preset,
     checked_annotation,
 )
-from engine.patch.organise.osc import Osc, OscOut
-from engine.patch.organise.pins import Pin
+from warploom.engine.patch.organise.osc import Osc, OscOut
+from warploom.engine.patch.organise.pins import Pin
 
 #: The list of each kind in a file.
 LISTS: dict[str, type[Annotation]] = {

@@ -11,14 +11,14 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 import numpy as np
 
-from engine.blocktypes.parameters import MOST_DEPTH, check_depth
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
-from engine.patch.animation.timeline import Timeline, checked_timeline
-from engine.patch.organise.osc import Osc, OscOut, checked_osc, checked_out
-from engine.patch.organise.pins import Pin, checked_pin
-from engine.patch.positions import Position, checked_position, rounded_number
-from engine.types.bits import same
+from warploom.engine.blocktypes.parameters import MOST_DEPTH, check_depth
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.animation.timeline import Timeline, checked_timeline
+from warploom.engine.patch.organise.osc import Osc, OscOut, checked_osc, checked_out
+from warploom.engine.patch.organise.pins import Pin, checked_pin
+from warploom.engine.patch.positions import Position, checked_position, rounded_number
+from warploom.engine.types.bits import same
 
 #: The colours of frames, by name; the editor's themes say how each looks.
 COLOURS = ("grey", "blue", "teal", "green", "yellow", "orange", "pink", "purple")

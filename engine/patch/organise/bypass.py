@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.blocktypes.block import Block
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
-from engine.patch import changes, rules
-from engine.patch.changes import Change, Connection, Mode, Node, PortRef, Sentinel, inverse
-from engine.patch.editing.applying import apply_change
-from engine.patch.groups.contents import GroupedContents
-from engine.patch.groups.flat import GROUP, HIDDEN
-from engine.patch.regions import Scopes, region_of
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch import changes, rules
+from warploom.engine.patch.changes import Change, Connection, Mode, Node, PortRef, Sentinel, inverse
+from warploom.engine.patch.editing.applying import apply_change
+from warploom.engine.patch.groups.contents import GroupedContents
+from warploom.engine.patch.groups.flat import GROUP, HIDDEN
+from warploom.engine.patch.regions import Scopes, region_of
 
 TypeOf = Callable[[str], type[Block] | None]
 

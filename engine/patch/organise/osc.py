@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError
 
 #: The most values that a patch sends; each may be a message a frame.
 MOST_OUTS = 256

@@ -10,13 +10,13 @@ from collections import Counter
 
 import msgspec
 
-from engine.blocktypes.block import Block
-from engine.blocktypes.parameters import ParameterSpec
-from engine.patch import changes
-from engine.patch.changes import Change, PortRef
-from engine.patch.groups.contents import GroupedContents
-from engine.patch.groups.types import FUNCTION, PORTS
-from engine.patch.organise.osc import MOST_OUTS, THIS_MACHINE, Osc, OscOut, destination
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.patch import changes
+from warploom.engine.patch.changes import Change, PortRef
+from warploom.engine.patch.groups.contents import GroupedContents
+from warploom.engine.patch.groups.types import FUNCTION, PORTS
+from warploom.engine.patch.organise.osc import MOST_OUTS, THIS_MACHINE, Osc, OscOut, destination
 
 _LIVE_TYPES = ("float", "int", "bool", "str")
 

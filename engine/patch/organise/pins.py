@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
-from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
-from engine.figures import format_time, plural
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.figures import format_time, plural
 
 Array = np.ndarray[Any, Any]
 #: The most elements that the patch's file holds itself; more are in a file beside it.

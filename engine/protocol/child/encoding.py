@@ -12,18 +12,18 @@ from typing import Any, NoReturn
 import msgspec
 import numpy as np
 
-from engine.blocktypes.parameters import UserArray
-from engine.catalogue.admission import TriedFile
-from engine.diagnostics import Diagnostic, WarploomError
-from engine.logs import Logged
-from engine.patch.changes import ParameterChanged
-from engine.profiling.profile import Profile
-from engine.protocol.child.report_changes import ReportChange
-from engine.protocol.child.shared_pictures import PlacedArray, SharedPictures
-from engine.protocol.elsewhere.messages import CodedPicture, Content, Files, Got, Lacks, Packed, Part, Written
-from engine.protocol.messages import Frozen, Message, Offered, Preview, Saved, StateCopy, UpdateRecord
-from engine.protocol.questions import AnyQuestion
-from engine.protocol.sampling import Sample
+from warploom.engine.blocktypes.parameters import UserArray
+from warploom.engine.catalogue.admission import TriedFile
+from warploom.engine.diagnostics import Diagnostic, WarploomError
+from warploom.engine.logs import Logged
+from warploom.engine.patch.changes import ParameterChanged
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.child.report_changes import ReportChange
+from warploom.engine.protocol.child.shared_pictures import PlacedArray, SharedPictures
+from warploom.engine.protocol.elsewhere.messages import CodedPicture, Content, Files, Got, Lacks, Packed, Part, Written
+from warploom.engine.protocol.messages import Frozen, Message, Offered, Preview, Saved, StateCopy, UpdateRecord
+from warploom.engine.protocol.questions import AnyQuestion
+from warploom.engine.protocol.sampling import Sample
 
 PATH_CODE, _ARRAY, _DTYPE, _USER_ARRAY, _PLACED = range(5)  # codes of the extensions
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from engine.diagnostics import DeviceError
-from engine.protocol.child.encoding import FromEngine, Hello, ToEngine
-from engine.version import version
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.protocol.child.encoding import FromEngine, Hello, ToEngine
+from warploom.engine.version import version
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 

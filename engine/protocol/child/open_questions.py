@@ -7,7 +7,7 @@ from itertools import count
 
 import msgspec
 
-from engine.diagnostics import DeviceError
+from warploom.engine.diagnostics import DeviceError
 
 
 class OpenQuestions:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from engine.diagnostics import DeviceError, cut
-from engine.protocol.child.shared_pictures import VARIABLE, SharedPictures, make_descriptor
+from warploom.engine.diagnostics import DeviceError, cut
+from warploom.engine.protocol.child.shared_pictures import VARIABLE, SharedPictures, make_descriptor
 
 
 @dataclass(frozen=True)

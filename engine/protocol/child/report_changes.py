@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from engine.protocol.messages import EngineStatistics, FrameReport, UpdateLevel
+from warploom.engine.protocol.messages import EngineStatistics, FrameReport, UpdateLevel
 
 _LARGE = ("nodes", "buffers", "counts", "values", "diagnostics", "sightings")
 

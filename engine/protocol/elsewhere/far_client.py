@@ -13,15 +13,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.protocol.child.encoding import PATH_CODE, encode
-from engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
-from engine.protocol.elsewhere.messages import Content, Files, Got, Lacks, Packed, Part, Written
-from engine.protocol.elsewhere.mirror import Mirror
-from engine.protocol.elsewhere.pictures import CODINGS, PictureCoder
-from engine.protocol.messages import KernelFilesChanged, Preview, Saved, SaveOutputs, Viewing
-from engine.protocol.outbox import Outbox
-from engine.protocol.questions import CostOf, SaveTo, WatchFiles
-from engine.readings import here
+from warploom.engine.protocol.child.encoding import PATH_CODE, encode
+from warploom.engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
+from warploom.engine.protocol.elsewhere.messages import Content, Files, Got, Lacks, Packed, Part, Written
+from warploom.engine.protocol.elsewhere.mirror import Mirror
+from warploom.engine.protocol.elsewhere.pictures import CODINGS, PictureCoder
+from warploom.engine.protocol.messages import KernelFilesChanged, Preview, Saved, SaveOutputs, Viewing
+from warploom.engine.protocol.outbox import Outbox
+from warploom.engine.protocol.questions import CostOf, SaveTo, WatchFiles
+from warploom.engine.readings import here
 
 #: How long a client may be silent. A line that was cut may never be reported, and the device must not stay in use.
 LOST_S = 60.0

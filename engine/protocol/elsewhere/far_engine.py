@@ -11,17 +11,17 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from engine.diagnostics import DeviceError, Diagnostic, error
-from engine.patch.document import Patch
-from engine.patch.files import EXAMPLES_FOLDER, write_atomically
-from engine.patch.trust import SavePlace
-from engine.protocol.child.encoding import Alive, encode
-from engine.protocol.elsewhere.files import FilesOfPatch, sha256
-from engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
-from engine.protocol.elsewhere.messages import CodedPicture, Content, Got, Lacks, Packed, Part, Written
-from engine.protocol.elsewhere.pictures import decoded
-from engine.protocol.messages import Message, Saved
-from engine.protocol.questions import Answer, Question, SaveTo, WatchFiles
+from warploom.engine.diagnostics import DeviceError, Diagnostic, error
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import EXAMPLES_FOLDER, write_atomically
+from warploom.engine.patch.trust import SavePlace
+from warploom.engine.protocol.child.encoding import Alive, encode
+from warploom.engine.protocol.elsewhere.files import FilesOfPatch, sha256
+from warploom.engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
+from warploom.engine.protocol.elsewhere.messages import CodedPicture, Content, Got, Lacks, Packed, Part, Written
+from warploom.engine.protocol.elsewhere.pictures import decoded
+from warploom.engine.protocol.messages import Message, Saved
+from warploom.engine.protocol.questions import Answer, Question, SaveTo, WatchFiles
 
 _log = logging.getLogger(__name__)
 #: Interval at which files are compared with what the engine has.

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.blocktypes.adaptive import AdaptiveBlock, adapted
-from engine.blocktypes.parameters import given
-from engine.catalogue.block_folders import block_folders
-from engine.diagnostics import Diagnostic, PatchError, Source, warning
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.patch.changes import Change, NodeAdded, NodeRemoved, ParameterChanged
-from engine.patch.document import Patch
-from engine.patch.trust import SavePlace
-from engine.protocol.elsewhere.messages import Files
-from engine.protocol.messages import Edited, Message
-from engine.readings import Disk, digest
+from warploom.engine.blocktypes.adaptive import AdaptiveBlock, adapted
+from warploom.engine.blocktypes.parameters import given
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.diagnostics import Diagnostic, PatchError, Source, warning
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.patch.changes import Change, NodeAdded, NodeRemoved, ParameterChanged
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.trust import SavePlace
+from warploom.engine.protocol.elsewhere.messages import Files
+from warploom.engine.protocol.messages import Edited, Message
+from warploom.engine.readings import Disk, digest
 
 #: The most files of a folder of blocks that are sent, and their most bytes.
 FOLDER_FILES, FOLDER_BYTES = 10_000, 1 << 30

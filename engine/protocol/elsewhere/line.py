@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from engine.protocol.elsewhere.messages import Packed, Part
+from warploom.engine.protocol.elsewhere.messages import Packed, Part
 
 #: The time that a frame may wait on the line behind earlier ones. It is short for a person who moves a slider.
 TARGET_S = 0.05

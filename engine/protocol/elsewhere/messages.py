@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from engine.protocol.messages import Probed, Saved
+from warploom.engine.protocol.messages import Probed, Saved
 
 # In both directions.
 

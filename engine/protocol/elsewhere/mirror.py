@@ -11,10 +11,10 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from engine.diagnostics import WarploomError, cut
-from engine.disk_cache import DiskCache
-from engine.protocol.elsewhere.messages import Files
-from engine.readings import mirror_in
+from warploom.engine.diagnostics import WarploomError, cut
+from warploom.engine.disk_cache import DiskCache
+from warploom.engine.protocol.elsewhere.messages import Files
+from warploom.engine.readings import mirror_in
 
 _log = logging.getLogger(__name__)
 #: The most bytes of contents that are kept for later connections.

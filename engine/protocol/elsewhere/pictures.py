@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.protocol.elsewhere.messages import CodedPicture
-from engine.protocol.messages import Preview, Probed
+from warploom.engine.protocol.elsewhere.messages import CodedPicture
+from warploom.engine.protocol.messages import Preview, Probed
 
 Array = np.ndarray[Any, Any]
 

@@ -5,30 +5,30 @@ from collections.abc import Collection, Iterable
 from contextlib import closing
 from functools import cache
 
-from engine.catalogue.block_errors import kernel_diagnostic
-from engine.compiler.description import BlockNode, GraphDescription, NumberDrive
-from engine.compiler.inlining import inline, owner
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
-from engine.descriptions.entries import Kernel, KernelEntry
-from engine.device.device import HOST_ARCHITECTURE
-from engine.device.open import list_devices
-from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Severity, error
-from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.loader import load_image
-from engine.patch.document import Patch
-from engine.patch.organise.bypass import Running
-from engine.patch.trust import SavePlace
-from engine.runtime.check.kernel_checks import argument_problems, count_problems, number_problems
-from engine.runtime.memory.graph_memory import out_of_memory_errors
-from engine.runtime.model.block_registry import BlockRegistry
-from engine.runtime.model.describe_patch import describe_patch, number_drives
-from engine.runtime.model.module_cache import ModuleCache
-from engine.runtime.model.parameters import ParameterStore
-from engine.user_code.runner import CodeRunner
-from engine.values.steps import read_settings
-from engine.values.value_graph import refused_sources
-from engine.values.wiring import wire_values
+from warploom.engine.catalogue.block_errors import kernel_diagnostic
+from warploom.engine.compiler.description import BlockNode, GraphDescription, NumberDrive
+from warploom.engine.compiler.inlining import inline, owner
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.descriptions.entries import Kernel, KernelEntry
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.device.open import list_devices
+from warploom.engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Severity, error
+from warploom.engine.kernel_sources.image import KernelImage
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.bypass import Running
+from warploom.engine.patch.trust import SavePlace
+from warploom.engine.runtime.check.kernel_checks import argument_problems, count_problems, number_problems
+from warploom.engine.runtime.memory.graph_memory import out_of_memory_errors
+from warploom.engine.runtime.model.block_registry import BlockRegistry
+from warploom.engine.runtime.model.describe_patch import describe_patch, number_drives
+from warploom.engine.runtime.model.module_cache import ModuleCache
+from warploom.engine.runtime.model.parameters import ParameterStore
+from warploom.engine.user_code.runner import CodeRunner
+from warploom.engine.values.steps import read_settings
+from warploom.engine.values.value_graph import refused_sources
+from warploom.engine.values.wiring import wire_values
 
 #: A plan that needs less memory than this is not compared with the machine's devices.
 ALWAYS_THERE = 1 << 30

@@ -6,12 +6,12 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from engine.compiler.checking.layouts import NodeLayouts
-from engine.compiler.executable.arguments import argument_recipe
-from engine.compiler.executable.nodes import KernelNode
-from engine.compiler.operations import FusedEntry
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import (
+from warploom.engine.compiler.checking.layouts import NodeLayouts
+from warploom.engine.compiler.executable.arguments import argument_recipe
+from warploom.engine.compiler.executable.nodes import KernelNode
+from warploom.engine.compiler.operations import FusedEntry
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import (
     Argument,
     BufferArgument,
     ConditionArgument,
@@ -22,15 +22,15 @@ from engine.descriptions.entries import (
     ValueArgument,
     buffer_arguments,
 )
-from engine.device.arguments import ArgumentError, pack
-from engine.device.device import DeviceInfo
-from engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy
-from engine.device.protocol import LaunchConfig
-from engine.diagnostics import Diagnostic, Source, error, warning
-from engine.kernel_sources.element_names import PointerElement
-from engine.kernel_sources.elements import check_elements, declared_types, pointer_elements, typed_parameters
-from engine.kernel_sources.image import KernelImage
-from engine.types import DType
+from warploom.engine.device.arguments import ArgumentError, pack
+from warploom.engine.device.device import DeviceInfo
+from warploom.engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy
+from warploom.engine.device.protocol import LaunchConfig
+from warploom.engine.diagnostics import Diagnostic, Source, error, warning
+from warploom.engine.kernel_sources.element_names import PointerElement
+from warploom.engine.kernel_sources.elements import check_elements, declared_types, pointer_elements, typed_parameters
+from warploom.engine.kernel_sources.image import KernelImage
+from warploom.engine.types import DType
 
 #: The compiled image of a kernel, found by its name and the folders that are searched first.
 ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]

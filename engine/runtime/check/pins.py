@@ -14,15 +14,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.diagnostics import PatchError, WarploomError
-from engine.figures import format_time
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.files import write_atomically
-from engine.patch.organise.pins import MOST_INLINE, Pin, checked_pin, difference, digest_in, inline_values
-from engine.patch.trust import SavePlace
-from engine.protocol.client import Client
-from engine.runtime.check.check_patch import has_errors
+from warploom.engine.diagnostics import PatchError, WarploomError
+from warploom.engine.figures import format_time
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import write_atomically
+from warploom.engine.patch.organise.pins import MOST_INLINE, Pin, checked_pin, difference, digest_in, inline_values
+from warploom.engine.patch.trust import SavePlace
+from warploom.engine.protocol.client import Client
+from warploom.engine.runtime.check.check_patch import has_errors
 
 Array = np.ndarray[Any, Any]
 #: A budget is compared with the median of at least this many frames, without the first, which compiles.

@@ -2,8 +2,8 @@
 
 import math
 
-from engine.blocktypes.updated_blocks import Moment
-from engine.diagnostics import WarploomError
+from warploom.engine.blocktypes.updated_blocks import Moment
+from warploom.engine.diagnostics import WarploomError
 
 #: The longest step of real time, in seconds. After a longer stall (a suspended laptop, a long build) the patch's time
 #: falls behind the wall clock: one huge step would make most simulations explode.

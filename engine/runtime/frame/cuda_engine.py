@@ -13,38 +13,38 @@ from functools import partial
 from pathlib import Path
 from threading import get_ident
 
-from engine.catalogue.catalogue import Catalogue
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.device.device import Device
-from engine.device.releasing import release_all
-from engine.diagnostics import DeviceError, Diagnostic
-from engine.patch import changes
-from engine.patch.organise.osc_addresses import OscSend, OscTable
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol import messages
-from engine.protocol.engine_state import EngineState
-from engine.protocol.messages import FrameReport, Message, StateCopy, UpdateLevel, UpdateRecord
-from engine.protocol.outbox import Outbox
-from engine.protocol.pacing import Pacing
-from engine.protocol.sampling import ObservePorts, Sample, Sampling
-from engine.runtime.frame.clock import Clock
-from engine.runtime.frame.film import Film
-from engine.runtime.frame.frame_plan import FramePlan, plan_frame
-from engine.runtime.frame.launcher import Launcher
-from engine.runtime.frame.live_buffers import LiveBuffers
-from engine.runtime.frame.reporter import Reporter
-from engine.runtime.frame.results import Results
-from engine.runtime.frame.state_keeper import StateKeeper
-from engine.runtime.measure.profiler import FrameProfiler
-from engine.runtime.measure.recorder import FlightRecorder
-from engine.runtime.model.context import CudaContext
-from engine.runtime.preview.previews import Previews
-from engine.runtime.report.diagnostics_log import log_diagnostic
-from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
-from engine.runtime.report.faults import find_fault
-from engine.runtime.report.offers import look_for
-from engine.runtime.update.updater import Updater
-from engine.values.osc_control import OscControl
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.device.device import Device
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import DeviceError, Diagnostic
+from warploom.engine.patch import changes
+from warploom.engine.patch.organise.osc_addresses import OscSend, OscTable
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol import messages
+from warploom.engine.protocol.engine_state import EngineState
+from warploom.engine.protocol.messages import FrameReport, Message, StateCopy, UpdateLevel, UpdateRecord
+from warploom.engine.protocol.outbox import Outbox
+from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.protocol.sampling import ObservePorts, Sample, Sampling
+from warploom.engine.runtime.frame.clock import Clock
+from warploom.engine.runtime.frame.film import Film
+from warploom.engine.runtime.frame.frame_plan import FramePlan, plan_frame
+from warploom.engine.runtime.frame.launcher import Launcher
+from warploom.engine.runtime.frame.live_buffers import LiveBuffers
+from warploom.engine.runtime.frame.reporter import Reporter
+from warploom.engine.runtime.frame.results import Results
+from warploom.engine.runtime.frame.state_keeper import StateKeeper
+from warploom.engine.runtime.measure.profiler import FrameProfiler
+from warploom.engine.runtime.measure.recorder import FlightRecorder
+from warploom.engine.runtime.model.context import CudaContext
+from warploom.engine.runtime.preview.previews import Previews
+from warploom.engine.runtime.report.diagnostics_log import log_diagnostic
+from warploom.engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
+from warploom.engine.runtime.report.faults import find_fault
+from warploom.engine.runtime.report.offers import look_for
+from warploom.engine.runtime.update.updater import Updater
+from warploom.engine.values.osc_control import OscControl
 
 _log = logging.getLogger(__name__)
 _NO_RECORDS: tuple[UpdateRecord, ...] = ()

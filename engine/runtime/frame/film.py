@@ -5,16 +5,16 @@ nearest state that it has kept before it, or frame 0, and runs the frames betwee
 state as it is, and reports that the frame is not exact.
 """
 
-from engine.diagnostics import PatchError
-from engine.patch import changes
-from engine.patch.animation.timeline import Timeline
-from engine.protocol import messages
-from engine.protocol.engine_state import EngineState
-from engine.protocol.messages import Message
-from engine.protocol.pacing import Pacing
-from engine.protocol.sampling import ObservePorts
-from engine.runtime.frame.clock import Clock
-from engine.runtime.frame.state_keeper import StateKeeper
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch import changes
+from warploom.engine.patch.animation.timeline import Timeline
+from warploom.engine.protocol import messages
+from warploom.engine.protocol.engine_state import EngineState
+from warploom.engine.protocol.messages import Message
+from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.protocol.sampling import ObservePorts
+from warploom.engine.runtime.frame.clock import Clock
+from warploom.engine.runtime.frame.state_keeper import StateKeeper
 
 #: A state is kept every so many frames at first, and the bytes of all kept ones: with more, every other one is dropped.
 SPACING, MOST_BYTES = 30, 256 << 20

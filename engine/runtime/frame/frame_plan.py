@@ -2,8 +2,8 @@
 
 import msgspec
 
-from engine.compiler.frame import MOST_BURSTS
-from engine.protocol.pacing import Pacing
+from warploom.engine.compiler.frame import MOST_BURSTS
+from warploom.engine.protocol.pacing import Pacing
 
 
 class FramePlan(msgspec.Struct, frozen=True):

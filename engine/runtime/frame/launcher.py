@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.frame import LONGEST_BURST, MOST_BURSTS, FrameUniforms
-from engine.device.device import Device
-from engine.device.protocol import Event, Memory, Stream
-from engine.device.releasing import release_all
-from engine.runtime.frame.clock import Clock
-from engine.runtime.frame.live_buffers import LiveBuffers
-from engine.runtime.measure.profiler import FrameProfiler
-from engine.runtime.preview.previews import Previews
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.frame import LONGEST_BURST, MOST_BURSTS, FrameUniforms
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Event, Memory, Stream
+from warploom.engine.device.releasing import release_all
+from warploom.engine.runtime.frame.clock import Clock
+from warploom.engine.runtime.frame.live_buffers import LiveBuffers
+from warploom.engine.runtime.measure.profiler import FrameProfiler
+from warploom.engine.runtime.preview.previews import Previews
 
 #: The frames of a burst take the device about this long at most, since a message may wait as long.
 BURST_NS = 40_000

@@ -14,23 +14,23 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.blocktypes.block import is_ours
-from engine.blocktypes.live_blocks import LiveBlock
-from engine.blocktypes.shared_device import LentMemory, shared_device
-from engine.catalogue.block_errors import code_diagnostic
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.device.device import Device
-from engine.device.protocol import Event, PinnedArray, Stream, part_of
-from engine.device.releasing import release_all
-from engine.diagnostics import Diagnostic, PatchError
-from engine.patch.changes import PortRef
-from engine.readings import Reading
-from engine.runtime.model.context import CudaContext
-from engine.runtime.model.describe_patch import PlacedNode
-from engine.runtime.preview.reading import elements_in, lasting_place
-from engine.types.arrays import Array
-from engine.types.bits import bit_key
-from engine.types.layout import Layout
+from warploom.engine.blocktypes.block import is_ours
+from warploom.engine.blocktypes.live_blocks import LiveBlock
+from warploom.engine.blocktypes.shared_device import LentMemory, shared_device
+from warploom.engine.catalogue.block_errors import code_diagnostic
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Event, PinnedArray, Stream, part_of
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import Diagnostic, PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.readings import Reading
+from warploom.engine.runtime.model.context import CudaContext
+from warploom.engine.runtime.model.describe_patch import PlacedNode
+from warploom.engine.runtime.preview.reading import elements_in, lasting_place
+from warploom.engine.types.arrays import Array
+from warploom.engine.types.bits import bit_key
+from warploom.engine.types.layout import Layout
 
 _log = logging.getLogger(__name__)
 #: While the engine plays, a buffer has at most so many slots; contents for which none is free are dropped. Eight may

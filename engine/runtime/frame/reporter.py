@@ -4,17 +4,17 @@ import logging
 import time
 from collections.abc import Mapping
 
-from engine.diagnostics import Diagnostic, Sighting
-from engine.figures import plural
-from engine.patch.changes import PortRef
-from engine.profiling.profile import Profile
-from engine.protocol.messages import EngineStatistics, FrameReport, UpdateLevel, UpdateRecord
-from engine.runtime.frame.frame_plan import FramePlan
-from engine.runtime.measure.profiler import FrameProfiler
-from engine.runtime.model.context import CudaContext
-from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
-from engine.runtime.report.node_reports import NodeReports, append_counts
-from engine.runtime.update.updater import Updater
+from warploom.engine.diagnostics import Diagnostic, Sighting
+from warploom.engine.figures import plural
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.messages import EngineStatistics, FrameReport, UpdateLevel, UpdateRecord
+from warploom.engine.runtime.frame.frame_plan import FramePlan
+from warploom.engine.runtime.measure.profiler import FrameProfiler
+from warploom.engine.runtime.model.context import CudaContext
+from warploom.engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
+from warploom.engine.runtime.report.node_reports import NodeReports, append_counts
+from warploom.engine.runtime.update.updater import Updater
 
 _log = logging.getLogger(__name__)
 _SECOND_NS = 1_000_000_000

@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.diagnostics import DeviceError, WarploomError
-from engine.patch.changes import PortRef
-from engine.profiling.side_work import SideKind
-from engine.protocol.outbox import Outbox
-from engine.runtime.frame.launcher import Launcher
-from engine.runtime.model.context import CudaContext
-from engine.runtime.preview.outputs import Saver
-from engine.runtime.preview.previews import Previews
-from engine.runtime.preview.reading import read_port
-from engine.runtime.preview.samples import Reading
-from engine.runtime.update.updater import Updater
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.diagnostics import DeviceError, WarploomError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.profiling.side_work import SideKind
+from warploom.engine.protocol.outbox import Outbox
+from warploom.engine.runtime.frame.launcher import Launcher
+from warploom.engine.runtime.model.context import CudaContext
+from warploom.engine.runtime.preview.outputs import Saver
+from warploom.engine.runtime.preview.previews import Previews
+from warploom.engine.runtime.preview.reading import read_port
+from warploom.engine.runtime.preview.samples import Reading
+from warploom.engine.runtime.update.updater import Updater
 
 _now_ns = time.perf_counter_ns
 

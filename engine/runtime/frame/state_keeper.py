@@ -2,14 +2,14 @@
 
 import logging
 
-from engine.diagnostics import PatchError
-from engine.protocol.engine_state import EngineState
-from engine.protocol.messages import StateCopy
-from engine.runtime.frame.clock import Clock
-from engine.runtime.frame.launcher import Launcher
-from engine.runtime.memory.frame_state import has_state, put_state, take_state
-from engine.runtime.model.context import CudaContext
-from engine.runtime.update.updater import Updater
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.protocol.engine_state import EngineState
+from warploom.engine.protocol.messages import StateCopy
+from warploom.engine.runtime.frame.clock import Clock
+from warploom.engine.runtime.frame.launcher import Launcher
+from warploom.engine.runtime.memory.frame_state import has_state, put_state, take_state
+from warploom.engine.runtime.model.context import CudaContext
+from warploom.engine.runtime.update.updater import Updater
 
 _log = logging.getLogger(__name__)
 

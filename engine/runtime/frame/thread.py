@@ -5,10 +5,10 @@ import sys
 import threading
 from _thread import RLock  # `threading.RLock` is a function
 
-from engine.diagnostics import DeviceError, Source, error
-from engine.processes.scope import Cancelled
-from engine.protocol.pacing import Pacer
-from engine.runtime.frame.cuda_engine import CudaEngine
+from warploom.engine.diagnostics import DeviceError, Source, error
+from warploom.engine.processes.scope import Cancelled
+from warploom.engine.protocol.pacing import Pacer
+from warploom.engine.runtime.frame.cuda_engine import CudaEngine
 
 #: How long a thread keeps the interpreter while another one waits for it, in seconds.
 #:

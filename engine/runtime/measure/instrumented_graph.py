@@ -7,18 +7,18 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import NamedTuple
 
-from engine.compiler.executable.clocks import ClockKernels, spans
-from engine.compiler.executable.compiled_graph import CompiledGraph, Variant
-from engine.compiler.executable.instrument import Instrumented
-from engine.compiler.executable.survey import SurveyKernel
-from engine.compiler.frame import FrameUniforms
-from engine.compiler.plan import Plan
-from engine.device.device import Device
-from engine.device.protocol import PinnedArray
-from engine.device.releasing import release_all
-from engine.diagnostics import Diagnostic, KernelError, Source, WarploomError, warning
-from engine.processes.scope import CancelScope
-from engine.profiling.levels import ProfilingLevel
+from warploom.engine.compiler.executable.clocks import ClockKernels, spans
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph, Variant
+from warploom.engine.compiler.executable.instrument import Instrumented
+from warploom.engine.compiler.executable.survey import SurveyKernel
+from warploom.engine.compiler.frame import FrameUniforms
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import PinnedArray
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import Diagnostic, KernelError, Source, WarploomError, warning
+from warploom.engine.processes.scope import CancelScope
+from warploom.engine.profiling.levels import ProfilingLevel
 
 _log = logging.getLogger(__name__)
 #: Quiet time after the last change of the graph before a copy is built.

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
-from engine.compiler.executable.clocks import Span
-from engine.compiler.executable.nodes import KernelNode
-from engine.compiler.inspection.labels import name
-from engine.compiler.operations import FusedEntry, RegionEntry
-from engine.compiler.plan import Plan
-from engine.device.occupancy import KernelResources
-from engine.device.protocol import LaunchConfig
-from engine.patch.regions import branch_of
-from engine.profiling.profile import KernelFacts
+from warploom.engine.compiler.executable.clocks import Span
+from warploom.engine.compiler.executable.nodes import KernelNode
+from warploom.engine.compiler.inspection.labels import name
+from warploom.engine.compiler.operations import FusedEntry, RegionEntry
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device.occupancy import KernelResources
+from warploom.engine.device.protocol import LaunchConfig
+from warploom.engine.patch.regions import branch_of
+from warploom.engine.profiling.profile import KernelFacts
 
 
 class LaunchFacts:

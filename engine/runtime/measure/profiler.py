@@ -13,28 +13,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.compiler.executable.clocks import Span, spans
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.executable.instrument import SPAN_TIME, Instrumented
-from engine.compiler.executable.span_order import spans_before
-from engine.compiler.executable.survey import Survey, statistics
-from engine.compiler.frame import FrameUniforms
-from engine.compiler.inlining import owner
-from engine.compiler.plan import Plan
-from engine.device import optimiser
-from engine.device.device import Device
-from engine.device.protocol import Event, GraphNode, Stream
-from engine.device.releasing import release_all
-from engine.diagnostics import Diagnostic
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
-from engine.profiling.recorder import LATEST_FRAMES
-from engine.profiling.rows import rows
-from engine.profiling.sampling import Sampler
-from engine.profiling.side_work import SideTimes
-from engine.profiling.statistics import WINDOW, Average, RecentRows
-from engine.runtime.measure.instrumented_graph import InstrumentedGraph
-from engine.runtime.measure.kernel_facts import LaunchFacts, SpanFacts, moved_bytes, span_facts
+from warploom.engine.compiler.executable.clocks import Span, spans
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.executable.instrument import SPAN_TIME, Instrumented
+from warploom.engine.compiler.executable.span_order import spans_before
+from warploom.engine.compiler.executable.survey import Survey, statistics
+from warploom.engine.compiler.frame import FrameUniforms
+from warploom.engine.compiler.inlining import owner
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device import optimiser
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Event, GraphNode, Stream
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
+from warploom.engine.profiling.recorder import LATEST_FRAMES
+from warploom.engine.profiling.rows import rows
+from warploom.engine.profiling.sampling import Sampler
+from warploom.engine.profiling.side_work import SideTimes
+from warploom.engine.profiling.statistics import WINDOW, Average, RecentRows
+from warploom.engine.runtime.measure.instrumented_graph import InstrumentedGraph
+from warploom.engine.runtime.measure.kernel_facts import LaunchFacts, SpanFacts, moved_bytes, span_facts
 
 #: The cost of a sample beyond its own clock. That makes 4,000 samples a second at most.
 _UNSEEN_NS = 10_000

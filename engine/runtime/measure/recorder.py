@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.profiling.recorder import LATEST_FRAMES, Stamps, frame_rows
-from engine.profiling.side_work import SideKind, SideWork
-from engine.protocol.flight_record import (
+from warploom.engine.profiling.recorder import LATEST_FRAMES, Stamps, frame_rows
+from warploom.engine.profiling.side_work import SideKind, SideWork
+from warploom.engine.protocol.flight_record import (
     BUDGET_NS,
     FlightRecord,
     NodeTimes,
@@ -23,9 +23,9 @@ from engine.protocol.flight_record import (
     Spent,
     SpentOn,
 )
-from engine.protocol.messages import UpdateLevel, UpdateRecord
-from engine.runtime.measure.profiler import FrameProfiler, MeasuredFrame
-from engine.runtime.update.updater import Updater
+from warploom.engine.protocol.messages import UpdateLevel, UpdateRecord
+from warploom.engine.runtime.measure.profiler import FrameProfiler, MeasuredFrame
+from warploom.engine.runtime.update.updater import Updater
 
 _UPDATES, _SLOW_FRAMES, _COLLECTIONS = 200, 600, 32
 #: Parts of a slow frame that are shorter than this share of it are left out.

@@ -3,10 +3,10 @@
 import logging
 import threading
 
-from engine.device.device import Device
-from engine.device.protocol import Memory
-from engine.device.releasing import release_all
-from engine.diagnostics import DeviceError
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Memory
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import DeviceError
 
 _log = logging.getLogger(__name__)
 #: Above this size an allocation is exact: a rounded one would waste too much.

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.device.device import Device
-from engine.diagnostics import PatchError
-from engine.protocol.engine_state import EngineState
-from engine.values.value_graph import ValueGraph
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.protocol.engine_state import EngineState
+from warploom.engine.values.value_graph import ValueGraph
 
 
 def has_state(compiled: CompiledGraph | None, values: ValueGraph) -> bool:

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.buffers import TRANSIENT, Lifetime, PlannedBuffer
-from engine.compiler.difference import Difference
-from engine.compiler.operations import FRAME, STATUS
-from engine.compiler.plan import Plan
-from engine.device.device import Buffer, Device
-from engine.device.protocol import Memory, MemoryPart, PinnedArray
-from engine.device.releasing import release_all
-from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, Source, error
-from engine.figures import format_bytes
-from engine.patch.changes import PortRef
-from engine.profiling.side_work import SideKind, SideTimes
-from engine.runtime.memory.buffer_pool import BufferPool, bucket_bytes, exact_bytes
-from engine.runtime.memory.state_store import KeptState, StateStore
+from warploom.engine.compiler.buffers import TRANSIENT, Lifetime, PlannedBuffer
+from warploom.engine.compiler.difference import Difference
+from warploom.engine.compiler.operations import FRAME, STATUS
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device.device import Buffer, Device
+from warploom.engine.device.protocol import Memory, MemoryPart, PinnedArray
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, Source, error
+from warploom.engine.figures import format_bytes
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.profiling.side_work import SideKind, SideTimes
+from warploom.engine.runtime.memory.buffer_pool import BufferPool, bucket_bytes, exact_bytes
+from warploom.engine.runtime.memory.state_store import KeptState, StateStore
 
 WORD_BYTES = 4
 

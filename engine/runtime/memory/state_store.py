@@ -5,15 +5,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.compiler.checking.layouts import Layout
-from engine.compiler.plan import Plan
-from engine.device.device import Device
-from engine.device.protocol import Memory
-from engine.patch.changes import PortRef
-from engine.profiling.side_work import SideKind, SideTimes
-from engine.runtime.memory.buffer_pool import BufferPool
-from engine.types import nearest_number
-from engine.types.bits import same, same_array
+from warploom.engine.compiler.checking.layouts import Layout
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Memory
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.profiling.side_work import SideKind, SideTimes
+from warploom.engine.runtime.memory.buffer_pool import BufferPool
+from warploom.engine.types import nearest_number
+from warploom.engine.types.bits import same, same_array
 
 InitialContents = float | np.ndarray[Any, Any]
 

@@ -5,15 +5,21 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from engine.blocktypes.block import Block
-from engine.blocktypes.value_blocks import ValueBlock
-from engine.catalogue.catalogue import Catalogue
-from engine.diagnostics import Diagnostic, Severity
-from engine.patch.changes import Connection, Node, PortRef, Sentinel
-from engine.readings import Reading
-from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, look_up, number_drives, with_value_block
-from engine.runtime.model.parameters import ParameterStore, fit
-from engine.user_code.runner import CodeRunner
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.value_blocks import ValueBlock
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.diagnostics import Diagnostic, Severity
+from warploom.engine.patch.changes import Connection, Node, PortRef, Sentinel
+from warploom.engine.readings import Reading
+from warploom.engine.runtime.model.describe_patch import (
+    PatchSnapshot,
+    PlacedNode,
+    look_up,
+    number_drives,
+    with_value_block,
+)
+from warploom.engine.runtime.model.parameters import ParameterStore, fit
+from warploom.engine.user_code.runner import CodeRunner
 
 
 class BlockRegistry:

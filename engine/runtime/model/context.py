@@ -9,32 +9,32 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from engine.blocktypes.adaptive import decides_interface
-from engine.catalogue.catalogue import Catalogue
-from engine.compiler.frame import Frame, FrameUniforms
-from engine.device.device import Device
-from engine.device.releasing import release_all
-from engine.diagnostics import DeviceError, Diagnostic
-from engine.libraries.backend import Libraries, open_libraries
-from engine.libraries.call import LibraryCall
-from engine.patch import changes
-from engine.patch.changes import Change, Connection, PortRef, Sentinel, nodes_of
-from engine.patch.editing.applying import PatchIndex, check_change
-from engine.patch.regions import region_of
-from engine.patch.rules import is_value_connection, reached
-from engine.patch.trust import SavePlace
-from engine.profiling.side_work import SideTimes
-from engine.runtime.memory.buffer_pool import BufferPool
-from engine.runtime.memory.state_store import StateStore
-from engine.runtime.model.block_registry import BlockRegistry
-from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, number_drives
-from engine.runtime.model.module_cache import ModuleCache
-from engine.runtime.model.muted import Muted
-from engine.runtime.model.parameters import ParameterStore
-from engine.types.layout import Layout
-from engine.user_code.limits import SHORT_CALL
-from engine.user_code.runner import CodeRunner
-from engine.values.value_graph import ValueGraph
+from warploom.engine.blocktypes.adaptive import decides_interface
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.compiler.frame import Frame, FrameUniforms
+from warploom.engine.device.device import Device
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import DeviceError, Diagnostic
+from warploom.engine.libraries.backend import Libraries, open_libraries
+from warploom.engine.libraries.call import LibraryCall
+from warploom.engine.patch import changes
+from warploom.engine.patch.changes import Change, Connection, PortRef, Sentinel, nodes_of
+from warploom.engine.patch.editing.applying import PatchIndex, check_change
+from warploom.engine.patch.regions import region_of
+from warploom.engine.patch.rules import is_value_connection, reached
+from warploom.engine.patch.trust import SavePlace
+from warploom.engine.profiling.side_work import SideTimes
+from warploom.engine.runtime.memory.buffer_pool import BufferPool
+from warploom.engine.runtime.memory.state_store import StateStore
+from warploom.engine.runtime.model.block_registry import BlockRegistry
+from warploom.engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, number_drives
+from warploom.engine.runtime.model.module_cache import ModuleCache
+from warploom.engine.runtime.model.muted import Muted
+from warploom.engine.runtime.model.parameters import ParameterStore
+from warploom.engine.types.layout import Layout
+from warploom.engine.user_code.limits import SHORT_CALL
+from warploom.engine.user_code.runner import CodeRunner
+from warploom.engine.values.value_graph import ValueGraph
 
 
 class DeviceServices:

@@ -16,25 +16,25 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from engine.blocktypes.adaptive import AdaptiveBlock
-from engine.blocktypes.block import Block, describe, is_ours
-from engine.blocktypes.live_blocks import LiveBlock
-from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.value_blocks import ValueBlock
-from engine.catalogue.block_errors import code_diagnostic
-from engine.catalogue.block_files import find_definition
-from engine.catalogue.catalogue import Catalogue, folder_beside, loading_file, near_types
-from engine.compiler.description import BlockNode, GraphDescription, NumberDrive
-from engine.compiler.inlining import Inlined, inline
-from engine.descriptions.description import BlockDescription
-from engine.diagnostics import Diagnostic, Mend, Source, error, warning
-from engine.patch import rules
-from engine.patch.changes import Connection, PortRef, Sentinel
-from engine.patch.trust import asks_for_trust, refuse_source
-from engine.readings import Reading
-from engine.types.bits import bit_key
-from engine.user_code.limits import TookTooLong
-from engine.user_code.runner import CodeRunner
+from warploom.engine.blocktypes.adaptive import AdaptiveBlock
+from warploom.engine.blocktypes.block import Block, describe, is_ours
+from warploom.engine.blocktypes.live_blocks import LiveBlock
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.blocktypes.value_blocks import ValueBlock
+from warploom.engine.catalogue.block_errors import code_diagnostic
+from warploom.engine.catalogue.block_files import find_definition
+from warploom.engine.catalogue.catalogue import Catalogue, folder_beside, loading_file, near_types
+from warploom.engine.compiler.description import BlockNode, GraphDescription, NumberDrive
+from warploom.engine.compiler.inlining import Inlined, inline
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.diagnostics import Diagnostic, Mend, Source, error, warning
+from warploom.engine.patch import rules
+from warploom.engine.patch.changes import Connection, PortRef, Sentinel
+from warploom.engine.patch.trust import asks_for_trust, refuse_source
+from warploom.engine.readings import Reading
+from warploom.engine.types.bits import bit_key
+from warploom.engine.user_code.limits import TookTooLong
+from warploom.engine.user_code.runner import CodeRunner
 
 #: Returns a node's block type, or None when it is unknown.
 TypeOf = Callable[[str], type[Block] | None]

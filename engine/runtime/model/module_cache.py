@@ -16,24 +16,24 @@ from functools import cache, partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from engine.catalogue.block_errors import kernel_diagnostic
-from engine.compiler.description import BlockNode
-from engine.compiler.executable.arguments import TypedKernel
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import Kernel, KernelEntry
-from engine.device.device import Device
-from engine.device.protocol import Module
-from engine.device.releasing import release_all
-from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, TranslatorBug
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.elements import declared_types, typed_parameters
-from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.loader import find_source, load_image
-from engine.kernel_sources.sources import KernelSource, OpGraphSource, PtxFile
-from engine.ops import OpError
-from engine.processes.scope import Cancelled, CancelScope, check_cancelled
-from engine.profiling.side_work import SideKind, SideTimes
-from engine.readings import Disk, Reading
+from warploom.engine.catalogue.block_errors import kernel_diagnostic
+from warploom.engine.compiler.description import BlockNode
+from warploom.engine.compiler.executable.arguments import TypedKernel
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import Kernel, KernelEntry
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Module
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import CompilerCrash, Diagnostic, KernelError, TranslatorBug
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.elements import declared_types, typed_parameters
+from warploom.engine.kernel_sources.image import KernelImage
+from warploom.engine.kernel_sources.loader import find_source, load_image
+from warploom.engine.kernel_sources.sources import KernelSource, OpGraphSource, PtxFile
+from warploom.engine.ops import OpError
+from warploom.engine.processes.scope import Cancelled, CancelScope, check_cancelled
+from warploom.engine.profiling.side_work import SideKind, SideTimes
+from warploom.engine.readings import Disk, Reading
 
 _log = logging.getLogger(__name__)
 #: Number of unused modules that stay loaded: undo of an edit needs them again.

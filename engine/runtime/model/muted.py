@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.diagnostics import DeviceError, Diagnostic
-from engine.kernel_sources.image import KernelImage
+from warploom.engine.diagnostics import DeviceError, Diagnostic
+from warploom.engine.kernel_sources.image import KernelImage
 
 #: The compiled sources of a node's kernels, None for one that can't be loaded.
 Images = Sequence[KernelImage | None]

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from engine.blocktypes.parameters import ParameterSpec, given
-from engine.compiler.executable.compiled_graph import WriteValue, together
-from engine.compiler.inlining import ParameterRef, owner
-from engine.descriptions.checks import shown
-from engine.device.arguments import ArgumentError
-from engine.diagnostics import Diagnostic, PatchError, error, warning
-from engine.patch.changes import ParameterChanged
-from engine.types.bits import same
+from warploom.engine.blocktypes.parameters import ParameterSpec, given
+from warploom.engine.compiler.executable.compiled_graph import WriteValue, together
+from warploom.engine.compiler.inlining import ParameterRef, owner
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.device.arguments import ArgumentError
+from warploom.engine.diagnostics import Diagnostic, PatchError, error, warning
+from warploom.engine.patch.changes import ParameterChanged
+from warploom.engine.types.bits import same
 
 if TYPE_CHECKING:
-    from engine.compiler.executable.compiled_graph import CompiledGraph
-    from engine.protocol.messages import Message
+    from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+    from warploom.engine.protocol.messages import Message
 
 Specs = Mapping[str, ParameterSpec]
 _KINDS: dict[str, type[Any]] = {"float": float, "int": int, "bool": bool}

@@ -2,8 +2,8 @@
 
 import time
 
-from engine.diagnostics import Mend, Source, error, warning
-from engine.runtime.frame.cuda_engine import CudaEngine
+from warploom.engine.diagnostics import Mend, Source, error, warning
+from warploom.engine.runtime.frame.cuda_engine import CudaEngine
 
 #: The longest that an engine waits for a GPU if kernels have a time limit; after twice as long it gives up.
 LIMIT_S = 2.0

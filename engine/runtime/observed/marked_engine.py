@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from engine.profiling.nvtx import Nvtx
-from engine.protocol.messages import FrameReport, UpdateLevel
-from engine.runtime.frame.cuda_engine import CudaEngine
+from warploom.engine.profiling.nvtx import Nvtx
+from warploom.engine.protocol.messages import FrameReport, UpdateLevel
+from warploom.engine.runtime.frame.cuda_engine import CudaEngine
 
 
 class MarkedEngine(CudaEngine):

@@ -7,26 +7,26 @@ from queue import SimpleQueue
 
 import msgspec
 
-from engine.compiler.executable.by_operation import Loops, launch_by_operation
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.executable.nodes import KernelNode
-from engine.compiler.inspection.labels import what
-from engine.compiler.operations import FusedEntry
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import (
+from warploom.engine.compiler.executable.by_operation import Loops, launch_by_operation
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.executable.nodes import KernelNode
+from warploom.engine.compiler.inspection.labels import what
+from warploom.engine.compiler.operations import FusedEntry
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import (
     BufferArgument,
     ConditionArgument,
     FrameArgument,
     KernelEntry,
     ParameterArgument,
 )
-from engine.device.protocol import GraphNode
-from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Severity, Source, error
-from engine.protocol.questions import Doing, ReplayStep
-from engine.runtime.frame.cuda_engine import CudaEngine
-from engine.runtime.frame.thread import FrameLock
-from engine.runtime.report.faults import find_fault
-from engine.user_code.runner import say_nothing
+from warploom.engine.device.protocol import GraphNode
+from warploom.engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Severity, Source, error
+from warploom.engine.protocol.questions import Doing, ReplayStep
+from warploom.engine.runtime.frame.cuda_engine import CudaEngine
+from warploom.engine.runtime.frame.thread import FrameLock
+from warploom.engine.runtime.report.faults import find_fault
+from warploom.engine.user_code.runner import say_nothing
 
 
 class _Ended(BaseException):

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Iterator
 
-from engine.diagnostics import WarploomError
-from engine.profiling.critical_path import critical_path
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import SpanProfile
-from engine.profiling.trace import TraceSlice, lanes
-from engine.protocol.messages import FrameReport
-from engine.runtime.frame.cuda_engine import CudaEngine
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.profiling.critical_path import critical_path
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import SpanProfile
+from warploom.engine.profiling.trace import TraceSlice, lanes
+from warploom.engine.protocol.messages import FrameReport
+from warploom.engine.runtime.frame.cuda_engine import CudaEngine
 
 
 def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:

@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.inlining import owner
-from engine.descriptions.entries import Display
-from engine.diagnostics import Diagnostic, PatchError, Source, error
-from engine.patch.changes import PortRef
-from engine.patch.files import write_atomically
-from engine.patch.trust import SavePlace
-from engine.profiling.side_work import SideKind, SideTimes
-from engine.protocol.messages import Saved, SaveOutputs
-from engine.protocol.outbox import Outbox
-from engine.readings import here
-from engine.runtime.model.context import DeviceServices
-from engine.runtime.preview.picture_files import encode_picture
-from engine.runtime.preview.reading import read_buffer
-from engine.types import bf16, from_bf16, uchar4
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.inlining import owner
+from warploom.engine.descriptions.entries import Display
+from warploom.engine.diagnostics import Diagnostic, PatchError, Source, error
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import write_atomically
+from warploom.engine.patch.trust import SavePlace
+from warploom.engine.profiling.side_work import SideKind, SideTimes
+from warploom.engine.protocol.messages import Saved, SaveOutputs
+from warploom.engine.protocol.outbox import Outbox
+from warploom.engine.readings import here
+from warploom.engine.runtime.model.context import DeviceServices
+from warploom.engine.runtime.preview.picture_files import encode_picture
+from warploom.engine.runtime.preview.reading import read_buffer
+from warploom.engine.types import bf16, from_bf16, uchar4
 
 _log = logging.getLogger(__name__)
 

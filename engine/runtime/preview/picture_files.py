@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.descriptions.picture_depths import picture_depth
-from engine.types import Array
+from warploom.engine.descriptions.picture_depths import picture_depth
+from warploom.engine.types import Array
 
 
 def encode_picture(pixels: Array, suffix: str, depth: str = "usual") -> bytes:

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.inlining import owner
-from engine.compiler.plan import Plan
-from engine.device.device import Device
-from engine.device.protocol import LoadedKernel, Memory, MemoryPart, Module, PinnedArray, Stream, part_of
-from engine.diagnostics import DeviceError, Diagnostic, Source, WarploomError, warning
-from engine.kernel_sources.loader import find_kernel, load_image
-from engine.patch.changes import PortRef
-from engine.protocol.messages import Preview, Probed
-from engine.runtime.memory.buffer_pool import BufferPool, exact_bytes
-from engine.types import DType, f32, u8, uchar4
-from engine.types.layout import Layout
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.inlining import owner
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import LoadedKernel, Memory, MemoryPart, Module, PinnedArray, Stream, part_of
+from warploom.engine.diagnostics import DeviceError, Diagnostic, Source, WarploomError, warning
+from warploom.engine.kernel_sources.loader import find_kernel, load_image
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import Preview, Probed
+from warploom.engine.runtime.memory.buffer_pool import BufferPool, exact_bytes
+from warploom.engine.types import DType, f32, u8, uchar4
+from warploom.engine.types.layout import Layout
 
 PIXEL_BYTES = 4
 #: How long closing waits for a reader that is copying a picture.

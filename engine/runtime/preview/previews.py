@@ -14,16 +14,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.plan import Plan
-from engine.device.protocol import Stream
-from engine.device.releasing import release_all
-from engine.diagnostics import Diagnostic, Source, warning
-from engine.profiling.side_work import SideKind
-from engine.protocol.messages import Viewing
-from engine.protocol.outbox import Outbox
-from engine.runtime.model.context import DeviceServices
-from engine.runtime.preview.picture_slot import (
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device.protocol import Stream
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import Diagnostic, Source, warning
+from warploom.engine.profiling.side_work import SideKind
+from warploom.engine.protocol.messages import Viewing
+from warploom.engine.protocol.outbox import Outbox
+from warploom.engine.runtime.model.context import DeviceServices
+from warploom.engine.runtime.preview.picture_slot import (
     PIXEL_BYTES,
     Downscaler,
     PictureSlot,
@@ -31,7 +31,7 @@ from engine.runtime.preview.picture_slot import (
     next_due_ns,
     picture_sources,
 )
-from engine.runtime.preview.samples import Reading, Samples
+from warploom.engine.runtime.preview.samples import Reading, Samples
 
 
 @dataclass

@@ -10,24 +10,24 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from engine.compiler.buffers import TRANSIENT
-from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.build import build_graph
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.memory.recomputation import recomputation
-from engine.compiler.operations import FusedEntry
-from engine.compiler.plan import Plan
-from engine.compiler.scheduling import default_of
-from engine.device.device import Device
-from engine.device.protocol import Memory, MemoryPart, Stream, part_of
-from engine.diagnostics import WarploomError
-from engine.patch.changes import PortRef
-from engine.patch.regions import region_of
-from engine.runtime.memory.buffer_pool import BufferPool
-from engine.runtime.model.context import DeviceServices
-from engine.runtime.model.module_cache import ModuleCache, PlanKernels
-from engine.types import Array, nearest_number
-from engine.types.layout import Layout
+from warploom.engine.compiler.buffers import TRANSIENT
+from warploom.engine.compiler.executable.arguments import Resources
+from warploom.engine.compiler.executable.build import build_graph
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.memory.recomputation import recomputation
+from warploom.engine.compiler.operations import FusedEntry
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.scheduling import default_of
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Memory, MemoryPart, Stream, part_of
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.regions import region_of
+from warploom.engine.runtime.memory.buffer_pool import BufferPool
+from warploom.engine.runtime.model.context import DeviceServices
+from warploom.engine.runtime.model.module_cache import ModuleCache, PlanKernels
+from warploom.engine.types import Array, nearest_number
+from warploom.engine.types.layout import Layout
 
 
 def read_buffer(compiled: CompiledGraph, device: Device, port: PortRef) -> Array:

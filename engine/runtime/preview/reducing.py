@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.diagnostics import WarploomError
-from engine.protocol.sampling import Reduction, Sample, Sampling, Statistics
-from engine.types import Array, DType, bf16, from_bf16
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.protocol.sampling import Reduction, Sample, Sampling, Statistics
+from warploom.engine.types import Array, DType, bf16, from_bf16
 
 #: A histogram counts about so many elements at most.
 _HISTOGRAM_ELEMENTS = 1 << 18

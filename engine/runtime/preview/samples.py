@@ -14,17 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import structs
 
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.device.protocol import MemoryPart, Stream, part_of
-from engine.diagnostics import WarploomError
-from engine.protocol.outbox import Outbox
-from engine.protocol.sampling import Reduction, Sample, Sampling
-from engine.runtime.model.context import DeviceServices
-from engine.runtime.preview.picture_slot import Downscaler, PictureSlot, next_due_ns
-from engine.runtime.preview.reading import elements_in, lasting_place
-from engine.runtime.preview.reducing import make_sample, part_of_shape
-from engine.types import Array, dtype_of
-from engine.types.layout import Layout
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.device.protocol import MemoryPart, Stream, part_of
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.protocol.outbox import Outbox
+from warploom.engine.protocol.sampling import Reduction, Sample, Sampling
+from warploom.engine.runtime.model.context import DeviceServices
+from warploom.engine.runtime.preview.picture_slot import Downscaler, PictureSlot, next_due_ns
+from warploom.engine.runtime.preview.reading import elements_in, lasting_place
+from warploom.engine.runtime.preview.reducing import make_sample, part_of_shape
+from warploom.engine.types import Array, dtype_of
+from warploom.engine.types.layout import Layout
 
 #: A larger buffer is looked at in parts.
 MOST_BYTES = 256 << 20

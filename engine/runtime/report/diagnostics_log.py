@@ -5,9 +5,9 @@ import time
 from collections import deque
 from collections.abc import Sequence
 
-from engine.diagnostics import Diagnostic
-from engine.protocol.flight_record import RecordedDiagnostics
-from engine.runtime.report.sightings import Identity, identity
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.protocol.flight_record import RecordedDiagnostics
+from warploom.engine.runtime.report.sightings import Identity, identity
 
 _log = logging.getLogger(__name__)
 #: Shortest time between logs of a diagnostic that comes and goes; in between it is logged as a detail.

@@ -5,19 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from engine.compiler.description import GraphDescription
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.inlining import Inlined
-from engine.compiler.plan import Plan
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import ParameterArgument, StatusKind
-from engine.diagnostics import Diagnostic, Sighting, Source, warning
-from engine.patch.changes import PortRef
-from engine.runtime.memory.graph_memory import status_words
-from engine.runtime.model.context import CudaContext
-from engine.runtime.report.diagnostics_log import DiagnosticsLog
-from engine.runtime.report.sentinel_diagnostics import sentinel_diagnostics
-from engine.runtime.report.sightings import Identity, Sightings, identity
+from warploom.engine.compiler.description import GraphDescription
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.inlining import Inlined
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import ParameterArgument, StatusKind
+from warploom.engine.diagnostics import Diagnostic, Sighting, Source, warning
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.runtime.memory.graph_memory import status_words
+from warploom.engine.runtime.model.context import CudaContext
+from warploom.engine.runtime.report.diagnostics_log import DiagnosticsLog
+from warploom.engine.runtime.report.sentinel_diagnostics import sentinel_diagnostics
+from warploom.engine.runtime.report.sightings import Identity, Sightings, identity
 
 #: Times, states and numbers that a person reads change no faster than this while the engine runs freely.
 REPORT_INTERVAL_NS = 100_000_000

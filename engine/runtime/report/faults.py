@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.fusion.fuse import node_of_line
-from engine.compiler.inlining import owner
-from engine.compiler.operations import FusedEntry, Operation
-from engine.device.protocol import GraphNode
-from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, Source, error
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.fusion.fuse import node_of_line
+from warploom.engine.compiler.inlining import owner
+from warploom.engine.compiler.operations import FusedEntry, Operation
+from warploom.engine.device.protocol import GraphNode
+from warploom.engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, Source, error
 
 
 @dataclass(frozen=True)

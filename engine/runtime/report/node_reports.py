@@ -4,19 +4,19 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from engine.compiler.buffers import BlockBuffers, Lifetime
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.inlining import owner
-from engine.compiler.plan import Plan
-from engine.descriptions.entries import ServedParts, StatusKind
-from engine.device.protocol import Memory
-from engine.diagnostics import Diagnostic, Severity
-from engine.patch.changes import Connection, PortRef
-from engine.patch.regions import region_of
-from engine.profiling.profile import Profile, node_times, part_times, skipped_nodes
-from engine.protocol.messages import BufferReport, NodeReport, NodeState, PartReport
-from engine.runtime.model.context import CudaContext
-from engine.types import element_count
+from warploom.engine.compiler.buffers import BlockBuffers, Lifetime
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.inlining import owner
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.descriptions.entries import ServedParts, StatusKind
+from warploom.engine.device.protocol import Memory
+from warploom.engine.diagnostics import Diagnostic, Severity
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.regions import region_of
+from warploom.engine.profiling.profile import Profile, node_times, part_times, skipped_nodes
+from warploom.engine.protocol.messages import BufferReport, NodeReport, NodeState, PartReport
+from warploom.engine.runtime.model.context import CudaContext
+from warploom.engine.types import element_count
 
 
 class Kernels(NamedTuple):

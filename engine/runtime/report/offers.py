@@ -2,10 +2,10 @@
 
 import threading
 
-from engine.blocktypes.block import Block
-from engine.diagnostics import PatchError
-from engine.protocol.messages import LookFor, Offered
-from engine.protocol.outbox import Outbox
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.protocol.messages import LookFor, Offered
+from warploom.engine.protocol.outbox import Outbox
 
 
 def look_for(wanted: LookFor, block_type: type[Block] | None, outbox: Outbox) -> None:

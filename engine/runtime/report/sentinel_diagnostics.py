@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.plan import Plan
-from engine.compiler.sentinels import FOUND, checked_port, found_buffer
-from engine.diagnostics import Diagnostic, Source, warning
-from engine.patch.regions import region_of
-from engine.types import Shape
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.sentinels import FOUND, checked_port, found_buffer
+from warploom.engine.diagnostics import Diagnostic, Source, warning
+from warploom.engine.patch.regions import region_of
+from warploom.engine.types import Shape
 
 _ALL = (1 << 64) - 1
 

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 
 from msgspec.structs import replace
 
-from engine.diagnostics import Diagnostic, Sighting
+from warploom.engine.diagnostics import Diagnostic, Sighting
 
 #: Digits in a word, such as the "1" of "blur_1", are part of a name.
 _NUMBERS = re.compile(r"(?<!\w)-?[0-9][0-9.,]*(?:e[-+]?[0-9]+)?")

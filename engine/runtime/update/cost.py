@@ -12,20 +12,20 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from engine.blocktypes.block import Block
-from engine.compiler.difference import plan_difference
-from engine.compiler.inlining import ParameterRef, changed_values, owner
-from engine.compiler.plan import Plan
-from engine.compiler.planning import plan_what_can_run
-from engine.diagnostics import Severity, error
-from engine.patch import changes
-from engine.patch.changes import Change, Connection, Node, PortRef
-from engine.patch.document import Patch
-from engine.patch.editing.applying import apply_change
-from engine.patch.rules import is_value_connection
-from engine.protocol.messages import EditCost, KernelFilesChanged, SetProfiling, UpdateLevel
-from engine.protocol.questions import CostedEdit
-from engine.runtime.model.describe_patch import (
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.compiler.difference import plan_difference
+from warploom.engine.compiler.inlining import ParameterRef, changed_values, owner
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import plan_what_can_run
+from warploom.engine.diagnostics import Severity, error
+from warploom.engine.patch import changes
+from warploom.engine.patch.changes import Change, Connection, Node, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.editing.applying import apply_change
+from warploom.engine.patch.rules import is_value_connection
+from warploom.engine.protocol.messages import EditCost, KernelFilesChanged, SetProfiling, UpdateLevel
+from warploom.engine.protocol.questions import CostedEdit
+from warploom.engine.runtime.model.describe_patch import (
     PatchDescription,
     PatchSnapshot,
     PlacedNode,
@@ -33,10 +33,10 @@ from engine.runtime.model.describe_patch import (
     look_up,
     number_drives,
 )
-from engine.runtime.model.parameters import fit
-from engine.runtime.update.prepare import level_of
-from engine.user_code.limits import TimeLimits
-from engine.user_code.runner import CodeRunner
+from warploom.engine.runtime.model.parameters import fit
+from warploom.engine.runtime.update.prepare import level_of
+from warploom.engine.user_code.limits import TimeLimits
+from warploom.engine.user_code.runner import CodeRunner
 
 #: Longest time of a block's `describe` for a cost, since a person waits for it.
 PATIENCE_S = 0.25

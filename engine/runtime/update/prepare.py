@@ -12,28 +12,39 @@ from functools import cache, partial
 
 import msgspec
 
-from engine.compiler.buffers import Lifetime
-from engine.compiler.description import BlockNode
-from engine.compiler.difference import Difference, plan_difference, same_plan
-from engine.compiler.executable.adjust import Adjustment, adjust_graph, operations_in_place
-from engine.compiler.executable.arguments import Resources, TypedKernel
-from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
-from engine.compiler.executable.nodes import KernelNode
-from engine.compiler.inlining import Inlined
-from engine.compiler.plan import Plan
-from engine.compiler.planning import plan_what_can_run
-from engine.descriptions.entries import CaptureEntry, KernelEntry
-from engine.device.releasing import release_all
-from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Source, WarploomError, error
-from engine.processes.scope import Cancelled, check_cancelled
-from engine.profiling.side_work import SideKind
-from engine.protocol.messages import BufferReport, UpdateLevel
-from engine.runtime.check.kernel_checks import argument_problems, count_problems, launch_warnings, number_problems
-from engine.runtime.memory.graph_memory import GraphMemory, MemoryRefused, allocate_buffers, keep_memory, require_memory
-from engine.runtime.model.context import DeviceServices
-from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
-from engine.runtime.model.module_cache import PlanKernels, stale_kernels, unusable_kernels
-from engine.runtime.report.node_reports import Kernels, buffer_reports, node_kernels
+from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.compiler.description import BlockNode
+from warploom.engine.compiler.difference import Difference, plan_difference, same_plan
+from warploom.engine.compiler.executable.adjust import Adjustment, adjust_graph, operations_in_place
+from warploom.engine.compiler.executable.arguments import Resources, TypedKernel
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
+from warploom.engine.compiler.executable.nodes import KernelNode
+from warploom.engine.compiler.inlining import Inlined
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import plan_what_can_run
+from warploom.engine.descriptions.entries import CaptureEntry, KernelEntry
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Source, WarploomError, error
+from warploom.engine.processes.scope import Cancelled, check_cancelled
+from warploom.engine.profiling.side_work import SideKind
+from warploom.engine.protocol.messages import BufferReport, UpdateLevel
+from warploom.engine.runtime.check.kernel_checks import (
+    argument_problems,
+    count_problems,
+    launch_warnings,
+    number_problems,
+)
+from warploom.engine.runtime.memory.graph_memory import (
+    GraphMemory,
+    MemoryRefused,
+    allocate_buffers,
+    keep_memory,
+    require_memory,
+)
+from warploom.engine.runtime.model.context import DeviceServices
+from warploom.engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
+from warploom.engine.runtime.model.module_cache import PlanKernels, stale_kernels, unusable_kernels
+from warploom.engine.runtime.report.node_reports import Kernels, buffer_reports, node_kernels
 
 _log = logging.getLogger(__name__)
 #: A buffer of this size may have more elements than a kernel can count.

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from engine.compiler.difference import Difference
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.inlining import ParameterRef, changed_values
-from engine.compiler.plan import Plan
-from engine.device.releasing import release_all
-from engine.profiling.side_work import SideKind
-from engine.runtime.memory.graph_memory import GraphMemory
-from engine.runtime.memory.state_store import move, waits
-from engine.runtime.model.context import DeviceServices
-from engine.runtime.update.prepare import Prepared
+from warploom.engine.compiler.difference import Difference
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.inlining import ParameterRef, changed_values
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device.releasing import release_all
+from warploom.engine.profiling.side_work import SideKind
+from warploom.engine.runtime.memory.graph_memory import GraphMemory
+from warploom.engine.runtime.memory.state_store import move, waits
+from warploom.engine.runtime.model.context import DeviceServices
+from warploom.engine.runtime.update.prepare import Prepared
 
 #: Values of parameters by (node, name).
 Values = dict[ParameterRef, object]

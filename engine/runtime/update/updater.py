@@ -12,29 +12,29 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import median_low
 
-from engine.blocktypes.adaptive import refresh
-from engine.blocktypes.block import block_types
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.inlining import ParameterRef, owner
-from engine.device.arguments import ArgumentError
-from engine.device.releasing import release_all
-from engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError
-from engine.figures import plural
-from engine.kernel_sources.image import KernelImage
-from engine.patch.changes import BlockTypesChanged, Change, nodes_of
-from engine.patch.editing.applying import not_applied
-from engine.processes.scope import Cancelled
-from engine.profiling.side_work import SideKind
-from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
-from engine.readings import Disk
-from engine.runtime.model.context import Cause, CudaContext, UpdateSource
-from engine.runtime.report.diagnostics_store import DiagnosticsStore
-from engine.runtime.report.faults import Fault
-from engine.runtime.report.node_reports import Kernels
-from engine.runtime.update.cost import Published
-from engine.runtime.update.prepare import Current, Prepared, level_in_place, prepare, prepare_code
-from engine.runtime.update.running_graph import RunningGraph
-from engine.runtime.update.worker import Applied, Finish, Job, Worker
+from warploom.engine.blocktypes.adaptive import refresh
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.compiler.inlining import ParameterRef, owner
+from warploom.engine.device.arguments import ArgumentError
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError
+from warploom.engine.figures import plural
+from warploom.engine.kernel_sources.image import KernelImage
+from warploom.engine.patch.changes import BlockTypesChanged, Change, nodes_of
+from warploom.engine.patch.editing.applying import not_applied
+from warploom.engine.processes.scope import Cancelled
+from warploom.engine.profiling.side_work import SideKind
+from warploom.engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
+from warploom.engine.readings import Disk
+from warploom.engine.runtime.model.context import Cause, CudaContext, UpdateSource
+from warploom.engine.runtime.report.diagnostics_store import DiagnosticsStore
+from warploom.engine.runtime.report.faults import Fault
+from warploom.engine.runtime.report.node_reports import Kernels
+from warploom.engine.runtime.update.cost import Published
+from warploom.engine.runtime.update.prepare import Current, Prepared, level_in_place, prepare, prepare_code
+from warploom.engine.runtime.update.running_graph import RunningGraph
+from warploom.engine.runtime.update.worker import Applied, Finish, Job, Worker
 
 _log = logging.getLogger(__name__)
 #: How many updates an estimate takes into account: the patch grows, and the first build compiles more than later ones.

@@ -6,12 +6,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.processes.scope import CancelScope
-from engine.protocol.messages import UpdateLevel
-from engine.runtime.model.context import Cause
-from engine.runtime.model.module_cache import ModuleCache
-from engine.runtime.update.garbage import without_collections
-from engine.runtime.update.running_graph import Retired
+from warploom.engine.processes.scope import CancelScope
+from warploom.engine.protocol.messages import UpdateLevel
+from warploom.engine.runtime.model.context import Cause
+from warploom.engine.runtime.model.module_cache import ModuleCache
+from warploom.engine.runtime.update.garbage import without_collections
+from warploom.engine.runtime.update.running_graph import Retired
 
 #: The applied and replaced parts of an update.
 Applied = tuple[UpdateLevel, Retired | None]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from engine.tensor_ir.graph import TensorNode
-from engine.types import Shape
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.types import Shape
 
 #: The most nodes in a kernel, since the compile time grows with them and nodes are written recursively.
 MOST_NODES = 96

@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.descriptions.handles import BufferHandle
-from engine.ops import OpGraph, OpGraphBuilder
-from engine.ops.graph import NodeHandle, OpPort
-from engine.ops.types import read_as
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.lowering.places import ElementPlace, IndexArithmetic, Whole
-from engine.tensor_ir.types import TensorType
-from engine.types import DType, bf16, f16, s8, s16, u8, u16
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.ops import OpGraph, OpGraphBuilder
+from warploom.engine.ops.graph import NodeHandle, OpPort
+from warploom.engine.ops.types import read_as
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.lowering.places import ElementPlace, IndexArithmetic, Whole
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import DType, bf16, f16, s8, s16, u8, u16
 
 #: Element types that are computed in wider ones, and rounded when they are stored.
 NARROW: tuple[DType, ...] = (f16, bf16, u8, s8, u16, s16)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from engine.ops import OpGraphBuilder
-from engine.ops.graph import OpPort
-from engine.tensor_ir.types import TensorType
-from engine.types import Shape
+from warploom.engine.ops import OpGraphBuilder
+from warploom.engine.ops.graph import OpPort
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import Shape
 
 #: A whole number, known now or computed by the kernel.
 Whole = int | OpPort

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.descriptions.handles import BufferHandle
-from engine.libraries.blas import Gemm
-from engine.tensor_ir.lowering.reducing import Axis, size_product, write_axes
-from engine.tensor_ir.lowering.step import LoweringStep, SizeExpression
-from engine.tensor_ir.types import TensorType, broadcast_shapes
-from engine.types import Shape
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.libraries.blas import Gemm
+from warploom.engine.tensor_ir.lowering.reducing import Axis, size_product, write_axes
+from warploom.engine.tensor_ir.lowering.step import LoweringStep, SizeExpression
+from warploom.engine.tensor_ir.types import TensorType, broadcast_shapes
+from warploom.engine.types import Shape
 
 
 @dataclass(frozen=True)

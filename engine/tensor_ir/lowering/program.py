@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.entries import ServedParts
-from engine.descriptions.handles import BufferHandle
-from engine.tensor_ir.errors import ExecutionFailed
-from engine.tensor_ir.graph import TensorNode, reachable_nodes
-from engine.tensor_ir.lowering.clusters import Cluster, find_clusters, stored_source
-from engine.tensor_ir.lowering.elements import ElementKernel
-from engine.tensor_ir.lowering.step import LoweringStep, shape_rule
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.entries import ServedParts
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.tensor_ir.errors import ExecutionFailed
+from warploom.engine.tensor_ir.graph import TensorNode, reachable_nodes
+from warploom.engine.tensor_ir.lowering.clusters import Cluster, find_clusters, stored_source
+from warploom.engine.tensor_ir.lowering.elements import ElementKernel
+from warploom.engine.tensor_ir.lowering.step import LoweringStep, shape_rule
 
 
 class Store(NamedTuple):

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import prod
 
-from engine.descriptions.entries import Kernel
-from engine.descriptions.extents import Extent
-from engine.descriptions.handles import BufferHandle
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.lowering.elements import computed_type
-from engine.tensor_ir.lowering.step import (
+from warploom.engine.descriptions.entries import Kernel
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.lowering.elements import computed_type
+from warploom.engine.tensor_ir.lowering.step import (
     LoweringStep,
     element_kernel,
     number_type,
@@ -20,8 +20,8 @@ from engine.tensor_ir.lowering.step import (
     size_argument,
     write_only,
 )
-from engine.tensor_ir.types import TensorType
-from engine.types import DType, u8
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import DType, u8
 
 #: The most thread blocks that share the elements, and the fewest elements that justify one more.
 PARTS, LEAST = 1024, 4096

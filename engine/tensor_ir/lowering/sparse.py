@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.descriptions.entries import BufferArgument
-from engine.descriptions.extents import Extent
-from engine.descriptions.handles import BufferHandle
-from engine.tensor_ir.lowering.reducing import Axis, reduce_axis, size_product
-from engine.tensor_ir.lowering.step import (
+from warploom.engine.descriptions.entries import BufferArgument
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.tensor_ir.lowering.reducing import Axis, reduce_axis, size_product
+from warploom.engine.tensor_ir.lowering.step import (
     LoweringStep,
     SizeExpression,
     element_kernel,
@@ -18,9 +18,9 @@ from engine.tensor_ir.lowering.step import (
     size_argument,
     write_only,
 )
-from engine.tensor_ir.operations.rules import RULES, GraphValue
-from engine.tensor_ir.types import TensorType
-from engine.types import DType, s32
+from warploom.engine.tensor_ir.operations.rules import RULES, GraphValue
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import DType, s32
 
 #: The entries that one warp sorts, and the sorted entries whose vectors one thread block adds up.
 SHARE, PIECE = 2048, 128

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.entries import BufferArgument, Kernel
-from engine.descriptions.extents import Extent
-from engine.descriptions.handles import BufferHandle
-from engine.kernel_sources.sources import CudaFile, CudaOptions
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.lowering.clusters import stored_source
-from engine.tensor_ir.lowering.elements import ElementKernel
-from engine.tensor_ir.types import TensorType
-from engine.types import DType, bf16, f16, f32
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.entries import BufferArgument, Kernel
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.kernel_sources.sources import CudaFile, CudaOptions
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.lowering.clusters import stored_source
+from warploom.engine.tensor_ir.lowering.elements import ElementKernel
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import DType, bf16, f16, f32
 
 #: A size of a buffer: a number, or an expression of shape rules.
 SizeExpression = int | str

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import index
 
-from engine.descriptions.checks import shown
-from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
-from engine.tensor_ir.networks.initialisations import FirstWeights, Initialisation
-from engine.tensor_ir.operations.leaves import Leaf
-from engine.tensor_ir.passes.verification import verify_nodes
-from engine.tensor_ir.types import FLOATS, TensorType, whole_number
-from engine.types import DType, Shape, f32
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
+from warploom.engine.tensor_ir.networks.initialisations import FirstWeights, Initialisation
+from warploom.engine.tensor_ir.operations.leaves import Leaf
+from warploom.engine.tensor_ir.passes.verification import verify_nodes
+from warploom.engine.tensor_ir.types import FLOATS, TensorType, whole_number
+from warploom.engine.types import DType, Shape, f32
 
 #: Names of variables that training adds.
 RESERVED = frozenset({"loss", "step", "rate", "clip_norm", "batches", "order", "losses"})

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.networks.functions import NetworkFunction, NetworkVariable, Role
-from engine.tensor_ir.networks.network import LOSS, STEP, Network
-from engine.tensor_ir.operations.leaves import BatchSize, Leaf, Numbers
-from engine.tensor_ir.operations.reductions import broadcast_to
-from engine.tensor_ir.operations.sparse import SparseColumn
-from engine.tensor_ir.passes.rewriting import substitute
-from engine.tensor_ir.types import TensorType
-from engine.types import f64, s32
+from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.networks.functions import NetworkFunction, NetworkVariable, Role
+from warploom.engine.tensor_ir.networks.network import LOSS, STEP, Network
+from warploom.engine.tensor_ir.operations.leaves import BatchSize, Leaf, Numbers
+from warploom.engine.tensor_ir.operations.reductions import broadcast_to
+from warploom.engine.tensor_ir.operations.sparse import SparseColumn
+from warploom.engine.tensor_ir.passes.rewriting import substitute
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import f64, s32
 
 #: The function, and its variables: the number of batches so far, the order of the examples, the last steps' losses.
 TRAIN, BATCHES, ORDER, LOSSES = "train", "batches", "order", "losses"

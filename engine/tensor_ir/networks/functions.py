@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from engine.descriptions.checks import shown
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, reachable_nodes
-from engine.tensor_ir.networks.initialisations import FirstWeights
-from engine.tensor_ir.operations.leaves import Constant, Leaf
-from engine.tensor_ir.passes.pipeline import PASSES, optimise
-from engine.tensor_ir.passes.rewriting import substitute
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode, reachable_nodes
+from warploom.engine.tensor_ir.networks.initialisations import FirstWeights
+from warploom.engine.tensor_ir.operations.leaves import Constant, Leaf
+from warploom.engine.tensor_ir.passes.pipeline import PASSES, optimise
+from warploom.engine.tensor_ir.passes.rewriting import substitute
 
 #: A variable's initial contents: a recipe to draw them, or one value for all elements.
 Initial = FirstWeights | float | None

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.descriptions.checks import shown
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.types import Array, Shape
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.types import Array, Shape
 
 if TYPE_CHECKING:  # every start of an engine would take the time to import it
     from numpy.random import Generator

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import count
 
-from engine.tensor_ir.graph import TensorNode, TensorOperation, reachable_nodes
-from engine.tensor_ir.networks.functions import NetworkFunction
-from engine.tensor_ir.operations.elementwise import Elementwise
-from engine.tensor_ir.operations.leaves import Constant, Leaf
-from engine.tensor_ir.operations.matrices import MatMul
+from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation, reachable_nodes
+from warploom.engine.tensor_ir.networks.functions import NetworkFunction
+from warploom.engine.tensor_ir.operations.elementwise import Elementwise
+from warploom.engine.tensor_ir.operations.leaves import Constant, Leaf
+from warploom.engine.tensor_ir.operations.matrices import MatMul
 
 #: Sums that may combine an operand for the whole batch with operands for each example.
 _SUMS = ("add", "sub")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.descriptions.checks import shown
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.types import real_number
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.types import real_number
 
 
 def power_error(outputs: TensorNode, targets: TensorNode, power: float = 2.0) -> TensorNode:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.descriptions.checks import shown
-from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import TensorGraph, TensorNode, made_for, reachable_nodes
-from engine.tensor_ir.networks.builder import NetworkBuilder
-from engine.tensor_ir.networks.functions import (
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.gradients import gradients
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, made_for, reachable_nodes
+from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.networks.functions import (
     Accumulate,
     Initial,
     NetworkFunction,
@@ -20,14 +20,14 @@ from engine.tensor_ir.networks.functions import (
     Set,
     Write,
 )
-from engine.tensor_ir.networks.instructions import new_name, products_with_bias
-from engine.tensor_ir.networks.optimisers import Optimiser
-from engine.tensor_ir.operations.leaves import Constant, Leaf
-from engine.tensor_ir.operations.reductions import broadcast_to
-from engine.tensor_ir.passes.pipeline import PASSES, optimise
-from engine.tensor_ir.passes.rewriting import copied_nodes, substitute
-from engine.tensor_ir.types import TensorType
-from engine.types import f64
+from warploom.engine.tensor_ir.networks.instructions import new_name, products_with_bias
+from warploom.engine.tensor_ir.networks.optimisers import Optimiser
+from warploom.engine.tensor_ir.operations.leaves import Constant, Leaf
+from warploom.engine.tensor_ir.operations.reductions import broadcast_to
+from warploom.engine.tensor_ir.passes.pipeline import PASSES, optimise
+from warploom.engine.tensor_ir.passes.rewriting import copied_nodes, substitute
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import f64
 
 #: Names of variables: the loss, and the number of steps done.
 LOSS, STEP = "loss", "step"

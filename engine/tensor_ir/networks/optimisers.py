@@ -13,12 +13,12 @@ from math import log
 from operator import add
 from typing import Protocol
 
-from engine.descriptions.checks import shown
-from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import TensorNode, made_for
-from engine.tensor_ir.networks.schedules import CONSTANT, Schedule, require_schedule, require_steps
-from engine.tensor_ir.types import real_number
-from engine.types import f64
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.graph import TensorNode, made_for
+from warploom.engine.tensor_ir.networks.schedules import CONSTANT, Schedule, require_schedule, require_steps
+from warploom.engine.tensor_ir.types import real_number
+from warploom.engine.types import f64
 
 
 class OptimiserState(Protocol):

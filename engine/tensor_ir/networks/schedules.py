@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import pi
 
-from engine.descriptions.checks import shown
-from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.types import real_number, whole_number
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.types import real_number, whole_number
 
 
 @dataclass(frozen=True)

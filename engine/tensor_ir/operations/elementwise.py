@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.ops import OpGraphBuilder
-from engine.ops.graph import OpPort
-from engine.ops.types import ELEMENTS, read_as
-from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import TensorNode, TensorOperation
-from engine.tensor_ir.operations.rules import RULES, GraphValue, Rule
-from engine.tensor_ir.operations.rules.arithmetic import FUNCTIONS
-from engine.tensor_ir.operations.shaping import aligned
-from engine.tensor_ir.types import FLOATS, TensorType, broadcast_shapes, require_dense
-from engine.types import Array, DType, boolean
+from warploom.engine.ops import OpGraphBuilder
+from warploom.engine.ops.graph import OpPort
+from warploom.engine.ops.types import ELEMENTS, read_as
+from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation
+from warploom.engine.tensor_ir.operations.rules import RULES, GraphValue, Rule
+from warploom.engine.tensor_ir.operations.rules.arithmetic import FUNCTIONS
+from warploom.engine.tensor_ir.operations.shaping import aligned
+from warploom.engine.tensor_ir.types import FLOATS, TensorType, broadcast_shapes, require_dense
+from warploom.engine.types import Array, DType, boolean
 
 if TYPE_CHECKING:
-    from engine.tensor_ir.lowering.elements import Element
+    from warploom.engine.tensor_ir.lowering.elements import Element
 
 #: Operations that take a kernel longer to compute than to read.
 _SLOW = frozenset(

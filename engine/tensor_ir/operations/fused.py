@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, TensorOperation
-from engine.tensor_ir.lowering.sparse import write_sparse_product
-from engine.tensor_ir.lowering.step import LoweringStep
-from engine.tensor_ir.operations.rules import RULES
-from engine.tensor_ir.operations.shaping import aligned, slice_of
-from engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter
-from engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
-from engine.types import Array
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation
+from warploom.engine.tensor_ir.lowering.sparse import write_sparse_product
+from warploom.engine.tensor_ir.lowering.step import LoweringStep
+from warploom.engine.tensor_ir.operations.rules import RULES
+from warploom.engine.tensor_ir.operations.shaping import aligned, slice_of
+from warploom.engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter
+from warploom.engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
+from warploom.engine.types import Array
 
 #: The activations that fused operations may have: those whose gradient follows from their result.
 FUSIBLE = frozenset(name for name, rule in RULES.items() if rule.from_output is not None)

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, TensorOperation
-from engine.tensor_ir.lowering.sparse import write_scatter
-from engine.tensor_ir.lowering.step import LoweringStep
-from engine.tensor_ir.operations.reductions import for_each_example
-from engine.tensor_ir.types import TensorType, require_dense
-from engine.types import Array, s32, s64
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation
+from warploom.engine.tensor_ir.lowering.sparse import write_scatter
+from warploom.engine.tensor_ir.lowering.step import LoweringStep
+from warploom.engine.tensor_ir.operations.reductions import for_each_example
+from warploom.engine.tensor_ir.types import TensorType, require_dense
+from warploom.engine.types import Array, s32, s64
 
 if TYPE_CHECKING:
-    from engine.ops.graph import OpPort
-    from engine.tensor_ir.lowering.elements import Element
+    from warploom.engine.ops.graph import OpPort
+    from warploom.engine.tensor_ir.lowering.elements import Element
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from engine.tensor_ir.errors import ExecutionFailed, InvalidOperation
-from engine.tensor_ir.graph import TensorNode, TensorOperation
-from engine.tensor_ir.lowering.elements import computed_type
-from engine.tensor_ir.lowering.step import LoweringStep, element_kernel, size_argument, write_only
-from engine.tensor_ir.types import TensorType, require_floats
-from engine.types import DType, f64, u32
+from warploom.engine.tensor_ir.errors import ExecutionFailed, InvalidOperation
+from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation
+from warploom.engine.tensor_ir.lowering.elements import computed_type
+from warploom.engine.tensor_ir.lowering.step import LoweringStep, element_kernel, size_argument, write_only
+from warploom.engine.tensor_ir.types import TensorType, require_floats
+from warploom.engine.types import DType, f64, u32
 
 if TYPE_CHECKING:
-    from engine.ops.graph import OpPort
-    from engine.tensor_ir.lowering.elements import Element
+    from warploom.engine.ops.graph import OpPort
+    from warploom.engine.tensor_ir.lowering.elements import Element
 
 
 @dataclass(frozen=True)

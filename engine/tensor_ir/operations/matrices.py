@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.libraries.blas import Gemm
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, TensorOperation, is_tf32_allowed
-from engine.tensor_ir.lowering.products import write_product
-from engine.tensor_ir.lowering.step import LoweringStep
-from engine.tensor_ir.operations.reductions import for_each_example
-from engine.tensor_ir.operations.shaping import aligned
-from engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
-from engine.types import Array
+from warploom.engine.libraries.blas import Gemm
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation, is_tf32_allowed
+from warploom.engine.tensor_ir.lowering.products import write_product
+from warploom.engine.tensor_ir.lowering.step import LoweringStep
+from warploom.engine.tensor_ir.operations.reductions import for_each_example
+from warploom.engine.tensor_ir.operations.shaping import aligned
+from warploom.engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
+from warploom.engine.types import Array
 
 if TYPE_CHECKING:
-    from engine.ops.graph import OpPort
-    from engine.tensor_ir.lowering.elements import Element
+    from warploom.engine.ops.graph import OpPort
+    from warploom.engine.tensor_ir.lowering.elements import Element
 
 
 @dataclass(frozen=True)

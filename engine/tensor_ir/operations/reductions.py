@@ -10,17 +10,24 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, TensorOperation
-from engine.tensor_ir.lowering.reducing import Axis, is_whole, memory_axes, write_axes, write_softmax, write_whole
-from engine.tensor_ir.lowering.step import LoweringStep
-from engine.tensor_ir.operations.shaping import Reshape, with_axes
-from engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
-from engine.types import Array
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation
+from warploom.engine.tensor_ir.lowering.reducing import (
+    Axis,
+    is_whole,
+    memory_axes,
+    write_axes,
+    write_softmax,
+    write_whole,
+)
+from warploom.engine.tensor_ir.lowering.step import LoweringStep
+from warploom.engine.tensor_ir.operations.shaping import Reshape, with_axes
+from warploom.engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
+from warploom.engine.types import Array
 
 if TYPE_CHECKING:
-    from engine.ops.graph import OpPort
-    from engine.tensor_ir.lowering.elements import Element
+    from warploom.engine.ops.graph import OpPort
+    from warploom.engine.tensor_ir.lowering.elements import Element
 
 
 #: The kinds of reductions.

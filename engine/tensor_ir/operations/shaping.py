@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, TensorOperation
-from engine.tensor_ir.types import TensorType, require_dense
-from engine.types import Array, Shape
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation
+from warploom.engine.tensor_ir.types import TensorType, require_dense
+from warploom.engine.types import Array, Shape
 
 if TYPE_CHECKING:
-    from engine.ops.graph import OpPort
-    from engine.tensor_ir.lowering.elements import Element
-    from engine.tensor_ir.lowering.places import Whole
+    from warploom.engine.ops.graph import OpPort
+    from warploom.engine.tensor_ir.lowering.elements import Element
+    from warploom.engine.tensor_ir.lowering.places import Whole
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.operations.elementwise import Elementwise
-from engine.tensor_ir.operations.fused import DualSparseAffineActivate, SparseAffineActivate
-from engine.tensor_ir.operations.shaping import Concat
-from engine.tensor_ir.operations.sparse import SparseMatMul
-from engine.tensor_ir.passes.rewriting import NodeUses, rewrite
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.operations.elementwise import Elementwise
+from warploom.engine.tensor_ir.operations.fused import DualSparseAffineActivate, SparseAffineActivate
+from warploom.engine.tensor_ir.operations.shaping import Concat
+from warploom.engine.tensor_ir.operations.sparse import SparseMatMul
+from warploom.engine.tensor_ir.passes.rewriting import NodeUses, rewrite
 
 #: Activations that the kernel for sparse columns applies.
 _ACTIVATIONS = frozenset({"relu", "crelu", "screlu", "sqr_relu", "sigmoid", "tanh"})

@@ -7,13 +7,13 @@ from math import isfinite
 
 import numpy as np
 
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.graph import TensorGraph, TensorNode
-from engine.tensor_ir.operations.elementwise import Elementwise, ElementwiseOperation
-from engine.tensor_ir.operations.leaves import Constant
-from engine.tensor_ir.operations.reductions import BroadcastTo, broadcast_to
-from engine.tensor_ir.passes.rewriting import NodeUses, rewrite
-from engine.tensor_ir.types import TensorType
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
+from warploom.engine.tensor_ir.operations.elementwise import Elementwise, ElementwiseOperation
+from warploom.engine.tensor_ir.operations.leaves import Constant
+from warploom.engine.tensor_ir.operations.reductions import BroadcastTo, broadcast_to
+from warploom.engine.tensor_ir.passes.rewriting import NodeUses, rewrite
+from warploom.engine.tensor_ir.types import TensorType
 
 #: An operation that isn't element-wise is computed in advance if no operand has more elements than this.
 MOST_ELEMENTS = 4096

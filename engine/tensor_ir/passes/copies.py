@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.tensor_ir.graph import TensorNode, TensorOperation
-from engine.tensor_ir.operations.elementwise import Cast, Copy, ElementwiseOperation, StopGradient
-from engine.tensor_ir.operations.leaves import Leaf
-from engine.tensor_ir.operations.matrices import MatMul
-from engine.tensor_ir.operations.reductions import BroadcastTo
-from engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
-from engine.tensor_ir.passes.rewriting import NodeUses, rewrite
+from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation
+from warploom.engine.tensor_ir.operations.elementwise import Cast, Copy, ElementwiseOperation, StopGradient
+from warploom.engine.tensor_ir.operations.leaves import Leaf
+from warploom.engine.tensor_ir.operations.matrices import MatMul
+from warploom.engine.tensor_ir.operations.reductions import BroadcastTo
+from warploom.engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
+from warploom.engine.tensor_ir.passes.rewriting import NodeUses, rewrite
 
 
 def remove_copies(wanted: Sequence[TensorNode]) -> list[TensorNode]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.passes.affine import fuse_dual_sparse_affine, fuse_errors, fuse_sparse_affine, hoist_past_concat
-from engine.tensor_ir.passes.constants import fold_constants
-from engine.tensor_ir.passes.copies import remove_copies, share_common
-from engine.tensor_ir.passes.verification import verify_nodes
+from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.passes.affine import (
+    fuse_dual_sparse_affine,
+    fuse_errors,
+    fuse_sparse_affine,
+    hoist_past_concat,
+)
+from warploom.engine.tensor_ir.passes.constants import fold_constants
+from warploom.engine.tensor_ir.passes.copies import remove_copies, share_common
+from warploom.engine.tensor_ir.passes.verification import verify_nodes
 
 #: Takes the wanted nodes, and returns nodes with the same values, in the same order.
 Pass = Callable[[Sequence[TensorNode]], Sequence[TensorNode]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.tensor_ir.graph import TensorGraph, TensorNode, reachable_nodes
-from engine.tensor_ir.passes.verification import is_barrier
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, reachable_nodes
+from warploom.engine.tensor_ir.passes.verification import is_barrier
 
 
 class NodeUses:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.tensor_ir.errors import InvalidOperation, TensorError, TopologicalSortFailed
-from engine.tensor_ir.graph import TensorNode, reachable_nodes
+from warploom.engine.tensor_ir.errors import InvalidOperation, TensorError, TopologicalSortFailed
+from warploom.engine.tensor_ir.graph import TensorNode, reachable_nodes
 
 
 def verify_nodes(wanted: Iterable[TensorNode], where: str) -> None:

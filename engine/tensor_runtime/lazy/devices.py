@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.external import describe_external
-from engine.device.open import open_device
-from engine.device.releasing import release_all
-from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.program import Program
-from engine.tensor_runtime.tensors import Storage, TensorBuffer, Tensors
-from engine.types import DType, dtype_of
+from warploom.engine.device.external import describe_external
+from warploom.engine.device.open import open_device
+from warploom.engine.device.releasing import release_all
+from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.tensor_runtime.program import Program
+from warploom.engine.tensor_runtime.tensors import Storage, TensorBuffer, Tensors
+from warploom.engine.types import DType, dtype_of
 
 #: The number of compiled programs that a device keeps. A program of a single operation takes about 0.2 MB.
 KEPT_PROGRAMS = 1024

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.device.protocol import part_of
-from engine.diagnostics import DeviceError, WarploomError
-from engine.tensor_ir.errors import ExecutionFailed
-from engine.tensor_ir.graph import TensorGraph, TensorNode, no_grad
-from engine.tensor_ir.operations.leaves import Constant, Leaf
-from engine.tensor_ir.ordering import topological_order
-from engine.tensor_ir.passes.pipeline import LAZY_PASSES, optimise
-from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.lazy.devices import LazyDevice
-from engine.tensor_runtime.lazy.graph import LazyNode
-from engine.tensor_runtime.program import Program
-from engine.tensor_runtime.tensors import Storage, TensorBuffer
-from engine.types import f32, f64, s32, s64, u8, u32, u64
+from warploom.engine.device.protocol import part_of
+from warploom.engine.diagnostics import DeviceError, WarploomError
+from warploom.engine.tensor_ir.errors import ExecutionFailed
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, no_grad
+from warploom.engine.tensor_ir.operations.leaves import Constant, Leaf
+from warploom.engine.tensor_ir.ordering import topological_order
+from warploom.engine.tensor_ir.passes.pipeline import LAZY_PASSES, optimise
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.tensor_runtime.lazy.devices import LazyDevice
+from warploom.engine.tensor_runtime.lazy.graph import LazyNode
+from warploom.engine.tensor_runtime.program import Program
+from warploom.engine.tensor_runtime.tensors import Storage, TensorBuffer
+from warploom.engine.types import f32, f64, s32, s64, u8, u32, u64
 
 #: The most operations of a program, since the time to compile and plan grows faster than linearly.
 SEGMENT = 500

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Unpack, cast
 from weakref import ReferenceType, WeakSet, ref
 
-from engine.tensor_ir.arithmetic import Arithmetic
-from engine.tensor_ir.errors import InvalidOperation, MergeFailed
-from engine.tensor_ir.graph import NodeOptions, TensorGraph, TensorNode, TensorOperation
-from engine.tensor_ir.operations.leaves import Leaf
-from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.tensors import Storage
+from warploom.engine.tensor_ir.arithmetic import Arithmetic
+from warploom.engine.tensor_ir.errors import InvalidOperation, MergeFailed
+from warploom.engine.tensor_ir.graph import NodeOptions, TensorGraph, TensorNode, TensorOperation
+from warploom.engine.tensor_ir.operations.leaves import Leaf
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.tensor_runtime.tensors import Storage
 
 _claiming = threading.Lock()
 

@@ -14,22 +14,22 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from engine.descriptions.checks import shown
-from engine.diagnostics import DeviceError
-from engine.ops.types import can_hold
-from engine.tensor_ir import gradients as differentiation
-from engine.tensor_ir.arithmetic import Arithmetic, Number
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, TensorOperand, TensorOperation, caller, no_grad
-from engine.tensor_ir.inspection import NodeInfo, graph_dot, graph_svg, graph_text, node_info
-from engine.tensor_ir.operations.leaves import SEED, Constant, Leaf, Random
-from engine.tensor_ir.ordering import topological_order
-from engine.tensor_ir.types import FLOATS, TensorType, real_number, whole_number, whole_numbers
-from engine.tensor_runtime.lazy.devices import LazyDevice, adopted, element_type, lazy_device
-from engine.tensor_runtime.lazy.execution import compute
-from engine.tensor_runtime.lazy.graph import LazyGraph, LazyNode
-from engine.tensor_runtime.tensors import Storage
-from engine.types import Array, DType, Shape, f32, f64
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.ops.types import can_hold
+from warploom.engine.tensor_ir import gradients as differentiation
+from warploom.engine.tensor_ir.arithmetic import Arithmetic, Number
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode, TensorOperand, TensorOperation, caller, no_grad
+from warploom.engine.tensor_ir.inspection import NodeInfo, graph_dot, graph_svg, graph_text, node_info
+from warploom.engine.tensor_ir.operations.leaves import SEED, Constant, Leaf, Random
+from warploom.engine.tensor_ir.ordering import topological_order
+from warploom.engine.tensor_ir.types import FLOATS, TensorType, real_number, whole_number, whole_numbers
+from warploom.engine.tensor_runtime.lazy.devices import LazyDevice, adopted, element_type, lazy_device
+from warploom.engine.tensor_runtime.lazy.execution import compute
+from warploom.engine.tensor_runtime.lazy.graph import LazyGraph, LazyNode
+from warploom.engine.tensor_runtime.tensors import Storage
+from warploom.engine.types import Array, DType, Shape, f32, f64
 
 #: The source of seeds for random tensors without a seed.
 _seeds = random.Random()

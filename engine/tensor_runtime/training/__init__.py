@@ -1,5 +1,5 @@
 """Networks on a device: they are built, run, trained, saved and loaded here."""
 
-from engine.tensor_runtime.training.graph import GraphBuilder, TrainingGraph
+from warploom.engine.tensor_runtime.training.graph import GraphBuilder, TrainingGraph
 
 __all__ = ["GraphBuilder", "TrainingGraph"]

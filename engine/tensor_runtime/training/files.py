@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.descriptions.checks import shown
-from engine.patch.files import write_atomically
-from engine.tensor_ir.errors import InvalidOperation, TensorError
-from engine.tensor_ir.types import real_number
-from engine.types import Array
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.patch.files import write_atomically
+from warploom.engine.tensor_ir.errors import InvalidOperation, TensorError
+from warploom.engine.tensor_ir.types import real_number
+from warploom.engine.types import Array
 
 #: The suffix of the name of a quantised tensor's scale.
 SCALE = ".scale"

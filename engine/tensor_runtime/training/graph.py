@@ -10,24 +10,24 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from engine.descriptions.checks import shown
-from engine.device.device import Device
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.inspection import graph_dot
-from engine.tensor_ir.networks.builder import NetworkBuilder
-from engine.tensor_ir.networks.data import BATCHES, LOSSES, ORDER, TRAIN, data_name, with_data
-from engine.tensor_ir.networks.functions import NetworkFunction, NetworkInstruction, Role
-from engine.tensor_ir.networks.instructions import function_code, node_names
-from engine.tensor_ir.networks.network import LOSS, STEP, Network, build_network
-from engine.tensor_ir.networks.optimisers import Optimiser, require_setting
-from engine.tensor_ir.types import real_number, whole_number
-from engine.tensor_runtime.program import Ancillary, EntryTime, Program
-from engine.tensor_runtime.program_block import MOST_TURNS, Wanted
-from engine.tensor_runtime.tensors import TensorBuffer, Tensors
-from engine.tensor_runtime.training.files import as_path, load_weights, quantised, save_weights
-from engine.tensor_runtime.training.variables import Variables, as_numbers
-from engine.types import Array
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.device.device import Device
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.inspection import graph_dot
+from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.networks.data import BATCHES, LOSSES, ORDER, TRAIN, data_name, with_data
+from warploom.engine.tensor_ir.networks.functions import NetworkFunction, NetworkInstruction, Role
+from warploom.engine.tensor_ir.networks.instructions import function_code, node_names
+from warploom.engine.tensor_ir.networks.network import LOSS, STEP, Network, build_network
+from warploom.engine.tensor_ir.networks.optimisers import Optimiser, require_setting
+from warploom.engine.tensor_ir.types import real_number, whole_number
+from warploom.engine.tensor_runtime.program import Ancillary, EntryTime, Program
+from warploom.engine.tensor_runtime.program_block import MOST_TURNS, Wanted
+from warploom.engine.tensor_runtime.tensors import TensorBuffer, Tensors
+from warploom.engine.tensor_runtime.training.files import as_path, load_weights, quantised, save_weights
+from warploom.engine.tensor_runtime.training.variables import Variables, as_numbers
+from warploom.engine.types import Array
 
 #: Arrays by input name.
 InputArrays = Mapping[str, npt.ArrayLike]

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from engine.descriptions.checks import shown
-from engine.tensor_ir.errors import ExecutionFailed, InvalidOperation, ShapeMismatch
-from engine.tensor_ir.networks.functions import NetworkVariable, Role
-from engine.tensor_runtime.tensors import TensorBuffer, Tensors
-from engine.types import Array, bf16, from_bf16, s32, to_bf16
+from warploom.engine.descriptions.checks import shown
+from warploom.engine.tensor_ir.errors import ExecutionFailed, InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.networks.functions import NetworkVariable, Role
+from warploom.engine.tensor_runtime.tensors import TensorBuffer, Tensors
+from warploom.engine.types import Array, bf16, from_bf16, s32, to_bf16
 
 
 class Variables:

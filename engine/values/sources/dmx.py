@@ -6,8 +6,8 @@ import struct
 import time
 from typing import NamedTuple
 
-from engine.arguments import checked
-from engine.values.sources.listening import Inputs, Listener, Unavailable
+from warploom.engine.arguments import checked
+from warploom.engine.values.sources.listening import Inputs, Listener, Unavailable
 
 #: The UDP ports of the protocols.
 PORTS = {"sacn": 5568, "artnet": 6454}

@@ -4,9 +4,9 @@ import os
 import threading
 from typing import Any
 
-from engine.arguments import checked
-from engine.diagnostics import PatchError
-from engine.values.sources.listening import Listener, Unavailable
+from warploom.engine.arguments import checked
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.values.sources.listening import Listener, Unavailable
 
 _INSTALL = "pip install 'warploom[gamepad]'"
 #: Sticks and triggers by the library's names of their axes, then buttons.

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from engine.diagnostics import Diagnostic, warning
+from warploom.engine.diagnostics import Diagnostic, warning
 
 #: The limit for names, far more than any set of controllers has. Further names are dropped, so memory is bounded.
 MOST_NAMES = 20_000

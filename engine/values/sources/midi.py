@@ -3,9 +3,9 @@
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from engine.arguments import checked
-from engine.diagnostics import PatchError
-from engine.values.sources.listening import RETRY_S, Inputs, Listener, Unavailable
+from warploom.engine.arguments import checked
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.values.sources.listening import RETRY_S, Inputs, Listener, Unavailable
 
 _INSTALL = "pip install mido python-rtmidi"
 

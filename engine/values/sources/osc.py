@@ -6,9 +6,9 @@ import socket
 from contextlib import suppress
 from typing import Any
 
-from engine.arguments import checked
-from engine.values.sources.listening import Inputs, Listener, Unavailable
-from engine.values.sources.osc_patterns import is_pattern, matching
+from warploom.engine.arguments import checked
+from warploom.engine.values.sources.listening import Inputs, Listener, Unavailable
+from warploom.engine.values.sources.osc_patterns import is_pattern, matching
 
 _log = logging.getLogger(__name__)
 #: The largest UDP datagram.

@@ -16,9 +16,9 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from engine.arguments import checked
-from engine.types.arrays import Array
-from engine.values.sources.listening import LONGEST_NAME, Inputs, Listener, Unavailable
+from warploom.engine.arguments import checked
+from warploom.engine.types.arrays import Array
+from warploom.engine.values.sources.listening import LONGEST_NAME, Inputs, Listener, Unavailable
 
 #: The largest text and array, and the most connections of one port.
 _MOST_BYTES, _MOST_IN_ARRAY, _MOST_CONNECTIONS = 1 << 16, 1 << 28, 64

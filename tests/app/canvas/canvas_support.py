@@ -7,10 +7,10 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.canvas import Canvas
-from app.canvas.graph_view import GraphView
-from app.canvas.items.scene import GraphScene
-from engine.patch.document import Patch
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.graph_view import GraphView
+from warploom.app.canvas.items.scene import GraphScene
+from warploom.engine.patch.document import Patch
 
 
 @dataclass

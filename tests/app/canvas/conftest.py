@@ -6,11 +6,11 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.canvas.canvas import Canvas
-from app.theme.apply import apply_theme
-from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand
 from tests.app.sample_blocks import make_patch
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.theme.apply import apply_theme
+from warploom.engine.patch.document import Patch
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.view_models.activity import Activity, activity_of, stopped_nodes
-from app.window.main_window import MainWindow
-from engine.patch.changes import Connection, PortRef
-from engine.protocol.messages import NodeReport, NodeState
 from tests.app.app_support import make_report
 from tests.app.window.window_support import engine_of, patch_of
+from warploom.app.view_models.activity import Activity, activity_of, stopped_nodes
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.protocol.messages import NodeReport, NodeState
 
 WIRE = Connection(PortRef("a", "out"), PortRef("b", "x"))
 OK = NodeReport("t", NodeState.OK)

@@ -9,7 +9,7 @@ import app
 
 _IMPORT = """
 import sys
-from app.canvas.items.nodegraph_adapter import PipeItem
+from warploom.app.canvas.items.nodegraph_adapter import PipeItem
 from PySide6.QtWidgets import QGraphicsPathItem
 assert issubclass(PipeItem, QGraphicsPathItem)
 assert not {"distutils", "Qt", "NodeGraphQt", "PySide6.QtSvg"} & sys.modules.keys()

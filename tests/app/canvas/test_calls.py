@@ -4,12 +4,12 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.drawing.calls import Calls, repeat
-from app.canvas.drawing.node_layout import layout
-from app.canvas.drawing.node_painter import NodeAppearance, NodeLook, NodePainter
-from app.theme import colours
-from app.view_models.node_view_model import node_view_model
-from engine import Patch
+from warploom import Patch
+from warploom.app.canvas.drawing.calls import Calls, repeat
+from warploom.app.canvas.drawing.node_layout import layout
+from warploom.app.canvas.drawing.node_painter import NodeAppearance, NodeLook, NodePainter
+from warploom.app.theme import colours
+from warploom.app.view_models.node_view_model import node_view_model
 
 
 def image() -> tuple[QImage, QPainter]:

@@ -6,11 +6,11 @@ import random
 import pytest
 from PySide6.QtGui import QGuiApplication
 
-from app.canvas.canvas import Canvas
-from engine.patch.document import Patch
-from engine.patch.files import EXAMPLES_FOLDER, dump_patch
 from tests.fuzzing import seeds
 from tests.patch.test_any_arguments import mutated
+from warploom.app.canvas.canvas import Canvas
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import EXAMPLES_FOLDER, dump_patch
 
 
 def test_copy_and_paste_select_the_copies(canvas: Canvas, patch: Patch) -> None:

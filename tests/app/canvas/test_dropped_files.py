@@ -7,8 +7,8 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.canvas import Canvas
-from engine.patch.document import Patch
+from warploom.app.canvas.canvas import Canvas
+from warploom.engine.patch.document import Patch
 
 KERNEL = (
     'extern "C" __global__ void {}(const float* x, float* out, float gain, int n) {{ out[0] = gain * x[0] * n; }}\n'

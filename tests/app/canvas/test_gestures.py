@@ -7,13 +7,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.canvas.canvas import Canvas
-from app.canvas.items.nodegraph_adapter import LooseLine
-from app.canvas.notice import CanvasNotice, EmptyHint
-from engine.patch.changes import BlockTypesChanged, Change, Connection, NodeMoved, PortRef
-from engine.patch.document import Patch
 from tests.app.app_support import move_pointer
 from tests.app.canvas.canvas_support import Hand, documented, shown
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.items.nodegraph_adapter import LooseLine
+from warploom.app.canvas.notice import CanvasNotice, EmptyHint
+from warploom.engine.patch.changes import BlockTypesChanged, Change, Connection, NodeMoved, PortRef
+from warploom.engine.patch.document import Patch
 
 
 @pytest.fixture

@@ -7,16 +7,16 @@ from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.canvas.canvas import Canvas
-from app.canvas.reports.heat_legend import HeatLegend
-from app.theme.apply import apply_theme
-from app.theme.colours import current, heat_colour
-from app.view_models.profile.heat import DEGREES
-from engine.patch.changes import Connection, PortRef
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport, NodeState
 from tests.app.app_support import make_report
 from tests.app.canvas.canvas_support import Hand
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.reports.heat_legend import HeatLegend
+from warploom.app.theme.apply import apply_theme
+from warploom.app.theme.colours import current, heat_colour
+from warploom.app.view_models.profile.heat import DEGREES
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport, NodeState
 
 LINE = Connection(PortRef("source", "out"), PortRef("scale", "x"))
 

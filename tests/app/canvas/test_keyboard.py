@@ -4,10 +4,10 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.canvas.canvas import Canvas
-from engine.patch.changes import Connection, PortRef
-from engine.patch.document import Patch
 from tests.app import app_support  # noqa: F401  # declares its blocks
+from warploom.app.canvas.canvas import Canvas
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.document import Patch
 
 _CTRL = Qt.KeyboardModifier.ControlModifier
 

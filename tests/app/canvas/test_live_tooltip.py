@@ -8,9 +8,9 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
-from engine.protocol.messages import NodeReport, NodeState
 from tests.app.app_support import make_report, move_pointer
 from tests.app.canvas.canvas_support import Hand
+from warploom.engine.protocol.messages import NodeReport, NodeState
 
 
 @pytest.fixture(autouse=True)

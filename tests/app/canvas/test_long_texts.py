@@ -7,12 +7,12 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.canvas.notice import CanvasNotice
-from app.inspector.code_editor import CodeEditor
-from app.widgets.banner import Banner, Notice
-from engine.blocktypes.parameters import ParameterSpec
-from engine.diagnostics import MOST_SHOWN, cut, error
-from engine.logs import MOST_CHARACTERS, logged
+from warploom.app.canvas.notice import CanvasNotice
+from warploom.app.inspector.code_editor import CodeEditor
+from warploom.app.widgets.banner import Banner, Notice
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.diagnostics import MOST_SHOWN, cut, error
+from warploom.engine.logs import MOST_CHARACTERS, logged
 
 LONG = "word " * 1_000_000
 

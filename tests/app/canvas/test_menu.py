@@ -5,9 +5,9 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.canvas import Canvas
-from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand
+from warploom.app.canvas.canvas import Canvas
+from warploom.engine.patch.document import Patch
 
 
 def right_click(hand: Hand, point: QPointF) -> None:

@@ -1,10 +1,10 @@
 """The canvas mirrors the patch, whether a person, a script or the engine edits it."""
 
-from app.canvas.canvas import Canvas
-from engine.catalogue.catalogue import Catalogue
-from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef
-from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand, documented, shown
+from warploom.app.canvas.canvas import Canvas
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef
+from warploom.engine.patch.document import Patch
 
 
 def test_edits_of_the_patch_appear_and_undo_takes_them_away(hand: Hand, patch: Patch) -> None:

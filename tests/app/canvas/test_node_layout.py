@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas.drawing.node_layout import MOST_GROWTH, PADDING, PORT_TEXT, layout, text_width, title_size
-from app.canvas.drawing.overview_painter import short_title
-from app.theme.fonts import BODY, SMALL
-from app.theme.port_style import PortKind
-from app.view_models.node_view_model import NodeViewModel, PortViewModel, node_view_model
-from engine.catalogue.catalogue import default_catalogue
-from engine.patch.document import Patch
+from warploom.app.canvas.drawing.node_layout import MOST_GROWTH, PADDING, PORT_TEXT, layout, text_width, title_size
+from warploom.app.canvas.drawing.overview_painter import short_title
+from warploom.app.theme.fonts import BODY, SMALL
+from warploom.app.theme.port_style import PortKind
+from warploom.app.view_models.node_view_model import NodeViewModel, PortViewModel, node_view_model
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.patch.document import Patch
 
 pytestmark = pytest.mark.usefixtures("qapp")  # fonts need an application
 

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPointF, Qt
 
-from app.canvas.canvas import Canvas
-from app.canvas.frames.frame_form import FrameForm
-from app.canvas.search.search_popup import SearchPopup
-from app.edits.rects import Rect
-from app.view_models.tooltips import node_tooltip
-from engine.patch.changes import Mode, PortRef
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch
-from engine.patch.organise.annotations import Dots, Frame
-from engine.protocol.messages import BufferReport, NodeState
 from tests.app.app_support import make_report
 from tests.app.canvas.canvas_support import Hand, place
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.frames.frame_form import FrameForm
+from warploom.app.canvas.search.search_popup import SearchPopup
+from warploom.app.edits.rects import Rect
+from warploom.app.view_models.tooltips import node_tooltip
+from warploom.engine.patch.changes import Mode, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch
+from warploom.engine.patch.organise.annotations import Dots, Frame
+from warploom.engine.protocol.messages import BufferReport, NodeState
 
 NONE = Qt.KeyboardModifier.NoModifier
 

@@ -6,16 +6,16 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.canvas.canvas import Canvas
-from app.canvas.reports.heat_legend import HeatLegend
-from app.theme.apply import apply_theme
-from app.theme.colours import current
-from engine.patch.changes import Connection, PortRef
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile
-from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport, NodeState
 from tests.app.app_support import make_report
 from tests.profiling.spans import span
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.reports.heat_legend import HeatLegend
+from warploom.app.theme.apply import apply_theme
+from warploom.app.theme.colours import current
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.messages import EngineStatistics, FrameReport, NodeReport, NodeState
 
 LINE = Connection(PortRef("source", "out"), PortRef("scale", "x"))
 PROFILE = Profile(

@@ -5,11 +5,11 @@ import random
 import pytest
 from PySide6.QtCore import QPointF, QRectF
 
-from app.canvas.canvas import Canvas
-from app.canvas.items.places import Places
-from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand
 from tests.fuzzing import many, seeds
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.items.places import Places
+from warploom.engine.patch.document import Patch
 
 
 @pytest.mark.parametrize("seed", seeds(10))

@@ -3,13 +3,13 @@
 import pytest
 from PySide6.QtCore import QPointF
 
-from app.canvas.canvas import Canvas
-from app.canvas.search.search_popup import SearchPopup
-from app.edits import nodes as node_edits
-from engine.patch.changes import Connection, PortRef
-from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand, box, documented, place, shown
 from tests.app.sample_blocks import KINDS, patch_with_region
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.search.search_popup import SearchPopup
+from warploom.app.edits import nodes as node_edits
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.document import Patch
 
 
 @pytest.fixture

@@ -10,17 +10,17 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.canvas.canvas import Canvas
-from app.canvas.drawing.region_layout import EMPTY, INNER_MARGIN, MARGIN, STRIP, RegionLayout, region_layout
-from app.canvas.drawing.region_painter import RegionAppearance
-from app.canvas.notice import CanvasNotice
-from app.theme.colours import DARK, LIGHT, Colours, mix, region_colours
-from engine.catalogue.catalogue import Catalogue
-from engine.patch.changes import Change, Node, NodeAdded, NodeMoved
-from engine.patch.document import Patch
 from tests.app.app_support import contrast
 from tests.app.canvas.canvas_support import Hand, box, documented, place, shown
 from tests.app.sample_blocks import KINDS, patch_with_region
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.drawing.region_layout import EMPTY, INNER_MARGIN, MARGIN, STRIP, RegionLayout, region_layout
+from warploom.app.canvas.drawing.region_painter import RegionAppearance
+from warploom.app.canvas.notice import CanvasNotice
+from warploom.app.theme.colours import DARK, LIGHT, Colours, mix, region_colours
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.patch.changes import Change, Node, NodeAdded, NodeMoved
+from warploom.engine.patch.document import Patch
 
 BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 

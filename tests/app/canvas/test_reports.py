@@ -8,15 +8,15 @@ from PySide6.QtGui import QColor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
-from app.canvas.canvas import Canvas
-from app.canvas.drawing.node_painter import text_growth
-from app.theme.apply import apply_theme
-from app.theme.colours import DARK, LIGHT
-from app.theme.fonts import SMALL
-from app.widgets.tooltip import as_html
-from engine.protocol.messages import BufferReport, NodeState
 from tests.app.canvas.canvas_support import Hand
 from tests.app.sample_blocks import make_node_report, make_report
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.drawing.node_painter import text_growth
+from warploom.app.theme.apply import apply_theme
+from warploom.app.theme.colours import DARK, LIGHT
+from warploom.app.theme.fonts import SMALL
+from warploom.app.widgets.tooltip import as_html
+from warploom.engine.protocol.messages import BufferReport, NodeState
 
 
 def pixels(canvas: Canvas, colour: str) -> int:

@@ -10,16 +10,16 @@ from PySide6.QtCore import QPointF, QRectF
 from pytestqt.qtbot import QtBot
 
 import app
-from app.canvas.canvas import Canvas
-from app.canvas.drawing.routes import way_around
-from app.canvas.items.views import ConnectionView
-from app.theme.port_style import PortKind
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.files import load_patch
 from tests.app.canvas.canvas_support import Hand
 from tests.fuzzing import many
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.drawing.routes import way_around
+from warploom.app.canvas.items.views import ConnectionView
+from warploom.app.theme.port_style import PortKind
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import load_patch
 
 EXAMPLES = {path.stem: path for path in (Path(app.__file__).parents[1] / "resources").rglob("*.loom")}
 

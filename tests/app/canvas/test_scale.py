@@ -5,12 +5,12 @@ import time
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.canvas.canvas import Canvas
-from engine.catalogue.catalogue import Catalogue
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand
 from tests.app.sample_blocks import make_report
+from warploom.app.canvas.canvas import Canvas
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
 
 
 @pytest.mark.feature("large")

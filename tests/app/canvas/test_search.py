@@ -7,13 +7,13 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.canvas.canvas import Canvas
-from app.canvas.notice import EmptyHint
-from app.canvas.search.search_popup import SearchPopup
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
 from tests.app.app_support import move_pointer
 from tests.app.canvas.canvas_support import Hand, place
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.notice import EmptyHint
+from warploom.app.canvas.search.search_popup import SearchPopup
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
 
 
 def popup(canvas: Canvas) -> SearchPopup:

@@ -8,22 +8,22 @@ from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QPushButton
 
-from app.canvas.canvas import Canvas
-from app.canvas.drawing.sentinel_mark import AWAY
-from app.canvas.sentinel_form import SentinelForm
-from app.commands.commands import CONTEXT_MENUS
-from app.theme.apply import apply_theme
-from app.theme.colours import DARK, LIGHT, Colours
-from app.view_models.tooltips import tooltip
-from app.window.main_window import MainWindow
-from engine.diagnostics import Source, warning
-from engine.patch.changes import PortRef, Sentinel, SentinelAction
-from engine.patch.document import Patch
-from engine.patch.files import save_patch
-from engine.protocol.messages import Frozen, SetRunning
 from tests.app.app_support import FakeEngine, press
 from tests.app.canvas.canvas_support import Hand
 from tests.app.sample_blocks import make_patch, make_report
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.drawing.sentinel_mark import AWAY
+from warploom.app.canvas.sentinel_form import SentinelForm
+from warploom.app.commands.commands import CONTEXT_MENUS
+from warploom.app.theme.apply import apply_theme
+from warploom.app.theme.colours import DARK, LIGHT, Colours
+from warploom.app.view_models.tooltips import tooltip
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.diagnostics import Source, warning
+from warploom.engine.patch.changes import PortRef, Sentinel, SentinelAction
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import save_patch
+from warploom.engine.protocol.messages import Frozen, SetRunning
 
 SOURCE = PortRef("source", "out")
 FOUND = warning(

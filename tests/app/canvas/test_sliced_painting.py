@@ -13,18 +13,18 @@ from PySide6.QtCore import QPoint, QPointF, QRect
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication
 
-from app.canvas import sliced_painting
-from app.canvas.canvas import Canvas
-from app.edits.organise.dots import set_dots
-from app.edits.organise.frames import add_frame, change_frames
-from app.edits.rects import Rect
-from app.theme import colours
-from app.theme.apply import apply_theme
-from engine.catalogue.catalogue import Catalogue
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.protocol.messages import NodeState
 from tests.app.sample_blocks import make_node_report, make_report
+from warploom.app.canvas import sliced_painting
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.edits.organise.dots import set_dots
+from warploom.app.edits.organise.frames import add_frame, change_frames
+from warploom.app.edits.rects import Rect
+from warploom.app.theme import colours
+from warploom.app.theme.apply import apply_theme
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import NodeState
 
 ROOT = Path(__file__).parents[3]
 #: From single rectangles to more than 100 %; odd ones, where blocks begin between pixels.

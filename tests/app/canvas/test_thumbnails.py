@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from app.canvas.canvas import Canvas
-from app.canvas.drawing.node_painter import NEAR
-from app.canvas.drawing.overview_painter import FAR_FROM
-from engine.patch.document import Patch
-from engine.protocol.messages import BufferReport
-from engine.protocol.sampling import Sample, Sampling
 from tests.app.app_support import make_report
 from tests.app.canvas.canvas_support import Hand, place
+from warploom.app.canvas.canvas import Canvas
+from warploom.app.canvas.drawing.node_painter import NEAR
+from warploom.app.canvas.drawing.overview_painter import FAR_FROM
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import BufferReport
+from warploom.engine.protocol.sampling import Sample, Sampling
 
 
 @pytest.fixture

@@ -8,22 +8,22 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.canvas.drawing.node_layout import layout, value_area
-from app.canvas.drawing.node_painter import NEAR, body_colour
-from app.canvas.items.parameter_tray import ParameterTray
-from app.canvas.items.views import NodeView
-from app.canvas.notice import CanvasNotice
-from app.canvas.search.search_popup import SearchPopup
-from app.theme.colours import DARK, LIGHT, Colours
-from app.theme.port_style import PortKind
-from app.view_models.node_view_model import node_view_model
-from engine.catalogue.catalogue import Catalogue
-from engine.patch.changes import Change, PortRef
-from engine.patch.document import Patch
-from engine.protocol.messages import EditCost, UpdateLevel
 from tests.app.app_support import contrast
 from tests.app.canvas.canvas_support import Hand
 from tests.app.sample_blocks import Dial, Wave, make_report
+from warploom.app.canvas.drawing.node_layout import layout, value_area
+from warploom.app.canvas.drawing.node_painter import NEAR, body_colour
+from warploom.app.canvas.items.parameter_tray import ParameterTray
+from warploom.app.canvas.items.views import NodeView
+from warploom.app.canvas.notice import CanvasNotice
+from warploom.app.canvas.search.search_popup import SearchPopup
+from warploom.app.theme.colours import DARK, LIGHT, Colours
+from warploom.app.theme.port_style import PortKind
+from warploom.app.view_models.node_view_model import node_view_model
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.patch.changes import Change, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import EditCost, UpdateLevel
 
 AMOUNT, STEPS, ON = (PortRef("blend", name) for name in ("amount", "steps", "on"))
 VALUE, UP = PortRef("wave", "value"), PortRef("wave", "up")

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.cli import main
-from engine import Patch
-from engine.patch.files import save_patch
 from tests.app.cli.cli_support import Outcome, Warploom
+from warploom import Patch
+from warploom.app.cli import main
+from warploom.engine.patch.files import save_patch
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import soundfile
 
-from app.exit_status import INTERRUPTED, PATCH_WRONG, USAGE_WRONG
-from app.film_out import FilmOut
-from engine import Engine, Patch
-from engine.patch.changes import PortRef
-from engine.patch.files import load_patch, save_patch
 from tests.app.cli.cli_support import Warploom
+from warploom import Engine, Patch
+from warploom.app.exit_status import INTERRUPTED, PATCH_WRONG, USAGE_WRONG
+from warploom.app.film_out import FilmOut
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import load_patch, save_patch
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from engine.kernel_sources.loader import load_image
 from tests.app.cli.cli_support import Warploom, edited
+from warploom.engine.kernel_sources.loader import load_image
 
 
 def test_blocks_lists_every_block_with_its_ports(warploom: Warploom) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.patch.files import save_patch
 from tests.app.cli.cli_support import Warploom
 from tests.runtime.check.pinning import moving, pinned
+from warploom.engine.patch.files import save_patch
 
 
 @pytest.mark.feature("pins")

@@ -55,7 +55,7 @@ class Interrupting(MetaPathFinder):
 signal.signal(signal.SIGINT, signal.{handler})
 sys.meta_path.insert(0, Interrupting())
 sys.argv = ["warploom", "--version"]
-from app.start import main
+from warploom.app.start import main
 main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -88,7 +88,7 @@ QT = {"PySide6", "Qt", "NodeGraphQt"}
 def test_the_engine_loads_no_qt() -> None:
     """Importing the engine and making a patch loads no module of Qt."""
     loaded = loaded_by("from engine import Engine, Patch; Patch()")
-    assert "engine.runtime.engine" in loaded
+    assert "warploom.engine.runtime.engine" in loaded
     assert not QT & loaded
 
 
@@ -99,7 +99,7 @@ def test_the_engine_imports_only_what_is_used() -> None:
     """
     assert not {"numpy", "msgspec", "llvmlite", "cuda"} & loaded_by("import engine")
     loaded = loaded_by("import engine; engine.Patch()")
-    assert "blocks.tensor.digits" in loaded
+    assert "warploom.blocks.tensor.digits" in loaded
     assert {"compiler", "runtime"}.isdisjoint(name.split(".")[1] for name in loaded if name.startswith("engine."))
     assert not {"numpy.ma", "numpy.random"} & loaded
 
@@ -107,7 +107,11 @@ def test_the_engine_imports_only_what_is_used() -> None:
 def test_help_loads_neither_the_engine_nor_qt() -> None:
     """`--help` loads neither the engine nor Qt, so it is fast."""
     loaded = loaded_by("import sys; sys.argv = ['warploom', '--help']\nfrom app.cli import main\nmain()")
-    assert {name for name in loaded if name.startswith("engine")} == {"engine", "engine.diagnostics", "engine.logs"}
+    assert {name for name in loaded if name.startswith("engine")} == {
+        "engine",
+        "warploom.engine.diagnostics",
+        "warploom.engine.logs",
+    }
     assert not (QT | {"numpy", "rich", "pydantic", "typer"}) & loaded
 
 
@@ -127,7 +131,7 @@ def hidden(name):
 
 metadata.Distribution.from_name = hidden
 sys.argv = ["warploom", *{words!r}]
-from app.start import main
+from warploom.app.start import main
 main()
 """
     environment = os.environ | {"PYTHONPATH": str(EXAMPLES.parents[1])}

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from engine import Patch
-from engine.patch.files import load_patch, save_patch
 from tests.app.cli.cli_support import EXAMPLES, Warploom
 from tests.protocol.faulty_patches import chain, faulty_blocks
+from warploom import Patch
+from warploom.engine.patch.files import load_patch, save_patch
 
 
 @pytest.mark.feature("headless")
@@ -234,7 +234,7 @@ def test_a_profile_is_written_even_if_nobody_reads_the_table(
     def closed(*_: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("app.headless.print_result", closed)
+    monkeypatch.setattr("warploom.app.headless.print_result", closed)
     words = ["run", saxpy_file, "--device", "host", "--frames", 2, "--profile-out", tmp_path / "p.csv"]
     assert warploom(*words).status != 0
     assert (tmp_path / "p.csv").read_text().startswith("key,kind,node,")

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.exit_status import DEVICE_FAILED, USAGE_WRONG
-from engine import Patch
-from engine.patch.files import load_patch, save_patch
 from tests.app.cli.cli_support import Warploom
+from warploom import Patch
+from warploom.app.exit_status import DEVICE_FAILED, USAGE_WRONG
+from warploom.engine.patch.files import load_patch, save_patch
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import cli
-from app.logs import LOG_NAME
-from engine.logs import ROOTS
 from tests.app.cli.cli_support import Warploom
 from tests.protocol.engine_process import COMMAND
+from warploom.app.cli import cli
+from warploom.app.logs import LOG_NAME
+from warploom.engine.logs import ROOTS
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_the_end_of_a_thread_by_an_error_is_logged(
         thread.start()
         thread.join()
 
-    monkeypatch.setattr("app.listings.list_blocks", list_blocks)
+    monkeypatch.setattr("warploom.app.listings.list_blocks", list_blocks)
     result = warploom("blocks")
     assert result.err == "error: thread worker was ended by an unexpected error\n"
     assert "in fail" in file.read_text() and "KeyError: 'gone'" in file.read_text()
@@ -96,7 +96,7 @@ def test_the_error_of_a_finaliser_is_logged(warploom: Warploom, file: Path, monk
         def __del__(self) -> None:
             raise KeyError("gone")
 
-    monkeypatch.setattr("app.listings.list_blocks", lambda *_: Failing() and None)
+    monkeypatch.setattr("warploom.app.listings.list_blocks", lambda *_: Failing() and None)
     result = warploom("blocks")
     assert result.err.startswith("error: ") and result.err.count("\n") == 1
     assert "__del__" in file.read_text() and "KeyError: 'gone'" in file.read_text()

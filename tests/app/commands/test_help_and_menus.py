@@ -7,12 +7,12 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.commands.commands import CONTEXT_MENUS
-from app.docks.help import Help
-from app.view_models.block_help import help_html
-from app.window.main_window import MainWindow
-from engine.api import Block, BlockBuilder, Out, f32, port
 from tests.app.app_support import EveryParameter, make_report
+from warploom.api import Block, BlockBuilder, Out, f32, port
+from warploom.app.commands.commands import CONTEXT_MENUS
+from warploom.app.docks.help import Help
+from warploom.app.view_models.block_help import help_html
+from warploom.app.window.main_window import MainWindow
 
 
 @pytest.fixture

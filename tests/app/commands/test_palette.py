@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.widgets.chooser import Choice, matching
-from app.window.main_window import MainWindow
+from warploom.app.widgets.chooser import Choice, matching
+from warploom.app.window.main_window import MainWindow
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from PySide6.QtGui import QAction
 
-from app.window.main_window import MainWindow
-from engine.patch.document import Patch
-from engine.patch.files import save_patch
 from tests.app.app_support import EveryParameter
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import save_patch
 
 
 def test_the_menus_offer_what_can_be_done(window: MainWindow, tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from pytestqt.qtbot import QtBot
 
-from app.commands.shortcut_dialog import ShortcutDialog
-from app.window.main_window import MainWindow
 from tests.app.app_support import FakeEngine
 from tests.app.conftest import Asked
+from warploom.app.commands.shortcut_dialog import ShortcutDialog
+from warploom.app.window.main_window import MainWindow
 
 
 def dialog_of(window: MainWindow) -> ShortcutDialog:

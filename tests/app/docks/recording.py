@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from engine.diagnostics import DeviceError
-from engine.profiling.recorder import FRAME_ROW
-from engine.protocol.flight_record import BUDGET_NS, FlightRecord, SlowFrame, Spent, SpentOn
-from engine.protocol.messages import UpdateLevel
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.profiling.recorder import FRAME_ROW
+from warploom.engine.protocol.flight_record import BUDGET_NS, FlightRecord, SlowFrame, Spent, SpentOn
+from warploom.engine.protocol.messages import UpdateLevel
 
 MS = 1_000_000
 

@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.docks.console import PACKAGES, Console
-from app.window.main_window import MainWindow
-from engine.patch.files import dump_patch
 from tests.app.window.window_support import engine_of, patch_of
+from warploom.app.docks.console import PACKAGES, Console
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.files import dump_patch
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of IPython are not ours
 

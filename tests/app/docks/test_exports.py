@@ -9,13 +9,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.docks.profiler.profiler import Profiler
-from app.docks.recorder import Recorder
-from app.documents import dialogs
-from app.window.main_window import MainWindow
-from engine.profiling.levels import ProfilingLevel
 from tests.app.app_support import run_command
 from tests.runtime.check.pinning import moving
+from warploom.app.docks.profiler.profiler import Profiler
+from warploom.app.docks.recorder import Recorder
+from warploom.app.documents import dialogs
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.profiling.levels import ProfilingLevel
 
 
 @pytest.mark.feature("export")
@@ -75,6 +75,6 @@ def test_an_export_that_fails_does_not_say_that_it_wrote(
     window.log.noted.connect(notes.append)
     monkeypatch.setattr(dialogs, "ask_export", lambda *_: tmp_path / "record.csv")
     window.session.replace(moving(100))
-    monkeypatch.setattr("app.docks.exports.write_atomically", lambda *_: 1 // 0)
+    monkeypatch.setattr("warploom.app.docks.exports.write_atomically", lambda *_: 1 // 0)
     window.actions_by_id["export_record"].trigger()
     qtbot.waitUntil(lambda: any(text.startswith("record.csv must be writable") for text in notes))

@@ -8,16 +8,16 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.docks.plan.graph import LaunchedGraph
-from app.docks.plan.graph_view import GraphView
-from app.theme.fonts import SMALL, ui_font
-from app.view_models.profile.launched_graph import blocks_of, lay_out, times_of, titles
-from app.window.main_window import MainWindow
-from engine.compiler.inspection.data import FramePlan, PlannedOperation
 from tests.app.app_support import press
 from tests.fuzzing import seeds
 from tests.profiling.spans import span
 from tests.runtime.check.pinning import moving
+from warploom.app.docks.plan.graph import LaunchedGraph
+from warploom.app.docks.plan.graph_view import GraphView
+from warploom.app.theme.fonts import SMALL, ui_font
+from warploom.app.view_models.profile.launched_graph import blocks_of, lay_out, times_of, titles
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.compiler.inspection.data import FramePlan, PlannedOperation
 
 
 def click(view: GraphView, index: int) -> None:

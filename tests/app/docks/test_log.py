@@ -11,10 +11,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
-from app.docks.log import Log
-from engine.diagnostics import error
-from engine.logs import LIMIT, wanted_level
-from engine.protocol.messages import Saved
+from warploom.app.docks.log import Log
+from warploom.engine.diagnostics import error
+from warploom.engine.logs import LIMIT, wanted_level
+from warploom.engine.protocol.messages import Saved
 
 _log = logging.getLogger("engine.tested")
 

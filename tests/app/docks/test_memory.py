@@ -5,10 +5,10 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.docks.plan.memory import Memory
-from app.window.main_window import MainWindow
-from engine.patch.editing.history import History
 from tests.runtime.check.pinning import moving
+from warploom.app.docks.plan.memory import Memory
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.editing.history import History
 
 
 @pytest.mark.feature("memory", "buffers")

@@ -7,14 +7,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from app.docks.osc import OscDock
-from app.inspector.inspector import Inspector
-from engine.patch.changes import PortRef
-from engine.patch.files import dump_patch
-from engine.patch.organise.osc import OscOut
-from engine.patch.organise.osc_addresses import osc_settings
-from engine.protocol.messages import HoldOsc, ReleaseOsc
 from tests.app.app_support import make_report
+from warploom.app.docks.osc import OscDock
+from warploom.app.inspector.inspector import Inspector
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import dump_patch
+from warploom.engine.patch.organise.osc import OscOut
+from warploom.engine.patch.organise.osc_addresses import osc_settings
+from warploom.engine.protocol.messages import HoldOsc, ReleaseOsc
 
 
 @pytest.fixture

@@ -10,16 +10,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.docks.pins.pin_form import PinForm
-from app.docks.pins.pins import PinRows, Pins
-from app.viewers.ports.port_viewer import PortViewer
-from app.window.main_window import MainWindow
-from engine.patch.changes import PortRef
-from engine.patch.editing.history import History
-from engine.patch.files import dump_patch, load_patch, save_patch
-from engine.patch.organise.pins import Pin
 from tests.app.canvas.canvas_support import Hand
 from tests.runtime.check.pinning import moving
+from warploom.app.docks.pins.pin_form import PinForm
+from warploom.app.docks.pins.pins import PinRows, Pins
+from warploom.app.viewers.ports.port_viewer import PortViewer
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.editing.history import History
+from warploom.engine.patch.files import dump_patch, load_patch, save_patch
+from warploom.engine.patch.organise.pins import Pin
 
 TOTAL = PortRef("total", "out")
 

@@ -7,11 +7,11 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.docks.problems import Problems
-from app.view_models.lists.problems import ProblemColumn, Rank
-from app.window.problem_count import count_text
-from engine.diagnostics import Mend, Sighting, Source, error, warning
-from engine.patch.document import Patch
+from warploom.app.docks.problems import Problems
+from warploom.app.view_models.lists.problems import ProblemColumn, Rank
+from warploom.app.window.problem_count import count_text
+from warploom.engine.diagnostics import Mend, Sighting, Source, error, warning
+from warploom.engine.patch.document import Patch
 
 
 def test_errors_come_before_warnings_and_name_the_block(qtbot: QtBot, patch: Patch) -> None:

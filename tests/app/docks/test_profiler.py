@@ -8,14 +8,14 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
-from app.docks.profiler.profiler import Profiler
-from app.theme.colours import current, make_current
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile, SpanProfile
-from engine.protocol.client import Client
 from tests.app.app_support import make_report
 from tests.app.docks.recording import Recording
 from tests.profiling.spans import span
+from warploom.app.docks.profiler.profiler import Profiler
+from warploom.app.theme.colours import current, make_current
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile, SpanProfile
+from warploom.engine.protocol.client import Client
 
 pytestmark = pytest.mark.usefixtures("qapp")
 

@@ -9,12 +9,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 from pytestqt.qtbot import QtBot
 
-from app.docks.frame_bars import phase_colours
-from app.docks.recorder import Recorder, SlowRows
-from app.theme import colours
-from app.view_models.profile.flight import Flight
-from engine.protocol.client import Client
 from tests.app.docks.recording import Recording
+from warploom.app.docks.frame_bars import phase_colours
+from warploom.app.docks.recorder import Recorder, SlowRows
+from warploom.app.theme import colours
+from warploom.app.view_models.profile.flight import Flight
+from warploom.engine.protocol.client import Client
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.docks.timeline.curve_painting import RULER
-from app.docks.timeline.timeline import TimelineDock
-from engine.patch.animation.keys import Ease, Key
-from engine.patch.changes import PortRef
-from engine.protocol.messages import Seek
 from tests.app.app_support import make_report, move_pointer
+from warploom.app.docks.timeline.curve_painting import RULER
+from warploom.app.docks.timeline.timeline import TimelineDock
+from warploom.engine.patch.animation.keys import Ease, Key
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import Seek
 
 GAIN = PortRef("every", "gain")
 LEFT, NONE, SHIFT = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier

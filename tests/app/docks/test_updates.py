@@ -6,11 +6,11 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.docks.updates import LEVELS, Updates
-from app.theme import colours
-from engine.patch.document import Patch
-from engine.protocol.messages import UpdateLevel, UpdateRecord
 from tests.app.app_support import make_report
+from warploom.app.docks.updates import LEVELS, Updates
+from warploom.app.theme import colours
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import UpdateLevel, UpdateRecord
 
 COLD, CODE, WARM = UpdateLevel.COLD, UpdateLevel.CODE, UpdateLevel.WARM
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.docks.updates import Updates
-from app.window.main_window import MainWindow
-from engine.patch.document import Patch
-from engine.patch.editing.history import History
+from warploom.app.docks.updates import Updates
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.editing.history import History
 
 
 def told(window: MainWindow) -> list[tuple[str, str, str, tuple[str, ...]]]:

@@ -20,16 +20,16 @@ import numpy as np
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.documents.engines import Engines
-from app.editor import blocks_apart
-from app.window.main_window import MainWindow
-from engine.catalogue.admission import digest_of
-from engine.catalogue.block_folders import block_folders
-from engine.patch.document import Patch
-from engine.patch.files import save_patch
-from engine.protocol.child import liveness
-from engine.protocol.messages import FrameReport
 from tests.catalogue.block_texts import BlockFolder, block_text
+from warploom.app.documents.engines import Engines
+from warploom.app.editor import blocks_apart
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.catalogue.admission import digest_of
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import save_patch
+from warploom.engine.protocol.child import liveness
+from warploom.engine.protocol.messages import FrameReport
 
 _HARM = "import sys, os, ctypes, signal, threading, time, builtins, random, subprocess, _thread\n"
 _ALL_PIPES = "for pipe in range(3, 64):\n    try: {}\n    except OSError: pass\n"

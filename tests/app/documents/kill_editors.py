@@ -23,20 +23,20 @@ from typing import Any
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.documents.bridge import Bridge
-from app.documents.editor_state import UserState
-from app.documents.file_commands import FileCommands
-from app.documents.recovery import RecoverySlot, find_left_behind
-from app.documents.session import Session
-from app.documents.trust.questions import TrustQuestions
-from app.documents.trust.trust import TrustedPaths
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, load_patch, save_patch
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.client import Client
-from engine.protocol.pipe import connect
 from tests.app.app_support import FakeEngine
 from tests.protocol.engine_process import COMMAND
+from warploom.app.documents.bridge import Bridge
+from warploom.app.documents.editor_state import UserState
+from warploom.app.documents.file_commands import FileCommands
+from warploom.app.documents.recovery import RecoverySlot, find_left_behind
+from warploom.app.documents.session import Session
+from warploom.app.documents.trust.questions import TrustQuestions
+from warploom.app.documents.trust.trust import TrustedPaths
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, load_patch, save_patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.pipe import connect
 
 EDIT_MS = 10
 #: The longest life of an editor, and the longest time between two saves.

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.editor import blocks_apart
-from app.window.main_window import MainWindow
-from engine import Patch
-from engine.block_process import client
-from engine.blocktypes.block import block_types
-from engine.catalogue.block_folders import block_folders
-from engine.patch.files import save_patch
-from engine.protocol.messages import FrameReport, NodeState
-from engine.user_code.limits import FILE
 from tests.app.conftest import Asked
 from tests.app.documents.test_engine_process import make_engine
 from tests.catalogue.block_texts import BlockFolder, block_text
+from warploom import Patch
+from warploom.app.editor import blocks_apart
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.block_process import client
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.patch.files import save_patch
+from warploom.engine.protocol.messages import FrameReport, NodeState
+from warploom.engine.user_code.limits import FILE
 
 
 @pytest.fixture

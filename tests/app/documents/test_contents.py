@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.trust.contents import Contents, FileChange, changes, read_contents
-from app.documents.trust.trust import Trust, TrustedPaths
-from engine.patch.files import EXAMPLES_FOLDER
-from engine.readings import Disk
 from tests.fuzzing import seeds
+from warploom.app.documents.trust.contents import Contents, FileChange, changes, read_contents
+from warploom.app.documents.trust.trust import Trust, TrustedPaths
+from warploom.engine.patch.files import EXAMPLES_FOLDER
+from warploom.engine.readings import Disk
 
 NAMES = ["a.py", "b.py", "sub/c.py", "sub/k.cu", "native.so", "odd\udcff.py"]
 BODIES = [b"", b"x = 1\n", b"x = 2\n", b"\0\1", b"\xff", b"x" * 300_000]

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.documents import dialogs
+from warploom.app.documents import dialogs
 
 
 @pytest.mark.parametrize("name", ["take", "take.2", "take.json", "take."])

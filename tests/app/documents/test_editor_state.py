@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.documents.editor_state import RECENT_LIMIT, Arrangement, UserState, load_state, save_state
+from warploom.app.documents.editor_state import RECENT_LIMIT, Arrangement, UserState, load_state, save_state
 
 
 def test_state_survives_saving(tmp_path: Path) -> None:

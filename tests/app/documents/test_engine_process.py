@@ -12,17 +12,17 @@ import pytest
 from PIL import Image
 from pytestqt.qtbot import QtBot
 
-from app.window.main_window import MainWindow
-from engine import Patch, ProfilingLevel
-from engine.patch.changes import NodeRemoved, PortRef
-from engine.patch.files import EXAMPLES_FOLDER, load_patch, save_patch
-from engine.protocol import pipe
-from engine.protocol.child import liveness
-from engine.protocol.client import Client
-from engine.protocol.messages import FrameReport, NodeState, StateCopy, UpdateLevel
-from engine.protocol.pipe import connect
 from tests.app.conftest import Asked
 from tests.protocol.engine_process import COMMAND, the_child
+from warploom import Patch, ProfilingLevel
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.changes import NodeRemoved, PortRef
+from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch, save_patch
+from warploom.engine.protocol import pipe
+from warploom.engine.protocol.child import liveness
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import FrameReport, NodeState, StateCopy, UpdateLevel
+from warploom.engine.protocol.pipe import connect
 
 
 def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
@@ -43,9 +43,9 @@ def test_an_engine_whose_process_dies_is_started_again(
     qtbot: QtBot, tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the engine's process dies, this is said, and a new one runs the patch, but not over and over."""
-    monkeypatch.setattr("app.documents.session._COST_S", 600.0)
-    monkeypatch.setattr("app.documents.restarts._MOST", 1)
-    monkeypatch.setattr("app.documents.restarts._WITHIN_S", 600.0)  # on a busy machine, a restart takes long
+    monkeypatch.setattr("warploom.app.documents.session._COST_S", 600.0)
+    monkeypatch.setattr("warploom.app.documents.restarts._MOST", 1)
+    monkeypatch.setattr("warploom.app.documents.restarts._WITHIN_S", 600.0)  # on a busy machine, a restart takes long
     window = MainWindow(make_engine, tmp_path / "state")
     window.show()
     try:
@@ -82,7 +82,7 @@ def test_state_goes_on_after_a_kill(
     qtbot: QtBot, tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sum over frames goes on from the newest copy when the process is killed, and the message says so."""
-    monkeypatch.setattr("app.documents.state_copies._PERIOD_S", 0.0)
+    monkeypatch.setattr("warploom.app.documents.state_copies._PERIOD_S", 0.0)
     window = MainWindow(make_engine, tmp_path / "state")
     window.show()
     try:
@@ -96,7 +96,7 @@ def test_state_goes_on_after_a_kill(
         copies, reports = list[StateCopy](), list[FrameReport]()
         window.bridge.copied.connect(copies.append)
         qtbot.waitUntil(lambda: bool(copies) and copies[-1].state.frame >= 60)
-        monkeypatch.setattr("app.documents.state_copies._PERIOD_S", 600.0)
+        monkeypatch.setattr("warploom.app.documents.state_copies._PERIOD_S", 600.0)
         dead, out = window.session.engine, add["out"]
         os.kill(the_child(), signal.SIGKILL)
         qtbot.waitUntil(lambda: window.session.engine is not dead)
@@ -116,7 +116,7 @@ def test_a_lost_line_is_connected_again(
     qtbot: QtBot, tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When ssh loses its line, the editor connects until that succeeds, and then runs the patch as it is by then."""
-    monkeypatch.setattr("app.documents.restarts._RECONNECT_MS", 10)
+    monkeypatch.setattr("warploom.app.documents.restarts._RECONNECT_MS", 10)
     line, tries = tmp_path / "line", tmp_path / "tries"
     ssh = tmp_path / "ssh"
     ssh.write_text(f"#!/bin/sh\necho >> {tries}\n[ -e {line} ] && {shlex.join(COMMAND)}\nexit 255\n")
@@ -183,8 +183,8 @@ def test_a_silent_process_is_shown_and_can_be_waited_for_or_restarted(
     qtbot: QtBot, tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A banner offers both while the process is stopped, and goes when the process goes on; the window never waits."""
-    monkeypatch.setattr("app.documents.bridge.SILENT_S", 0.5)
-    monkeypatch.setattr("app.documents.session.SILENT_S", 600.0)
+    monkeypatch.setattr("warploom.app.documents.bridge.SILENT_S", 0.5)
+    monkeypatch.setattr("warploom.app.documents.session.SILENT_S", 600.0)
 
     window = MainWindow(make_engine, tmp_path / "state")
     window.show()
@@ -236,7 +236,7 @@ def test_code_that_stops_the_whole_process_is_named_and_left_out(
     qtbot: QtBot, tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A describe that holds the interpreter makes its process silent; after a restart all other blocks run."""
-    monkeypatch.setattr("app.documents.bridge.SILENT_S", 0.5)
+    monkeypatch.setattr("warploom.app.documents.bridge.SILENT_S", 0.5)
     monkeypatch.setattr(pipe, "PATIENCE_S", 0.2)
     (tmp_path / "stuck.py").write_text(STUCK)
     window = MainWindow(make_engine, tmp_path / "state")

@@ -6,9 +6,9 @@ import threading
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.documents.engines import Engines
-from engine import Patch, ProfilingLevel
-from engine.protocol.child.process import EngineProcess
+from warploom import Patch, ProfilingLevel
+from warploom.app.documents.engines import Engines
+from warploom.engine.protocol.child.process import EngineProcess
 
 #: Ends when its input does, as an engine's process.
 WAITS = (sys.executable, "-c", "input()")
@@ -18,9 +18,11 @@ def test_after_a_failure_two_processes_are_ready_until_it_has_been_quiet(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One is ready for another patch; the next engine of the same patch means a failure, which may come again."""
-    monkeypatch.setattr("app.documents.engines.ENGINE_COMMAND", WAITS)
-    monkeypatch.setattr("app.documents.engines._SPARE_MS", 0)
-    monkeypatch.setattr("app.documents.engines.open_engine", lambda _, __, process, **___: used.append(process))
+    monkeypatch.setattr("warploom.app.documents.engines.ENGINE_COMMAND", WAITS)
+    monkeypatch.setattr("warploom.app.documents.engines._SPARE_MS", 0)
+    monkeypatch.setattr(
+        "warploom.app.documents.engines.open_engine", lambda _, __, process, **___: used.append(process)
+    )
     used: list[EngineProcess] = []
     engines = Engines("host")
     assert engines._spares is not None

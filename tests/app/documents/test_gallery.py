@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from app.documents.gallery import find_examples
+from warploom.app.documents.gallery import find_examples
 
 
 def test_examples_are_read_from_their_files(tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.documents.dialogs import UnsavedChoice
-from app.documents.outside_changes import look_outside
-from app.window.main_window import MainWindow
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, load_patch, save_patch
 from tests.app.conftest import Asked
+from warploom.app.documents.dialogs import UnsavedChoice
+from warploom.app.documents.outside_changes import look_outside
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, load_patch, save_patch
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from engine import Patch
-from engine.diagnostics import error
-from engine.patch.files import save_patch
+from warploom import Patch
+from warploom.engine.diagnostics import error
+from warploom.engine.patch.files import save_patch
 
 
 @pytest.mark.parametrize("allows", [True, False])

@@ -9,12 +9,12 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile
-from engine.protocol.messages import ObserveProfile
 from tests.app.app_support import FakeEngine
 from tests.app.window.window_support import engine_of
 from tests.small_examples import small_file
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.messages import ObserveProfile
 
 PROFILE = Profile(7, ProfilingLevel.PER_BLOCK, 100, 110, 1, 100)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.documents.recovery import RecoverySlot, find_left_behind
-from engine.patch.document import Patch
-from engine.patch.files import save_patch
+from warploom.app.documents.recovery import RecoverySlot, find_left_behind
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import save_patch
 
 
 @pytest.fixture

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.window.main_window import MainWindow
-from engine import Patch
-from engine.diagnostics import Diagnostic, Mend, Source, error
-from engine.protocol.culprit import Culprit
-from engine.protocol.engine_state import EngineState
-from engine.protocol.messages import Mute, NodeReport, NodeState, RunMuted, SetKernelTimeLimit, StateCopy
-from engine.protocol.questions import Doing
 from tests.app.app_support import FakeEngine, make_report
 from tests.app.conftest import Asked
+from warploom import Patch
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.diagnostics import Diagnostic, Mend, Source, error
+from warploom.engine.protocol.culprit import Culprit
+from warploom.engine.protocol.engine_state import EngineState
+from warploom.engine.protocol.messages import Mute, NodeReport, NodeState, RunMuted, SetKernelTimeLimit, StateCopy
+from warploom.engine.protocol.questions import Doing
 
 
 class ChildEngine(FakeEngine):

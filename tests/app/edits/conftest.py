@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.patch.document import Patch
 from tests.app.sample_blocks import make_patch
+from warploom.engine.patch.document import Patch
 
 
 @pytest.fixture

@@ -8,19 +8,19 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication
 
-from app.canvas.drawing.measures import measures
-from app.edits import nodes as node_edits
-from app.edits.organise.align import ALIGNMENTS, align, distribute
-from app.edits.organise.arrange import arrange, spread_pile
-from app.edits.organise.layered import Edge, layered
-from app.edits.organise.room import make_room
-from app.edits.rects import Rect
-from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, PortRef
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, load_patch
-from engine.patch.organise.annotations import Dots, Frame
 from tests.fuzzing import seeds
+from warploom.app.canvas.drawing.measures import measures
+from warploom.app.edits import nodes as node_edits
+from warploom.app.edits.organise.align import ALIGNMENTS, align, distribute
+from warploom.app.edits.organise.arrange import arrange, spread_pile
+from warploom.app.edits.organise.layered import Edge, layered
+from warploom.app.edits.organise.room import make_room
+from warploom.app.edits.rects import Rect
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, load_patch
+from warploom.engine.patch.organise.annotations import Dots, Frame
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "resources" / "examples"
 TYPES = ("io.array", "math.add", "math.scale_offset", "value.lfo", "control.for", "control.if_else", "io.viewer")

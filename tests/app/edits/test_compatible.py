@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.edits.compatible import best_end, ends, refusal
-from engine.catalogue.catalogue import Catalogue
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.rules import ends_of
 from tests.app.sample_blocks import Blend, Count, Scale, Show, Soften, Sparks, Wave
+from warploom.app.edits.compatible import best_end, ends, refusal
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.rules import ends_of
 
 _TYPES = ["source", "scale", "count", "picture", "soften", "sparks", "show", "blend", "wave", "dial"]
 

@@ -6,16 +6,16 @@ import textwrap
 import numpy as np
 import pytest
 
-from app.documents.gallery import example_with
-from app.edits.example_patch import example_patch
-from engine import Engine
-from engine.catalogue.catalogue import default_catalogue
-from engine.diagnostics import Severity
-from engine.patch.changes import PortRef
-from engine.patch.files import dump_patch, parse_patch
-from engine.patch.organise.annotations import Frame
-from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import many
+from warploom import Engine
+from warploom.app.documents.gallery import example_with
+from warploom.app.edits.example_patch import example_patch
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.diagnostics import Severity
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.patch.organise.annotations import Frame
+from warploom.engine.runtime.check.check_patch import check_patch
 
 #: What runs once a person has done what the example says.
 _BY_HAND = {"io.external"}

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from app.edits.compatible import fitting_types
-from app.edits.nodes import (
+from warploom.app.edits.compatible import fitting_types
+from warploom.app.edits.nodes import (
     connect,
     copied,
     delete,
@@ -19,10 +19,10 @@ from app.edits.nodes import (
     set_parameter,
     snapped,
 )
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
-from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
-from engine.patch.document import Patch
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
+from warploom.engine.patch.document import Patch
 
 
 def test_positions_snap_to_the_nearest_multiple_of_eight() -> None:

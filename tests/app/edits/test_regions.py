@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.edits import regions
-from app.edits.compatible import ends, refusal
-from engine.catalogue.catalogue import default_catalogue
-from engine.diagnostics import PatchError
-from engine.patch.changes import Change, PortRef
-from engine.patch.document import Patch
 from tests.app.sample_blocks import KINDS, patch_with_region
+from warploom.app.edits import regions
+from warploom.app.edits.compatible import ends, refusal
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Change, PortRef
+from warploom.engine.patch.document import Patch
 
 
 @pytest.fixture

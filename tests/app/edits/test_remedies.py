@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.edits.compatible import ends
-from app.edits.rects import Rect
-from app.edits.remedies import Remedy, connection_remedies, remedies
-from engine.diagnostics import Diagnostic, Mend, PatchError, error
-from engine.inner_patches.op_patch import OpPatch
-from engine.patch.changes import Mode, PortRef
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch
-from engine.runtime.check.check_patch import check_patch
+from warploom.app.edits.compatible import ends
+from warploom.app.edits.rects import Rect
+from warploom.app.edits.remedies import Remedy, connection_remedies, remedies
+from warploom.engine.diagnostics import Diagnostic, Mend, PatchError, error
+from warploom.engine.inner_patches.op_patch import OpPatch
+from warploom.engine.patch.changes import Mode, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch
+from warploom.engine.runtime.check.check_patch import check_patch
 
 
 def ref(text: str) -> PortRef:

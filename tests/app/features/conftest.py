@@ -8,13 +8,13 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.qt.safe_overrides import protect_overrides
-from app.window.main_window import MainWindow
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, save_patch
 from tests.app.app_support import FakeEngine
 from tests.app.conftest import Asked, answer_dialogs
 from tests.app.features.person import Person
+from warploom.app.qt.safe_overrides import protect_overrides
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, save_patch
 
 
 @pytest.fixture(autouse=True)

@@ -21,16 +21,16 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from app.canvas.search.search_popup import SearchPopup
-from app.inspector.parameter_row import ParameterRow
-from app.viewers.ports.port_viewer import PortViewer
-from app.window.main_window import MainWindow
-from engine.patch.document import Patch
-from engine.types import Array, DType
 from tests.app.app_support import move_pointer
 from tests.app.canvas.canvas_support import Hand
 from tests.app.conftest import Asked
 from tests.app.viewers.test_ports import Ports
+from warploom.app.canvas.search.search_popup import SearchPopup
+from warploom.app.inspector.parameter_row import ParameterRow
+from warploom.app.viewers.ports.port_viewer import PortViewer
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.document import Patch
+from warploom.engine.types import Array, DType
 
 NONE, LEFT = Qt.KeyboardModifier.NoModifier, Qt.MouseButton.LeftButton
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier

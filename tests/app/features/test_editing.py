@@ -8,16 +8,16 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.canvas.frames.frame_form import FrameForm
-from app.docks.organise.history import EditList
-from app.inspector.parameter_editors import NumberEditor
-from app.window.main_window import MainWindow
-from engine.patch.changes import Mode, PortRef
-from engine.patch.files import dump_patch
-from engine.patch.organise.annotations import Frame
 from tests.app.app_support import FakeEngine, move_pointer
 from tests.app.canvas.canvas_support import Hand, place
 from tests.app.features.person import CONTROL, LEFT, SHIFT, Person
+from warploom.app.canvas.frames.frame_form import FrameForm
+from warploom.app.docks.organise.history import EditList
+from warploom.app.inspector.parameter_editors import NumberEditor
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.changes import Mode, PortRef
+from warploom.engine.patch.files import dump_patch
+from warploom.engine.patch.organise.annotations import Frame
 
 
 @pytest.mark.feature("bypass")

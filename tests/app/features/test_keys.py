@@ -9,13 +9,13 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QLineEdit, QMenu, QWidget
 
-from app.docks.organise.map_view import MapView
-from app.viewers.picture_view import PictureView
-from app.viewers.ports.points_view import PointsView
-from engine.patch.changes import PortRef
-from engine.patch.organise.annotations import Frame
-from engine.types import NAMED
 from tests.app.features.person import CONTROL, NONE, SHIFT, Person
+from warploom.app.docks.organise.map_view import MapView
+from warploom.app.viewers.picture_view import PictureView
+from warploom.app.viewers.ports.points_view import PointsView
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.organise.annotations import Frame
+from warploom.engine.types import NAMED
 
 LEFT, RIGHT, UP, DOWN = Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down
 

@@ -5,17 +5,17 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
-from app.theme.colours import heat_colour
-from app.viewers.ports.image_view import ImageView
-from app.viewers.ports.plot_view import PlotView
-from app.viewers.ports.table_view import TableView
-from engine.patch.changes import PortRef
-from engine.protocol.messages import BufferReport, NodeReport, NodeState, Reset, SetRunning
-from engine.types import f32, float4
 from tests.app.app_support import make_report, move_pointer
 from tests.app.canvas.test_heat import body_of, timed
 from tests.app.features.person import LEFT, SHIFT, Person
 from tests.app.window.window_support import engine_of
+from warploom.app.theme.colours import heat_colour
+from warploom.app.viewers.ports.image_view import ImageView
+from warploom.app.viewers.ports.plot_view import PlotView
+from warploom.app.viewers.ports.table_view import TableView
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import BufferReport, NodeReport, NodeState, Reset, SetRunning
+from warploom.engine.types import f32, float4
 
 WAVE = np.sin(np.arange(256) * 2 * np.pi / 32).astype(np.float32)
 PICTURE = np.random.default_rng(1).random((32, 48, 4)).astype(np.float32)

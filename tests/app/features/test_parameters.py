@@ -4,10 +4,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog
 
-from engine.patch.changes import PortRef
-from engine.patch.groups.functions import function_of
-from engine.patch.organise.annotations import Preset
 from tests.app.features.person import CONTROL, SHIFT, Person
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.groups.functions import function_of
+from warploom.engine.patch.organise.annotations import Preset
 
 ALT = Qt.KeyboardModifier.AltModifier
 

@@ -8,14 +8,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox
 
-from app.docks.code.code import Code
-from app.docks.log import Log
-from app.docks.problems import Problems
-from engine.diagnostics import error
-from engine.protocol.messages import NodeReport, NodeState
 from tests.app.app_support import make_report
 from tests.app.features.person import CONTROL, Person
 from tests.app.window.window_support import engine_of
+from warploom.app.docks.code.code import Code
+from warploom.app.docks.log import Log
+from warploom.app.docks.problems import Problems
+from warploom.engine.diagnostics import error
+from warploom.engine.protocol.messages import NodeReport, NodeState
 
 
 def fail(person: Person, node: str, **fields: object) -> None:

@@ -10,14 +10,14 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from app.commands.shortcut_dialog import ShortcutDialog
-from app.docks.help import Help
-from app.welcome.example_card import ExampleCard
-from app.widgets.number_box import NumberBox
-from engine.patch.changes import PortRef
-from engine.patch.files import load_patch
 from tests.app.app_support import move_pointer
 from tests.app.features.person import CONTROL, LEFT, SHIFT, Person
+from warploom.app.commands.shortcut_dialog import ShortcutDialog
+from warploom.app.docks.help import Help
+from warploom.app.welcome.example_card import ExampleCard
+from warploom.app.widgets.number_box import NumberBox
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import load_patch
 
 
 @pytest.mark.feature("block_help")

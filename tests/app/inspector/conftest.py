@@ -3,9 +3,9 @@
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.inspector.inspector import Inspector
-from engine.patch.document import Patch
 from tests.app.inspector.every_parameter import TYPE
+from warploom.app.inspector.inspector import Inspector
+from warploom.engine.patch.document import Patch
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Access to the editors of a block with every kind of parameter."""
 
-from app.inspector.inspector import Inspector
-from app.inspector.parameter_editors import NumberEditor
+from warploom.app.inspector.inspector import Inspector
+from warploom.app.inspector.parameter_editors import NumberEditor
 
 TYPE = "test_app.every_parameter"
 

@@ -8,10 +8,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.inspector.code_editor import CodeEditor
-from app.inspector.inspector import Inspector
-from app.theme.apply import apply_theme
-from engine.patch.document import Patch
+from warploom.app.inspector.code_editor import CodeEditor
+from warploom.app.inspector.inspector import Inspector
+from warploom.app.theme.apply import apply_theme
+from warploom.engine.patch.document import Patch
 
 
 @pytest.fixture

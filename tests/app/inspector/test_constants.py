@@ -3,10 +3,10 @@
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.inspector.inspector import Inspector
-from app.view_models.tooltips import node_tooltip
-from engine import Patch
-from engine.patch.changes import PortRef
+from warploom import Patch
+from warploom.app.inspector.inspector import Inspector
+from warploom.app.view_models.tooltips import node_tooltip
+from warploom.engine.patch.changes import PortRef
 
 
 @pytest.fixture

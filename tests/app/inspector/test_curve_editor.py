@@ -4,11 +4,11 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
-from app.inspector.curve_editor import CurveEditor, CurveSquare
-from app.inspector.inspector import Inspector
-from blocks.color.curve_points import read_points
-from engine.patch.document import Patch
 from tests.app.app_support import move_pointer
+from warploom.app.inspector.curve_editor import CurveEditor, CurveSquare
+from warploom.app.inspector.inspector import Inspector
+from warploom.blocks.color.curve_points import read_points
+from warploom.engine.patch.document import Patch
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -11,10 +11,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.edits.files.file_paths import relative_to
-from app.inspector.inspector import Inspector
-from app.inspector.node_page import _LATEST_S
-from app.inspector.parameter_editors import (
+from tests.app.app_support import make_report
+from tests.app.inspector.every_parameter import TYPE, number
+from warploom.app.edits.files.file_paths import relative_to
+from warploom.app.inspector.inspector import Inspector
+from warploom.app.inspector.node_page import _LATEST_S
+from warploom.app.inspector.parameter_editors import (
     ArrayEditor,
     BoolEditor,
     ChoiceEditor,
@@ -23,12 +25,10 @@ from app.inspector.parameter_editors import (
     PathEditor,
     TextEditor,
 )
-from app.inspector.parameter_form import SectionHeading
-from app.inspector.patch_page import PatchPage
-from engine.patch.document import Patch
-from engine.protocol.messages import BufferReport, EngineStatistics, NodeReport, NodeState, Offered
-from tests.app.app_support import make_report
-from tests.app.inspector.every_parameter import TYPE, number
+from warploom.app.inspector.parameter_form import SectionHeading
+from warploom.app.inspector.patch_page import PatchPage
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import BufferReport, EngineStatistics, NodeReport, NodeState, Offered
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_figures_keep_their_place_while_a_block_is_built(inspector: Inspector) -
 
 def test_a_placeholder_node_is_explained(inspector: Inspector, patch: Patch) -> None:
     """For a node of an unknown type, the inspector's summary names the type."""
-    from engine.patch.files import parse_patch
+    from warploom.engine.patch.files import parse_patch
 
     unknown = parse_patch('{"schema": 1, "nodes": [{"id": "z", "type": "not.installed", "parameters": {"k": 1}}]}')
     inspector.set_patch(unknown)

@@ -6,16 +6,16 @@ from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication, QSlider, QStyle, QStyleOptionSlider
 from pytestqt.qtbot import QtBot
 
-from app.inspector.inspector import Inspector
-from app.inspector.parameter_editors import (
-    NumberEditor,
-)
-from app.theme.apply import apply_theme
-from app.theme.colours import current
-from engine.blocktypes.parameters import ParameterSpec
-from engine.patch.document import Patch
 from tests.app.app_support import move_pointer
 from tests.app.inspector.every_parameter import TYPE, number
+from warploom.app.inspector.inspector import Inspector
+from warploom.app.inspector.parameter_editors import (
+    NumberEditor,
+)
+from warploom.app.theme.apply import apply_theme
+from warploom.app.theme.colours import current
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.patch.document import Patch
 
 
 def drag(qtbot: QtBot, slider: QSlider, positions: list[int]) -> None:

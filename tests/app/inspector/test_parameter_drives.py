@@ -9,12 +9,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.inspector.inspector import Inspector
-from app.inspector.parameter_editors import NumberEditor
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.protocol.messages import NodeReport, NodeState
 from tests.app.app_support import make_report
+from warploom.app.inspector.inspector import Inspector
+from warploom.app.inspector.parameter_editors import NumberEditor
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import NodeReport, NodeState
 
 LFO = PortRef("lfo", "value")
 

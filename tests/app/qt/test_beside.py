@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from app.qt.beside import Beside
+from warploom.app.qt.beside import Beside
 
 
 def test_what_follows_is_done_in_the_ui_thread_and_in_order(qtbot: QtBot) -> None:

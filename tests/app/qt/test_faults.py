@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.qt.faults import install_fault_handler
-from app.qt.qt_check import explain
-from engine.diagnostics import PatchError
+from warploom.app.qt.faults import install_fault_handler
+from warploom.app.qt.qt_check import explain
+from warploom.engine.diagnostics import PatchError
 
 ROOT = Path(__file__).parents[3]
 
@@ -52,7 +52,7 @@ def test_a_missing_qt_library_is_named_with_its_remedy() -> None:
 def test_qt_is_not_loaded_before_it_is_needed() -> None:
     """Edits, view models and the check for Qt's libraries are imported without loading Qt."""
     rooms = [path for room in ("edits", "view_models") for path in sorted((ROOT / "app" / room).glob("[!_]*.py"))]
-    modules = ["app.qt.qt_check", "app.documents.gallery", "app.documents.editor_state"]
+    modules = ["warploom.app.qt.qt_check", "warploom.app.documents.gallery", "warploom.app.documents.editor_state"]
     modules += [f"app.{path.parent.name}.{path.stem}" for path in rooms]
     code = f"import {', '.join(modules)}, sys; sys.exit(any(m.startswith('PySide6') for m in sys.modules))"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

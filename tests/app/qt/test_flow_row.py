@@ -5,7 +5,7 @@ from PySide6.QtCore import QMargins, QRect
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.qt.flow_row import FlowRow
+from warploom.app.qt.flow_row import FlowRow
 
 SIZES = ((60, 20), (80, 24), (50, 20), (70, 20))
 

@@ -9,14 +9,14 @@ from types import FunctionType
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QGraphicsItem
 
-from app.qt.safe_overrides import protect_overrides
+from warploom.app.qt.safe_overrides import protect_overrides
 
 _QT = (QObject, QGraphicsItem)
 _CRASH = """
 import sys
 from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
-from app.qt.safe_overrides import protect_overrides
+from warploom.app.qt.safe_overrides import protect_overrides
 
 class Clumsy(QWidget):
     def customEvent(self, event):
@@ -44,7 +44,7 @@ def test_every_class_that_qt_calls_is_safe() -> None:
     import app
 
     called = {"paint", "itemChange", "shape", "boundingRect", "sizeHint", "eventFilter", "data", "rowCount", "validate"}
-    names = [info.name for info in pkgutil.walk_packages(app.__path__, "app.") if info.name != "app.__main__"]
+    names = [info.name for info in pkgutil.walk_packages(app.__path__, "app.") if info.name != "warploom.app.__main__"]
     modules = [importlib.import_module(name) for name in names]
     protect_overrides()
     found = 0

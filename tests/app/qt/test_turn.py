@@ -5,7 +5,7 @@ import time
 from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
-from app.qt.turn import TURN_S, left_s
+from warploom.app.qt.turn import TURN_S, left_s
 
 
 def _work(time_s: float) -> None:

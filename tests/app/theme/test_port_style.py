@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.theme.port_style import PortKind, kind_of_port
-from engine.blocktypes.block import Block
-from engine.descriptions.ports import PortSpec
-from engine.types import NAMED, DType, Struct, any_type, boolean, c64, c128, f32, s32
+from warploom.app.theme.port_style import PortKind, kind_of_port
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.types import NAMED, DType, Struct, any_type, boolean, c64, c128, f32, s32
 
 
 class Sample(Struct):

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QCheckBox
 
-from app.canvas.drawing.node_painter import port_ink
-from app.theme.apply import apply_theme
-from app.theme.colours import DARK, LIGHT, Colours, category_tint, current, far_tint, heat_colour
-from app.theme.fonts import BODY, code_font, ui_font
-from app.theme.icons import ACTIONS, CATEGORIES, icon
-from app.theme.port_style import PORT_STYLES, PortKind
-from app.view_models.node_view_model import PortViewModel
-from app.view_models.profile.heat import DEGREES
-from engine.catalogue.catalogue import default_catalogue
 from tests.app.app_support import contrast
+from warploom.app.canvas.drawing.node_painter import port_ink
+from warploom.app.theme.apply import apply_theme
+from warploom.app.theme.colours import DARK, LIGHT, Colours, category_tint, current, far_tint, heat_colour
+from warploom.app.theme.fonts import BODY, code_font, ui_font
+from warploom.app.theme.icons import ACTIONS, CATEGORIES, icon
+from warploom.app.theme.port_style import PORT_STYLES, PortKind
+from warploom.app.view_models.node_view_model import PortViewModel
+from warploom.app.view_models.profile.heat import DEGREES
+from warploom.engine.catalogue.catalogue import default_catalogue
 
 BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.view_models.block_help import kernel_files
-from engine.patch.document import Patch
+from warploom.app.view_models.block_help import kernel_files
+from warploom.engine.patch.document import Patch
 
 
 @pytest.mark.parametrize("block", ["image.gaussian_blur", "image.noise"])

@@ -6,18 +6,18 @@ import random
 import re
 from pathlib import Path
 
+import engine.api
 import pytest
 
-import engine.api
-from app.view_models.code.checks import Mistake, check_of
-from app.view_models.code.comparison import side_by_side
-from app.view_models.code.cuda_names import KEYWORDS, NAMES
-from app.view_models.code.names import names_at
-from app.view_models.code.places import CodePlace, headers_of
-from engine.diagnostics import Severity
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.patch.document import Patch
 from tests.fuzzing import many, seeds
+from warploom.app.view_models.code.checks import Mistake, check_of
+from warploom.app.view_models.code.comparison import side_by_side
+from warploom.app.view_models.code.cuda_names import KEYWORDS, NAMES
+from warploom.app.view_models.code.names import names_at
+from warploom.app.view_models.code.places import CodePlace, headers_of
+from warploom.engine.diagnostics import Severity
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.patch.document import Patch
 
 BLOCKS = KERNELS_FOLDER.parent / "blocks"
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.view_models.connection_preview import changes_of
-from engine.catalogue.catalogue import Catalogue
-from engine.patch.changes import Connected, Connection, Disconnected, PortRef
-from engine.patch.document import Patch
+from warploom.app.view_models.connection_preview import changes_of
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.patch.changes import Connected, Connection, Disconnected, PortRef
+from warploom.engine.patch.document import Patch
 
 
 @pytest.fixture

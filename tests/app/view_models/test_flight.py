@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.view_models.profile.flight import PHASES, Flight, spent_text
-from engine.diagnostics import warning
-from engine.figures import format_time
-from engine.profiling.recorder import FRAME_ROW, LATEST_FRAMES
-from engine.protocol.flight_record import (
+from warploom.app.view_models.profile.flight import PHASES, Flight, spent_text
+from warploom.engine.diagnostics import warning
+from warploom.engine.figures import format_time
+from warploom.engine.profiling.recorder import FRAME_ROW, LATEST_FRAMES
+from warploom.engine.protocol.flight_record import (
     FlightRecord,
     RecordedDiagnostics,
     RecordedUpdate,
@@ -18,7 +18,7 @@ from engine.protocol.flight_record import (
     Spent,
     SpentOn,
 )
-from engine.protocol.messages import UpdateLevel, UpdateRecord
+from warploom.engine.protocol.messages import UpdateLevel, UpdateRecord
 
 MS = 1_000_000
 NOON = time.mktime((2026, 1, 5, 12, 0, 0, 0, 0, -1))

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.view_models.profile.heat import DEGREES, degree_of, heat, legend_text
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport, NodeState
 from tests.app.app_support import make_report
+from warploom.app.view_models.profile.heat import DEGREES, degree_of, heat, legend_text
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.messages import EngineStatistics, FrameReport, NodeReport, NodeState
 
 
 def node(time_ns: int | None, share: float | None = None) -> NodeReport:

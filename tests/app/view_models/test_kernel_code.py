@@ -1,7 +1,7 @@
 """The code of a kernel as a person reads it, each line with its op."""
 
-from app.view_models.ops.kernel_code import llvm_listing, ptx_listing
-from engine.ops import OpGraphBuilder, compile_graph
+from warploom.app.view_models.ops.kernel_code import llvm_listing, ptx_listing
+from warploom.engine.ops import OpGraphBuilder, compile_graph
 
 
 def test_lines_come_with_their_ops_and_without_debug_information() -> None:

@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.edits import compatible
-from app.edits.compatible import spanning
-from app.view_models.connection_preview import update_cost_text
-from app.view_models.live_values import NOTHING, WIDEST, LiveValue, frame_text, number_text
-from app.view_models.tooltips import connection_tooltip, port_tooltip
-from engine.api import Moment, Value, ValueBlock, param, value_port
-from engine.blocktypes.parameters import ParameterSpec
-from engine.catalogue.catalogue import Catalogue, default_catalogue
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.protocol.messages import EditCost, NodeReport, NodeState, UpdateLevel
-from engine.user_code.limits import TimeLimits
-from engine.user_code.runner import CodeRunner
 from tests.app.sample_blocks import make_report
+from warploom.api import Moment, Value, ValueBlock, param, value_port
+from warploom.app.edits import compatible
+from warploom.app.edits.compatible import spanning
+from warploom.app.view_models.connection_preview import update_cost_text
+from warploom.app.view_models.live_values import NOTHING, WIDEST, LiveValue, frame_text, number_text
+from warploom.app.view_models.tooltips import connection_tooltip, port_tooltip
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import EditCost, NodeReport, NodeState, UpdateLevel
+from warploom.engine.user_code.limits import TimeLimits
+from warploom.engine.user_code.runner import CodeRunner
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 
-from app.docks.log import _LogRows
-from app.view_models.lists.log_lines import Line
-from app.widgets.list_table import RowFilter
-from engine.logs import Logged
+from warploom.app.docks.log import _LogRows
+from warploom.app.view_models.lists.log_lines import Line
+from warploom.app.widgets.list_table import RowFilter
+from warploom.engine.logs import Logged
 
 LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
 
 
-def told(text: str, level: int = logging.INFO, trace: str = "", logger: str = "engine.runtime.frame.thread") -> Logged:
+def told(
+    text: str, level: int = logging.INFO, trace: str = "", logger: str = "warploom.engine.runtime.frame.thread"
+) -> Logged:
     return Logged(1.25, level, logger, text, trace, "main", 7)
 
 

@@ -1,10 +1,10 @@
 """The view model of a node on the canvas."""
 
-from app.theme.port_style import PortKind
-from app.view_models.node_view_model import node_view_model
-from engine.catalogue.catalogue import Catalogue
-from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
-from engine.patch.document import Patch
+from warploom.app.theme.port_style import PortKind
+from warploom.app.view_models.node_view_model import node_view_model
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
+from warploom.engine.patch.document import Patch
 
 
 def test_ports_are_of_the_kind_that_flows() -> None:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from app.view_models.profile.path_marks import PathMarks, path_marks
-from engine.patch.document import Patch
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile, SpanProfile
-from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport, NodeState
 from tests.app.app_support import make_report
 from tests.profiling.spans import span
+from warploom.app.view_models.profile.path_marks import PathMarks, path_marks
+from warploom.engine.patch.document import Patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile, SpanProfile
+from warploom.engine.protocol.messages import EngineStatistics, FrameReport, NodeReport, NodeState
 
 BUDGET_NS = 1_000
 

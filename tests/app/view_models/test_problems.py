@@ -4,9 +4,17 @@ import time
 
 import pytest
 
-from app.view_models.lists.problems import Problem, ProblemColumn, ProblemFilter, ProblemOrder, Rank, listed, rank_text
-from engine.diagnostics import Mend, Sighting, Source, error, warning
-from engine.patch.document import Patch
+from warploom.app.view_models.lists.problems import (
+    Problem,
+    ProblemColumn,
+    ProblemFilter,
+    ProblemOrder,
+    Rank,
+    listed,
+    rank_text,
+)
+from warploom.engine.diagnostics import Mend, Sighting, Source, error, warning
+from warploom.engine.patch.document import Patch
 
 
 def clock(time_s: float) -> str:

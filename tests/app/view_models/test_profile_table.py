@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import pytest
 
-from app.view_models.profile.table import ProfileColumn, ProfileTable, cost_text, why_empty
-from app.view_models.profile.timeline import lay_out, ruler
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile, SpanProfile
 from tests.app.app_support import make_report
 from tests.profiling.spans import span
+from warploom.app.view_models.profile.table import ProfileColumn, ProfileTable, cost_text, why_empty
+from warploom.app.view_models.profile.timeline import lay_out, ruler
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile, SpanProfile
 
 SPANS = (
     span("", "upload", operation=0, busy_ns=5_000),

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from app.view_models.profile.texts import (
+from tests.app.app_support import make_report
+from warploom.app.view_models.profile.texts import (
     LEVELS,
     engine_text,
     held_text,
@@ -15,13 +16,13 @@ from app.view_models.profile.texts import (
     time_share,
     times_text,
 )
-from app.view_models.tooltips import connection_tooltip, node_tooltip, port_tooltip
-from engine.patch.changes import Connection, PortRef
-from engine.patch.document import Patch
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
-from engine.profiling.side_work import SideKind, SideWork
-from engine.protocol.messages import (
+from warploom.app.view_models.tooltips import connection_tooltip, node_tooltip, port_tooltip
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import BufferStatistics, KernelFacts, Profile, SpanProfile
+from warploom.engine.profiling.side_work import SideKind, SideWork
+from warploom.engine.protocol.messages import (
     BufferReport,
     EngineStatistics,
     FrameReport,
@@ -30,7 +31,6 @@ from engine.protocol.messages import (
     UpdateLevel,
     UpdateRecord,
 )
-from tests.app.app_support import make_report
 
 
 def span(node: str, first_us: float, last_us: float, **fields: Any) -> SpanProfile:

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.view_models.profile import tape as module
-from app.view_models.profile.tape import MOST_OF_ONE, Tape, ago, small
-from engine.patch.changes import PortRef
-from engine.protocol.messages import Preview
-from engine.protocol.sampling import Reduction, Sample, Sampling
+from warploom.app.view_models.profile import tape as module
+from warploom.app.view_models.profile.tape import MOST_OF_ONE, Tape, ago, small
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import Preview
+from warploom.engine.protocol.sampling import Reduction, Sample, Sampling
 
 PORT = Sampling(PortRef("a", "out"), rate=20.0)
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from app.view_models.block_help import help_html
-from app.view_models.tooltips import (
+from tests.app.sample_blocks import make_report
+from warploom.app.view_models.block_help import help_html
+from warploom.app.view_models.tooltips import (
     buffer_text,
     connection_tooltip,
     message_text,
@@ -12,12 +13,11 @@ from app.view_models.tooltips import (
     time_text,
     tooltip,
 )
-from app.widgets.tooltip import as_html
-from engine.catalogue.catalogue import default_catalogue
-from engine.patch.changes import Connection, Node, NodeAdded, NodeRegionChanged, PortRef
-from engine.patch.document import Patch
-from engine.protocol.messages import BufferReport, NodeReport, NodeState
-from tests.app.sample_blocks import make_report
+from warploom.app.widgets.tooltip import as_html
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.patch.changes import Connection, Node, NodeAdded, NodeRegionChanged, PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import BufferReport, NodeReport, NodeState
 
 
 def test_a_node_tooltip_has_type_state_time_and_kernels(patch: Patch) -> None:

@@ -9,16 +9,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.docks.recorder import Recorder
-from app.view_models.profile import tape
-from app.window.past_banner import PastBanner
-from engine.profiling.recorder import FRAME_ROW
-from engine.protocol.flight_record import BUDGET_NS, FlightRecord, NodeTimes
-from engine.protocol.messages import NodeReport, NodeState, Observe, Preview
-from engine.types import NAMED
 from tests.app.app_support import make_report, run_command
 from tests.app.viewers.test_ports import Ports, look_at, ports
 from tests.app.window.window_support import engine_of
+from warploom.app.docks.recorder import Recorder
+from warploom.app.view_models.profile import tape
+from warploom.app.window.past_banner import PastBanner
+from warploom.engine.profiling.recorder import FRAME_ROW
+from warploom.engine.protocol.flight_record import BUDGET_NS, FlightRecord, NodeTimes
+from warploom.engine.protocol.messages import NodeReport, NodeState, Observe, Preview
+from warploom.engine.types import NAMED
 
 __all__ = ["ports"]
 MS = 1_000_000

@@ -6,10 +6,10 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from app.viewers.picture_view import PictureView
-from app.viewers.viewer import ViewerPanel
-from engine.protocol.messages import Preview
 from tests.app.app_support import move_pointer
+from warploom.app.viewers.picture_view import PictureView
+from warploom.app.viewers.viewer import ViewerPanel
+from warploom.engine.protocol.messages import Preview
 
 
 def gradient(width: int, height: int) -> np.ndarray:

@@ -10,22 +10,22 @@ from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
 from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.view_models.looking.fitting import ViewKind
-from app.viewers.ports import snapshots
-from app.viewers.ports.image_view import ImageView
-from app.viewers.ports.plot_view import PlotView
-from app.viewers.ports.points_view import PointsView
-from app.viewers.ports.port_viewer import PortViewer
-from app.viewers.ports.table_view import TableView
-from app.viewers.ports.text_view import TextView
-from app.window.main_window import MainWindow
-from engine.patch.changes import PortRef
-from engine.protocol.messages import BufferReport, NodeReport, NodeState
-from engine.protocol.sampling import ObservePorts, Sampling
-from engine.runtime.preview.reducing import make_sample
-from engine.types import NAMED, Array, DType, Struct, f32, float3, uchar4
 from tests.app.app_support import make_report, move_pointer
 from tests.app.window.window_support import engine_of, patch_of
+from warploom.app.view_models.looking.fitting import ViewKind
+from warploom.app.viewers.ports import snapshots
+from warploom.app.viewers.ports.image_view import ImageView
+from warploom.app.viewers.ports.plot_view import PlotView
+from warploom.app.viewers.ports.points_view import PointsView
+from warploom.app.viewers.ports.port_viewer import PortViewer
+from warploom.app.viewers.ports.table_view import TableView
+from warploom.app.viewers.ports.text_view import TextView
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import BufferReport, NodeReport, NodeState
+from warploom.engine.protocol.sampling import ObservePorts, Sampling
+from warploom.engine.runtime.preview.reducing import make_sample
+from warploom.engine.types import NAMED, Array, DType, Struct, f32, float3, uchar4
 
 PICTURE = np.random.default_rng(3).integers(0, 256, (40, 60, 4)).astype(np.uint8)
 

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.view_models.looking.tone import Tone
-from app.viewers.recording import frame_files
-from app.viewers.recording.frame_files import FrameFiles
-from app.viewers.recording.record_form import RecordForm
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.files import save_patch
-from engine.protocol.messages import SetRunning
-from engine.protocol.sampling import Sample, Sampling
-from engine.types import NAMED
 from tests.app.viewers.test_ports import Ports, look_at, ports
 from tests.app.window.window_support import engine_of
+from warploom.app.view_models.looking.tone import Tone
+from warploom.app.viewers.recording import frame_files
+from warploom.app.viewers.recording.frame_files import FrameFiles
+from warploom.app.viewers.recording.record_form import RecordForm
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import save_patch
+from warploom.engine.protocol.messages import SetRunning
+from warploom.engine.protocol.sampling import Sample, Sampling
+from warploom.engine.types import NAMED
 
 __all__ = ["ports"]
 STEP = SetRunning(True, frames=1)

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QTabBar
 
-from engine.patch.document import Patch
+from warploom.engine.patch.document import Patch
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
-from app.documents.bridge import SHARED_RATE, Bridge
-from app.theme.apply import apply_theme
-from app.viewers.picture_view import PictureView
-from app.viewers.viewer import ViewerPanel
-from engine.patch.changes import PortRef
-from engine.protocol.messages import NodeReport, NodeState, Observe, Preview, Probed, Viewing
 from tests.app.app_support import FakeEngine, make_report, move_pointer
 from tests.app.viewers.test_picture_view import gradient
+from warploom.app.documents.bridge import SHARED_RATE, Bridge
+from warploom.app.theme.apply import apply_theme
+from warploom.app.viewers.picture_view import PictureView
+from warploom.app.viewers.viewer import ViewerPanel
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import NodeReport, NodeState, Observe, Preview, Probed, Viewing
 
 
 @pytest.fixture

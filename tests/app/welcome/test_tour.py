@@ -1,9 +1,9 @@
 """The tour of the first three minutes."""
 
-from app.welcome.tour import STEPS
-from app.window.main_window import MainWindow
-from engine.patch.changes import PortRef
 from tests.app.window.window_support import patch_of
+from warploom.app.welcome.tour import STEPS
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.changes import PortRef
 
 
 def text(window: MainWindow) -> str:

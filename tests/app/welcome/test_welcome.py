@@ -9,10 +9,10 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QEnterEvent, QFont, QImag
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.documents.gallery import find_examples
-from app.theme.apply import apply_theme
-from app.welcome.example_card import ExampleCard
-from app.welcome.welcome import Welcome
+from warploom.app.documents.gallery import find_examples
+from warploom.app.theme.apply import apply_theme
+from warploom.app.welcome.example_card import ExampleCard
+from warploom.app.welcome.welcome import Welcome
 
 
 def test_the_welcome_page_offers_examples_and_recent_files(qtbot: QtBot, tmp_path: Path) -> None:

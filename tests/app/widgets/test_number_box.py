@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.widgets.number_box import NumberBox, read_number
+from warploom.app.widgets.number_box import NumberBox, read_number
 
 
 class Panel(QWidget):

@@ -7,17 +7,17 @@ from random import Random
 
 import numpy as np
 
-from app.edits import drive, groups
-from app.edits import nodes as edits
-from app.edits.organise import dots, frames, osc, presets
-from app.edits.rects import Rect
-from app.window.main_window import MainWindow
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.organise.annotations import COLOURS, Frame, Preset
-from engine.patch.organise.pins import Pin
-from engine.runtime.check.pins import pin_output
 from tests.app.window.window_support import patch_of
+from warploom.app.edits import drive, groups
+from warploom.app.edits import nodes as edits
+from warploom.app.edits.organise import dots, frames, osc, presets
+from warploom.app.edits.rects import Rect
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotations import COLOURS, Frame, Preset
+from warploom.engine.patch.organise.pins import Pin
+from warploom.engine.runtime.check.pins import pin_output
 
 _NAMES = ("One", "Two", "Drei & vier")
 WRONG_CODE = "vec("

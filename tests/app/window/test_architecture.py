@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from engine.patch.document import Patch
 from tests.small_examples import small_file
+from warploom.engine.patch.document import Patch
 
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "ARCHITECTURE.md").read_text()

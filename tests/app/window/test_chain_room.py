@@ -6,12 +6,12 @@ from weakref import WeakKeyDictionary
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.window.main_window import MainWindow
-from engine.catalogue.catalogue import Catalogue
-from engine.inner_patches import chain_members as members
-from engine.protocol.messages import NodeState
 from tests.app.canvas.canvas_support import Hand
 from tests.app.window.window_support import patch_of
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.inner_patches import chain_members as members
+from warploom.engine.protocol.messages import NodeState
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.inspector.code_editor import CodeEditor
-from app.window.main_window import MainWindow
-from blocks.kernel.cuda import CudaKernel
-from engine.kernel_blocks.kernel_block import KernelBlock
 from tests.app.window.window_support import patch_of
+from warploom.app.inspector.code_editor import CodeEditor
+from warploom.app.window.main_window import MainWindow
+from warploom.blocks.kernel.cuda import CudaKernel
+from warploom.engine.kernel_blocks.kernel_block import KernelBlock
 
 CODE = 'extern "C" __global__ void blend(const float* {}, float* out, int n) {{ out[0] = {}[0]; }}\n'
 

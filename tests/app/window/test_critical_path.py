@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.docks.recorder import Recorder
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.profile import Profile
-from engine.protocol.messages import EngineStatistics, ObserveProfile
 from tests.app.app_support import make_report, run_command
 from tests.app.window.window_support import engine_of
 from tests.profiling.spans import span
 from tests.small_examples import small_file
+from warploom.app.docks.recorder import Recorder
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.protocol.messages import EngineStatistics, ObserveProfile
 
 
 def test_profiles_are_asked_for_while_the_path_is_shown(opened: Any) -> None:

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.docks.problems import Problems
-from app.view_models.lists.problems import ProblemColumn
-from app.window.main_window import MainWindow
-from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
-from engine.patch.document import Patch
-from engine.patch.files import save_patch
 from tests.app.app_support import FakeEngine
+from warploom.api import Block, BlockBuilder, Kernel, Out, f32, param, port
+from warploom.app.docks.problems import Problems
+from warploom.app.view_models.lists.problems import ProblemColumn
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import save_patch
 
 
 class Wild(Block, id="test_app.wild", category="Test"):
@@ -83,7 +83,7 @@ def test_an_engine_that_cannot_start_is_shown_in_the_same_place(
     window: MainWindow, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An engine that can't start is reported in the banner until a start succeeds."""
-    from engine.diagnostics import DeviceError
+    from warploom.engine.diagnostics import DeviceError
 
     def refuse(self: FakeEngine, **_: object) -> None:
         raise DeviceError("cuda:0 is busy")

@@ -8,15 +8,18 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.canvas.drawing.node_layout import node_size
-from app.docks.problems import Problems
-from app.docks.updates import Updates
-from app.edits.remedies import remedies
-from app.window.main_window import MainWindow
-from engine.diagnostics import Mend, error
-from engine.patch.document import Patch
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import (
+from tests.app.app_support import make_report
+from tests.app.conftest import Asked
+from tests.app.window.window_support import engine_of, patch_of
+from warploom.app.canvas.drawing.node_layout import node_size
+from warploom.app.docks.problems import Problems
+from warploom.app.docks.updates import Updates
+from warploom.app.edits.remedies import remedies
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.diagnostics import Mend, error
+from warploom.engine.patch.document import Patch
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.messages import (
     NodeReport,
     NodeState,
     Observe,
@@ -31,9 +34,6 @@ from engine.protocol.messages import (
     UpdateLevel,
     UpdateRecord,
 )
-from tests.app.app_support import make_report
-from tests.app.conftest import Asked
-from tests.app.window.window_support import engine_of, patch_of
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_pausing_profiling_and_fusing_hold_for_the_next_patch(opened: MainWindow
 
 def test_an_engine_that_can_not_start_leaves_the_patch_editable(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
     """If an engine can't start, the log shows the reason, and the patch can still be edited and saved."""
-    from engine.diagnostics import DeviceError
+    from warploom.engine.diagnostics import DeviceError
 
     def fail(patch: Patch, profiling: ProfilingLevel) -> Any:
         raise DeviceError("device must be cuda:0, got none")

@@ -5,11 +5,11 @@ import time
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.theme.colours import current
-from app.widgets.frame_rate import FrameRate
-from app.window.engine_badge import EngineBadge, badge_text
-from engine.protocol.messages import UpdateLevel, UpdateRecord
 from tests.app.app_support import make_report
+from warploom.app.theme.colours import current
+from warploom.app.widgets.frame_rate import FrameRate
+from warploom.app.window.engine_badge import EngineBadge, badge_text
+from warploom.engine.protocol.messages import UpdateLevel, UpdateRecord
 
 
 def test_badge_text() -> None:

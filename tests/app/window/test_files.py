@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.documents.recovery import RecoverySlot
-from app.window.main_window import MainWindow
-from engine.patch.document import Patch
-from engine.patch.files import EXAMPLES_FOLDER, load_patch
 from tests.app.conftest import Asked
 from tests.app.window.window_support import engine_of, patch_of
+from warploom.app.documents.recovery import RecoverySlot
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch
 
 
 def test_opening_a_file_starts_its_engine(opened: MainWindow, file: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_file_that_can_not_be_written_keeps_the_changes(opened: MainWindow, as
 @pytest.mark.parametrize("answer", ["save", "discard", "cancel"])
 def test_closing_asks_about_unsaved_changes(opened: MainWindow, asked: Asked, file: Path, answer: str) -> None:
     """On closing with unsaved changes, Save writes them, Discard drops them, and Cancel keeps the window open."""
-    from app.documents.dialogs import UnsavedChoice
+    from warploom.app.documents.dialogs import UnsavedChoice
 
     patch_of(opened).set("every", gain=2.0)
     asked.about_changes = UnsavedChoice(answer)
@@ -224,7 +224,7 @@ def test_what_is_typed_is_saved(
     qtbot: QtBot, opened: MainWindow, file: Path, asked: Asked, tmp_path: Path, action: str
 ) -> None:
     """Text that was typed without Enter is saved, and its field keeps the focus."""
-    from app.documents.dialogs import UnsavedChoice
+    from warploom.app.documents.dialogs import UnsavedChoice
 
     asked.path, asked.about_changes = tmp_path / "other.loom", UnsavedChoice.SAVE
     opened.canvas.select(["every"])

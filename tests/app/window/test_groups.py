@@ -8,21 +8,21 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.docks.problems import Problems
-from app.edits.nodes import function_types
-from app.inspector.group_ports import GroupPorts
-from app.inspector.inspector import Inspector
-from app.inspector.parameter_editors import NumberEditor
-from app.view_models.lists.problems import place_title
-from app.view_models.looking.fitting import ports_of
-from app.window.main_window import MainWindow
-from engine.diagnostics import error
-from engine.patch.changes import PortRef
-from engine.patch.files import dump_patch
-from engine.protocol.messages import BufferReport, NodeReport, NodeState
 from tests.app.app_support import make_report
 from tests.app.canvas.canvas_support import Hand
 from tests.app.window.window_support import engine_of, patch_of
+from warploom.app.docks.problems import Problems
+from warploom.app.edits.nodes import function_types
+from warploom.app.inspector.group_ports import GroupPorts
+from warploom.app.inspector.inspector import Inspector
+from warploom.app.inspector.parameter_editors import NumberEditor
+from warploom.app.view_models.lists.problems import place_title
+from warploom.app.view_models.looking.fitting import ports_of
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.diagnostics import error
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import dump_patch
+from warploom.engine.protocol.messages import BufferReport, NodeReport, NodeState
 
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 

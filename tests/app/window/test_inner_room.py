@@ -12,19 +12,19 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.docks.code import compiled
-from app.docks.code.code import Code
-from app.docks.problems import Problems
-from app.qt.beside import at_once
-from app.theme.port_style import PortKind
-from app.window.main_window import MainWindow
-from engine.diagnostics import KernelError
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sources import OpGraphSource
-from engine.patch.changes import PortRef
-from engine.protocol.messages import NodeState
 from tests.app.canvas.canvas_support import Hand
 from tests.app.window.window_support import patch_of
+from warploom.app.docks.code import compiled
+from warploom.app.docks.code.code import Code
+from warploom.app.docks.problems import Problems
+from warploom.app.qt.beside import at_once
+from warploom.app.theme.port_style import PortKind
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import NodeState
 
 _GRAPH: dict[str, Any] = {
     "nodes": [

@@ -10,12 +10,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.viewers.picture_view import PictureView
-from app.window.input_events import InputEvents
-from app.window.main_window import MainWindow
-from engine.patch.document import Patch
-from engine.protocol.messages import SetInput
 from tests.app.app_support import move_pointer
+from warploom.app.viewers.picture_view import PictureView
+from warploom.app.window.input_events import InputEvents
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import SetInput
 
 
 class Desk:

@@ -7,10 +7,10 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from app.commands.commands import CONTEXT_MENUS, TOOLBAR
-from app.inspector.parameter_editors import NumberEditor
-from app.window.main_window import MainWindow
 from tests.app.window.window_support import patch_of
+from warploom.app.commands.commands import CONTEXT_MENUS, TOOLBAR
+from warploom.app.inspector.parameter_editors import NumberEditor
+from warploom.app.window.main_window import MainWindow
 
 
 def test_every_command_is_in_a_menu(window: MainWindow) -> None:
@@ -50,7 +50,7 @@ def test_keys_reach_their_commands(qtbot: QtBot, opened: MainWindow) -> None:
 
 def test_space_presses_a_focused_check_box(qtbot: QtBot, opened: MainWindow) -> None:
     """Space presses a check box that has the focus instead of pausing."""
-    from app.inspector.parameter_editors import BoolEditor
+    from warploom.app.inspector.parameter_editors import BoolEditor
 
     opened.canvas.select(["every"])
     editor = opened.inspector.editor("on")

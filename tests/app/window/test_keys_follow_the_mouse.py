@@ -11,11 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.canvas.search.search_popup import SearchPopup
-from app.commands.help_dialogs import GESTURES
-from app.commands.shortcut_dialog import ShortcutDialog
-from app.inspector.parameter_editors import BoolEditor, ChoiceEditor, NumberEditor, TextEditor
-from engine.patch.document import Patch
+from warploom.app.canvas.search.search_popup import SearchPopup
+from warploom.app.commands.help_dialogs import GESTURES
+from warploom.app.commands.shortcut_dialog import ShortcutDialog
+from warploom.app.inspector.parameter_editors import BoolEditor, ChoiceEditor, NumberEditor, TextEditor
+from warploom.engine.patch.document import Patch
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import pytest
 from PySide6.QtWidgets import QApplication, QInputDialog
 from pytestqt.qtbot import QtBot
 
-from app.docks.code.code_text import CodeText
-from app.documents.editor_state import load_state
-from app.theme.fonts import SMALL, widget_font
-from app.window.main_window import MainWindow
 from tests.app.app_support import FakeEngine
 from tests.app.conftest import Asked
+from warploom.app.docks.code.code_text import CodeText
+from warploom.app.documents.editor_state import load_state
+from warploom.app.theme.fonts import SMALL, widget_font
+from warploom.app.window.main_window import MainWindow
 
 
 def share(window: MainWindow) -> float:

@@ -10,21 +10,21 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox
 from pytestqt.qtbot import QtBot
 
-from app.docks.help import Help
-from app.documents import dialogs
-from app.documents.trust.changes_dialog import ChangesDialog
-from app.documents.trust.trust import Trust, TrustedPaths
-from engine import Patch
-from engine.catalogue.block_folders import block_folders
-from engine.catalogue.catalogue import default_catalogue, folder_beside
-from engine.diagnostics import Diagnostic
-from engine.patch.changes import PortRef
-from engine.patch.files import save_patch
-from engine.patch.trust import refuse_file
-from engine.protocol.messages import SetTrust
 from tests.app.app_support import make_report
 from tests.app.conftest import Asked
 from tests.catalogue.block_texts import BlockFolder, block_text
+from warploom import Patch
+from warploom.app.docks.help import Help
+from warploom.app.documents import dialogs
+from warploom.app.documents.trust.changes_dialog import ChangesDialog
+from warploom.app.documents.trust.trust import Trust, TrustedPaths
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.catalogue.catalogue import default_catalogue, folder_beside
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import save_patch
+from warploom.engine.patch.trust import refuse_file
+from warploom.engine.protocol.messages import SetTrust
 
 
 class Project:

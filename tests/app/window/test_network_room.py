@@ -4,22 +4,22 @@ import msgspec
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.edits.nodes import copied, paste
-from app.view_models.port_flow import type_text
-from app.view_models.tooltips import time_text, tooltip
-from app.window.main_window import MainWindow
-from engine import Patch
-from engine.diagnostics import PatchError
-from engine.inner_patches.chain import ChainPatch
-from engine.inner_patches.op_patch import OpPatch
-from engine.inner_patches.training import NetworkPatch
-from engine.patch.changes import PortRef
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import EngineStatistics, NodeReport, NodeState, PartReport
 from tests.app.app_support import make_report
 from tests.app.canvas.canvas_support import Hand
 from tests.app.window.window_support import patch_of
 from tests.inner_patches.networks import small
+from warploom import Patch
+from warploom.app.edits.nodes import copied, paste
+from warploom.app.view_models.port_flow import type_text
+from warploom.app.view_models.tooltips import time_text, tooltip
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.inner_patches.chain import ChainPatch
+from warploom.engine.inner_patches.op_patch import OpPatch
+from warploom.engine.inner_patches.training import NetworkPatch
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.protocol.messages import EngineStatistics, NodeReport, NodeState, PartReport
 
 NODES = {"x", "hidden", "last", "result", "y", "error"}
 

@@ -9,11 +9,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.inspector.inspector import Inspector
-from app.inspector.parameter_editors import NumberEditor
-from app.inspector.parameter_row import ParameterRow
-from engine.patch.document import Patch
 from tests.app.app_support import move_pointer
+from warploom.app.inspector.inspector import Inspector
+from warploom.app.inspector.parameter_editors import NumberEditor
+from warploom.app.inspector.parameter_row import ParameterRow
+from warploom.engine.patch.document import Patch
 
 TYPE = "test_app.every_parameter"
 Press = Callable[[Qt.Key], None]

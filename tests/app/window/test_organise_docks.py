@@ -8,12 +8,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.docks.organise.history import EditList
-from app.docks.organise.overview import Overview
-from app.view_models.lists.find import find
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch
-from engine.patch.organise.annotations import Bookmark, Frame, Preset
+from warploom.app.docks.organise.history import EditList
+from warploom.app.docks.organise.overview import Overview
+from warploom.app.view_models.lists.find import find
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch
+from warploom.engine.patch.organise.annotations import Bookmark, Frame, Preset
 
 
 @pytest.fixture

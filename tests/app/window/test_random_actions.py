@@ -15,16 +15,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
-from app.edits import nodes as edits
-from app.window.main_window import MainWindow
-from engine import Engine
-from engine.diagnostics import PatchError, Severity, WarploomError
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, parse_patch
 from tests.app.window.random_edits import WRONG_CODE, RandomEdits, frames_agree
 from tests.app.window.window_support import patch_of
 from tests.fuzzing import FACTOR, seeds
+from warploom import Engine
+from warploom.app.edits import nodes as edits
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.diagnostics import PatchError, Severity, WarploomError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, parse_patch
 
 #: Actions in an ordinary run.
 ACTIONS = 60

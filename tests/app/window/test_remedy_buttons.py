@@ -12,14 +12,14 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 import engine
-from app.canvas.notice import CanvasNotice
-from app.canvas.search.search_popup import SearchPopup
-from app.docks.problems import Problems
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.protocol.messages import NodeState
 from tests.app.app_support import move_pointer
 from tests.app.canvas.canvas_support import Hand
+from warploom.app.canvas.notice import CanvasNotice
+from warploom.app.canvas.search.search_popup import SearchPopup
+from warploom.app.docks.problems import Problems
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import NodeState
 
 
 def buttons(part: QWidget | None) -> dict[str, QPushButton]:

@@ -10,12 +10,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.canvas.drawing.node_painter import NEAR
-from app.docks.timeline.curve_painting import RULER
-from app.docks.timeline.curve_view import CurveView
-from app.documents.gallery import find_examples
-from app.window.docks import LISTS
-from engine.patch.document import Patch
+from warploom.app.canvas.drawing.node_painter import NEAR
+from warploom.app.docks.timeline.curve_painting import RULER
+from warploom.app.docks.timeline.curve_view import CurveView
+from warploom.app.documents.gallery import find_examples
+from warploom.app.window.docks import LISTS
+from warploom.engine.patch.document import Patch
 
 
 def button(window: Any, text: str) -> QPushButton:

@@ -7,10 +7,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.viewers.screens import ScreenView
-from app.window.main_window import MainWindow
-from engine.protocol.messages import Observe, Preview, SetInput, Viewing
 from tests.app.window.window_support import engine_of, observed, patch_of
+from warploom.app.viewers.screens import ScreenView
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.protocol.messages import Observe, Preview, SetInput, Viewing
 
 
 def _asked(window: MainWindow) -> dict[str, Viewing]:

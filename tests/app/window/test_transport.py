@@ -8,14 +8,14 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.qt.display_rate import USUAL_RATE, DisplayRate, refresh_rate
-from app.qt.gc_timer import GcTimer
-from app.window.transport import format_clock, pacing_text, pacing_tooltip
-from engine.diagnostics import error
-from engine.patch.document import Patch
-from engine.protocol.messages import FrameReport, Reset, SetPacing, SetRunning
-from engine.protocol.pacing import Pacing, PacingMode
 from tests.app.app_support import make_report
+from warploom.app.qt.display_rate import USUAL_RATE, DisplayRate, refresh_rate
+from warploom.app.qt.gc_timer import GcTimer
+from warploom.app.window.transport import format_clock, pacing_text, pacing_tooltip
+from warploom.engine.diagnostics import error
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import FrameReport, Reset, SetPacing, SetRunning
+from warploom.engine.protocol.pacing import Pacing, PacingMode
 
 
 @pytest.fixture

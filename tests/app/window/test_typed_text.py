@@ -14,17 +14,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.documents.dialogs import UnsavedChoice
-from app.inspector.code_editor import CodeEditor
-from app.widgets.number_box import NumberBox
-from app.window.main_window import MainWindow
-from engine.kernel_blocks.kernel_block import KernelBlock
-from engine.patch.document import Patch
-from engine.patch.files import load_patch, save_patch
 from tests.app.app_support import make_report
 from tests.app.conftest import Asked
 from tests.app.window.window_support import patch_of
 from tests.fuzzing import many, seeds
+from warploom.app.documents.dialogs import UnsavedChoice
+from warploom.app.inspector.code_editor import CodeEditor
+from warploom.app.widgets.number_box import NumberBox
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.kernel_blocks.kernel_block import KernelBlock
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import load_patch, save_patch
 
 GRAPH: dict[str, Any] = {
     "nodes": [

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.window.main_window import MainWindow
-from engine.protocol.messages import (
+from tests.app.window.window_support import engine_of, observed, patch_of
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.protocol.messages import (
     Preview,
 )
-from tests.app.window.window_support import engine_of, observed, patch_of
 
 
 @pytest.fixture

@@ -8,16 +8,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTabBar
 from pytestqt.qtbot import QtBot
 
-from app.docks.code.code import Code
-from app.documents.editor_state import Arrangement, UserState, save_state
-from app.inspector.parameter_editors import NumberEditor
-from app.inspector.parameter_form import SectionHeading
-from app.window.docks import LISTS
-from app.window.main_window import MainWindow
-from engine.patch.changes import PortRef
 from tests.app.app_support import FakeEngine
 from tests.app.conftest import Asked
 from tests.app.window.window_support import patch_of
+from warploom.app.docks.code.code import Code
+from warploom.app.documents.editor_state import Arrangement, UserState, save_state
+from warploom.app.inspector.parameter_editors import NumberEditor
+from warploom.app.inspector.parameter_form import SectionHeading
+from warploom.app.window.docks import LISTS
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.changes import PortRef
 
 
 def test_the_window_begins_with_the_welcome_page(window: MainWindow) -> None:
@@ -171,7 +171,7 @@ def test_a_block_without_a_kernel_shows_the_file_that_defines_it(opened: MainWin
 
 def test_a_fault_in_the_editor_is_shown_and_work_goes_on(opened: MainWindow) -> None:
     """An unhandled exception is shown in the log and the status bar, and the window stays open."""
-    from app.qt.faults import install_fault_handler
+    from warploom.app.qt.faults import install_fault_handler
 
     remove = install_fault_handler(opened.log.noted.emit, lambda: "the file")
     try:

@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 from pytestqt.qtbot import QtBot
 
-from app.docks.problems import Problems
-from app.docks.recorder import Recorder
-from app.docks.updates import Updates
-from app.inspector.parameter_editors import NumberEditor
-from app.window.main_window import MainWindow
-from engine.patch.changes import PortRef
-from engine.patch.files import EXAMPLES_FOLDER
 from tests.app.conftest import Asked
 from tests.small_examples import small_file
+from warploom.app.docks.problems import Problems
+from warploom.app.docks.recorder import Recorder
+from warploom.app.docks.updates import Updates
+from warploom.app.inspector.parameter_editors import NumberEditor
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import EXAMPLES_FOLDER
 
 
 def picture(window: MainWindow) -> np.ndarray:

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from app.window.main_window import MainWindow
-from engine.patch.document import Patch
-from engine.protocol.messages import (
+from tests.app.app_support import FakeEngine
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.document import Patch
+from warploom.engine.protocol.messages import (
     Observe,
 )
-from tests.app.app_support import FakeEngine
 
 
 def engine_of(window: MainWindow) -> FakeEngine:

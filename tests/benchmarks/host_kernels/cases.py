@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from cuda.bindings import nvrtc
 
-from engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.device.device import HOST_ARCHITECTURE
 
 HERE = Path(__file__).parent
 FILES = tuple(sorted(path.stem for path in HERE.glob("*.cu")))

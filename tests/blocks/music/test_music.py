@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import soundfile
 
-from blocks.music.beat import Beat
-from blocks.music.heard import Heard
-from blocks.music.onset import Onset
-from engine import Engine, Patch
-from engine.api import Moment
 from tests.blocks.running import apply
 from tests.fuzzing import seeds
+from warploom import Engine, Patch
+from warploom.api import Moment
+from warploom.blocks.music.beat import Beat
+from warploom.blocks.music.heard import Heard
+from warploom.blocks.music.onset import Onset
 
 Array = np.ndarray[Any, Any]
 RATE = 16000

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from engine import Engine, Patch
+from warploom import Engine, Patch
 
 PATIENCE_S = 20.0
 

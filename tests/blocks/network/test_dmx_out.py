@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blocks.network import dmx
-from blocks.network.dmx import DmxSender
-from engine import Engine, Patch
-from engine.diagnostics import PatchError
-from engine.values.sources.dmx import DmxPacket, read_artnet, read_sacn
 from tests.blocks.running import problems
 from tests.fuzzing import many
+from warploom import Engine, Patch
+from warploom.blocks.network import dmx
+from warploom.blocks.network.dmx import DmxSender
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.values.sources.dmx import DmxPacket, read_artnet, read_sacn
 
 HOST = "127.0.0.1"
 

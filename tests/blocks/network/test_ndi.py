@@ -12,8 +12,8 @@ from subprocess import PIPE, STDOUT
 import numpy as np
 import pytest
 
-from blocks.network.ndi import NdiInput, NdiOutput, picture_of, scaled
-from engine.diagnostics import PatchError
+from warploom.blocks.network.ndi import NdiInput, NdiOutput, picture_of, scaled
+from warploom.engine.diagnostics import PatchError
 
 ROOT = Path(__file__).parents[3]
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.sound import devices
+from warploom.blocks.sound import devices
 
 Array = np.ndarray[Any, Any]
 

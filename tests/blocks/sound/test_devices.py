@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.sound import devices
-from blocks.sound.audio_in import AudioIn
-from blocks.sound.audio_out import AudioOut
-from blocks.sound.devices import SoundDevice, SoundInput, SoundOutput
-from engine.api import Unavailable
 from tests.blocks.sound.fake_devices import Array, FakeSounds, FakeStream
 from tests.waiting import until
+from warploom.api import Unavailable
+from warploom.blocks.sound import devices
+from warploom.blocks.sound.audio_in import AudioIn
+from warploom.blocks.sound.audio_out import AudioOut
+from warploom.blocks.sound.devices import SoundDevice, SoundInput, SoundOutput
 
 RATE, FRAME = 1000, 100  # ten frames a second
 TEN_MINUTES = 600 * RATE
@@ -136,7 +136,7 @@ def test_frames_by_hand_get_each_sample_once(sounds: FakeSounds) -> None:
 
 def test_an_unplugged_device_is_found_again(sounds: FakeSounds, monkeypatch: pytest.MonkeyPatch) -> None:
     """A device that is pulled is named, and used again once it is back; the queue then goes on."""
-    monkeypatch.setattr("engine.values.sources.listening.RETRY_S", 0.01)
+    monkeypatch.setattr("warploom.engine.values.sources.listening.RETRY_S", 0.01)
     with opened(SoundOutput("studio", RATE, 8, 0.2), sounds) as (output, stream):
         away = sounds.there.pop()
         stream.unplug()

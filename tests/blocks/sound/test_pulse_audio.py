@@ -14,7 +14,7 @@ _PROGRAM = """
 import time
 from collections import deque
 import numpy as np
-from blocks.sound.devices import SoundInput, SoundOutput
+from warploom.blocks.sound.devices import SoundInput, SoundOutput
 RATE, FRAME = 48000, 960
 speaker, microphone = SoundOutput("pulse", RATE, 2, 0.2), SoundInput("", RATE, 1, 0.1)
 for device in (speaker, microphone):

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import soundfile
 
-from blocks.sound.audio_out import AudioOut
-from blocks.sound.player import Player
-from blocks.sound.windows import samples_in
-from engine import Engine, Patch
-from engine.api import Moment
 from tests.blocks.running import problems
 from tests.blocks.sound.fake_devices import Array, FakeSounds
 from tests.fuzzing import seeds
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.api import Moment
+from warploom.blocks.sound.audio_out import AudioOut
+from warploom.blocks.sound.player import Player
+from warploom.blocks.sound.windows import samples_in
 
 RATE = 4800
 FRAME = RATE // 60

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import soundfile
 
-from blocks.sound import sound_reader
-from blocks.sound.resampling import Stretch, interpolate, reach
-from blocks.sound.sound_reader import SoundReader, in_channels
-from blocks.sound.sound_writer import SoundWriter
-from engine.diagnostics import PatchError
 from tests.fuzzing import many, seeds
+from warploom.blocks.sound import sound_reader
+from warploom.blocks.sound.resampling import Stretch, interpolate, reach
+from warploom.blocks.sound.sound_reader import SoundReader, in_channels
+from warploom.blocks.sound.sound_writer import SoundWriter
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 RATE = 8000

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.sound.sound_reader import SoundReader
-from blocks.video.film_reader import FilmReader
-from blocks.video.film_source import FilmSource, load_av
-from blocks.video.frame_layout import FrameLayout, layout_of
-from engine.diagnostics import PatchError
 from tests.blocks.video.films import decoded, encode, pictures
 from tests.fuzzing import many
+from warploom.blocks.sound.sound_reader import SoundReader
+from warploom.blocks.video.film_reader import FilmReader
+from warploom.blocks.video.film_source import FilmSource, load_av
+from warploom.blocks.video.frame_layout import FrameLayout, layout_of
+from warploom.engine.diagnostics import PatchError
 
 _UNEVEN = np.cumsum(np.random.default_rng(0).integers(1, 90, 30)).tolist()
 _LOSSLESS = {"codec": "ffv1", "pixel_format": "bgr0"}

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blocks.io.decode_sound import load_sound
-from blocks.sound.sound_reader import SoundReader
-from blocks.video.film_sound import FilmSound
-from blocks.video.film_writer import FilmWriter
-from engine.diagnostics import PatchError
 from tests.blocks.video.films import encode, pictures
+from warploom.blocks.io.decode_sound import load_sound
+from warploom.blocks.sound.sound_reader import SoundReader
+from warploom.blocks.video.film_sound import FilmSound
+from warploom.blocks.video.film_writer import FilmWriter
+from warploom.engine.diagnostics import PatchError
 
 RATE = 48000
 

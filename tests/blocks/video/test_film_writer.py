@@ -12,11 +12,11 @@ import av
 import numpy as np
 import pytest
 
-from blocks.video.codecs import check_encoding, choose_encoding
-from blocks.video.film_writer import FilmWriter
-from blocks.video.picture_writer import WAITING
-from engine.diagnostics import PatchError
 from tests.blocks.video.films import decoded, pictures
+from warploom.blocks.video.codecs import check_encoding, choose_encoding
+from warploom.blocks.video.film_writer import FilmWriter
+from warploom.blocks.video.picture_writer import WAITING
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 
@@ -112,7 +112,7 @@ def test_late_pictures_are_dropped_or_waited_for(tmp_path: Path, monkeypatch: py
 _CRASH = """
 import os, sys, time
 from pathlib import Path
-from blocks.video.film_writer import FilmWriter
+from warploom.blocks.video.film_writer import FilmWriter
 from tests.blocks.video.films import pictures
 writer = FilmWriter(Path(sys.argv[1]), 34, 18, 30)
 for frame in pictures(150, 34, 18, 4):

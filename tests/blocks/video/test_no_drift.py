@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from engine import Engine, Patch
 from tests.blocks.video.films import encode
 from tests.fuzzing import FACTOR
+from warploom import Engine, Patch
 
 #: Ten minutes of 60 frames a second where tests go far, else three seconds.
 FRAMES = 36_000 if FACTOR > 1 else 180

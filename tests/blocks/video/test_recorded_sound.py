@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from engine import Engine, Patch
-from engine.protocol.messages import Reset, Seek, SetRunning
 from tests.blocks.video.films import decoded
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.engine.protocol.messages import Reset, Seek, SetRunning
 
 Array = np.ndarray[Any, Any]
 RATE = 48000

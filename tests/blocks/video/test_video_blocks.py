@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.io.decode_image import load_linear
-from blocks.video.film_source import FilmSource
-from blocks.video.film_writer import FilmWriter
-from blocks.video.frame_layout import layout_of
-from blocks.video.image_sequence import find_pictures
-from blocks.video.live_reader import LiveReader
-from engine import Engine, Patch
-from engine.diagnostics import PatchError, Severity
-from engine.protocol.messages import Seek
-from engine.runtime.preview.picture_files import encode_picture
 from tests.blocks.running import problems, run
 from tests.blocks.video.films import decoded, encode, pictures
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.blocks.io.decode_image import load_linear
+from warploom.blocks.video.film_source import FilmSource
+from warploom.blocks.video.film_writer import FilmWriter
+from warploom.blocks.video.frame_layout import layout_of
+from warploom.blocks.video.image_sequence import find_pictures
+from warploom.blocks.video.live_reader import LiveReader
+from warploom.engine.diagnostics import PatchError, Severity
+from warploom.engine.protocol.messages import Seek
+from warploom.engine.runtime.preview.picture_files import encode_picture
 
 Array = np.ndarray[Any, Any]
 

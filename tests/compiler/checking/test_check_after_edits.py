@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.checking.check import Checked, check_description
-from engine.compiler.description import GraphDescription
-from engine.patch.changes import Connection
-from engine.types import any_type, f32
 from tests.compiler.support.descriptions import array, graph, i, node, o, ref
+from warploom.engine.compiler.checking.check import Checked, check_description
+from warploom.engine.compiler.description import GraphDescription
+from warploom.engine.patch.changes import Connection
+from warploom.engine.types import any_type, f32
 
 
 def chain(length: int) -> GraphDescription:

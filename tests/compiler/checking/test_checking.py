@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from engine.compiler.checking.check import check_description
-from engine.compiler.description import BlockNode
-from engine.descriptions.entries import ExtentArgument
-from engine.descriptions.extents import Extent
-from engine.diagnostics import GraphValidationError, Severity
-from engine.types import any_type, s32, u32
 from tests.compiler.support.descriptions import array, graph, i, launch, node, o, ref
 from tests.compiler.support.regions import flag, messages, region
+from warploom.engine.compiler.checking.check import check_description
+from warploom.engine.compiler.description import BlockNode
+from warploom.engine.descriptions.entries import ExtentArgument
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.diagnostics import GraphValidationError, Severity
+from warploom.engine.types import any_type, s32, u32
 
 
 def delay(name: str = "delay", **more: Any) -> BlockNode:

@@ -5,14 +5,14 @@ from graphlib import CycleError, TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.checking.check import check_description
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import Control, RegionKind
-from engine.patch.regions import DEEPEST
-from engine.types import u32
 from tests.compiler.support.descriptions import array, graph, i, node, o, source
 from tests.compiler.support.regions import flag, messages, region, within
+from warploom.engine.compiler.checking.check import check_description
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import Control, RegionKind
+from warploom.engine.patch.regions import DEEPEST
+from warploom.engine.types import u32
 
 
 def test_a_region_holds_blocks_that_read_outside_and_its_own_outputs() -> None:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.checking.check import check_description
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.types import Shape, any_type, f32, s32
 from tests.compiler.support.descriptions import array, graph, i, node, o, ref
 from tests.compiler.support.regions import messages
+from warploom.engine.compiler.checking.check import check_description
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.types import Shape, any_type, f32, s32
 
 _PORTS = {
     "mix": (i("a"), i("b"), o(shape="same(a)")),  # b may have any size

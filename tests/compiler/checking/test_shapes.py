@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.compiler.checking.check import check_description
-from engine.compiler.checking.layouts import Layouts, node_layouts
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.planning import make_plan
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import (
+from tests.compiler.support.descriptions import array, graph, i, launch, node, o, ref
+from warploom.engine.compiler.checking.check import check_description
+from warploom.engine.compiler.checking.layouts import Layouts, node_layouts
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import (
     BufferArgument,
     CopyEntry,
     DelayEntry,
@@ -23,12 +24,11 @@ from engine.descriptions.entries import (
     TransposeView,
     View,
 )
-from engine.descriptions.extents import Extent
-from engine.device.external import describe_external
-from engine.diagnostics import Diagnostic
-from engine.types import any_type, f32, float4, s32, uchar4
-from engine.types.layout import Layout
-from tests.compiler.support.descriptions import array, graph, i, launch, node, o, ref
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.device.external import describe_external
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.types import any_type, f32, float4, s32, uchar4
+from warploom.engine.types.layout import Layout
 
 
 def shapes(patch: GraphDescription) -> tuple[Layouts, list[Diagnostic]]:

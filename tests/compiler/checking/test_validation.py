@@ -7,12 +7,12 @@ from graphlib import CycleError, TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.checking.check import check_description
-from engine.compiler.description import GraphDescription
-from engine.descriptions.entries import BufferArgument, CopyEntry, Display, FillEntry
-from engine.diagnostics import Diagnostic
-from engine.types import any_type, s32
 from tests.compiler.support.descriptions import array, graph, i, node, o
+from warploom.engine.compiler.checking.check import check_description
+from warploom.engine.compiler.description import GraphDescription
+from warploom.engine.descriptions.entries import BufferArgument, CopyEntry, Display, FillEntry
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.types import any_type, s32
 
 
 def validate(patch: GraphDescription) -> list[Diagnostic]:

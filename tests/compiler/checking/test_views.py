@@ -8,11 +8,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from engine.compiler.checking.views import view_layout
-from engine.descriptions.entries import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
-from engine.descriptions.extents import ShapeRuleError
-from engine.types import DType, f32, f64, float4, s32, u8, u16, u32, uchar4
-from engine.types.layout import Layout
+from warploom.engine.compiler.checking.views import view_layout
+from warploom.engine.descriptions.entries import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
+from warploom.engine.descriptions.extents import ShapeRuleError
+from warploom.engine.types import DType, f32, f64, float4, s32, u8, u16, u32, uchar4
+from warploom.engine.types.layout import Layout
 
 shapes = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
 

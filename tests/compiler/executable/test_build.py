@@ -7,30 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.compiler.description import BlockNode
-from engine.compiler.executable.arguments import Resources, TypedKernel
-from engine.compiler.executable.build import BuiltGraph, build_graph
-from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
-from engine.compiler.operations import FRAME, STATUS
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
-from engine.descriptions.entries import (
-    Argument,
-    BufferArgument,
-    CopyEntry,
-    Entry,
-    ExtentArgument,
-    FillEntry,
-    FrameArgument,
-    KernelEntry,
-    ParameterArgument,
-    ValueArgument,
-)
-from engine.descriptions.extents import Extent
-from engine.device.arguments import ArgumentError
-from engine.device.protocol import ConditionalKind
-from engine.diagnostics import DeviceError, GraphValidationError
-from engine.ptx.tree import KernelParameter
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import (
     FakeDevice,
@@ -46,6 +22,30 @@ from tests.compiler.support.descriptions import (
     o,
     source,
 )
+from warploom.engine.compiler.description import BlockNode
+from warploom.engine.compiler.executable.arguments import Resources, TypedKernel
+from warploom.engine.compiler.executable.build import BuiltGraph, build_graph
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
+from warploom.engine.compiler.operations import FRAME, STATUS
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.descriptions.entries import (
+    Argument,
+    BufferArgument,
+    CopyEntry,
+    Entry,
+    ExtentArgument,
+    FillEntry,
+    FrameArgument,
+    KernelEntry,
+    ParameterArgument,
+    ValueArgument,
+)
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.device.arguments import ArgumentError
+from warploom.engine.device.protocol import ConditionalKind
+from warploom.engine.diagnostics import DeviceError, GraphValidationError
+from warploom.engine.ptx.tree import KernelParameter
 
 
 def kernel(*types: str, max_threads: int = 1024) -> TypedKernel:

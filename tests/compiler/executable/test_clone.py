@@ -6,14 +6,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from engine.compiler.buffers import Lifetime
-from engine.compiler.difference import plan_difference
-from engine.compiler.operations import FRAME
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
-from engine.device.device import Device
-from engine.diagnostics import GraphValidationError
-from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler.support.interpreter import Interpreter
 from tests.compiler.support.patch_kernels import KERNELS
 from tests.compiler.support.random_edits import random_edit
@@ -22,6 +14,14 @@ from tests.compiler.support.running import Running
 from tests.compiler.test_plan_after_edits import again, plan_of
 from tests.compiler.test_random_patches import LEVELS, check_contents
 from tests.fuzzing import seeds
+from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.compiler.difference import plan_difference
+from warploom.engine.compiler.operations import FRAME
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import GraphValidationError
+from warploom.engine.runtime.model.module_cache import ModuleCache
 
 SEEDS = seeds(8)
 EDITS = 8

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from engine.compiler.description import BlockNode
-from engine.compiler.executable.build import build_graph
-from engine.compiler.executable.clocks import Span, SpanTimer, spans
-from engine.compiler.executable.span_order import spans_before
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
-from engine.profiling.levels import ProfilingLevel
 from tests.compiler.executable.test_build import resources
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import FakeDevice, FakeGraph, FakeMemory, graph, i, launch, node, o, source
 from tests.compiler.test_random_patches import planned
+from warploom.engine.compiler.description import BlockNode
+from warploom.engine.compiler.executable.build import build_graph
+from warploom.engine.compiler.executable.clocks import Span, SpanTimer, spans
+from warploom.engine.compiler.executable.span_order import spans_before
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.profiling.levels import ProfilingLevel
 
 
 class FakeClock:

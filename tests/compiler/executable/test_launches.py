@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port, u32
-from engine.blocktypes.block import describe
-from engine.compiler.checking.launches import BLOCKS_PER_CORE, counted_launch, free
-from engine.device.device import DeviceInfo
-from engine.device.host.device import HostDevice
-from engine.device.launches import GRID_LIMITS, free_launch
-from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
-from engine.device.protocol import LaunchConfig
-from engine.protocol.messages import KernelFilesChanged, NodeState
+from warploom import Engine, Patch
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, param, port, u32
+from warploom.engine.blocktypes.block import describe
+from warploom.engine.compiler.checking.launches import BLOCKS_PER_CORE, counted_launch, free
+from warploom.engine.device.device import DeviceInfo
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.launches import GRID_LIMITS, free_launch
+from warploom.engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
+from warploom.engine.device.protocol import LaunchConfig
+from warploom.engine.protocol.messages import KernelFilesChanged, NodeState
 
 SOURCE = Path(__file__).with_name("counted.cu")
 HOPPER = MultiprocessorLimits(2048, 32, 65536, 65536, 228 << 10, 1 << 10, 128)

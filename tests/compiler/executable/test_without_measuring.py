@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from engine.compiler.executable.clocks import without_measuring
 from tests.fuzzing import seeds
+from warploom.engine.compiler.executable.clocks import without_measuring
 
 
 class MadeUp:

@@ -5,17 +5,20 @@ from itertools import pairwise
 
 import pytest
 
-from engine.compiler.buffers import Lifetime
-from engine.compiler.description import BlockNode
-from engine.compiler.difference import plan_difference
-from engine.compiler.executable.adjust import operations_in_place
-from engine.compiler.fusion import fuse
-from engine.compiler.fusion.groups import MOST_STAGES
-from engine.compiler.inspection import plan_dot, plan_svg, plan_text
-from engine.compiler.operations import FusedEntry
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
-from engine.descriptions.entries import (
+from tests.compiler.support.descriptions import array, graph, i, node, o, source
+from tests.compiler.support.regions import flag, region, within
+from tests.compiler.support.stages import computing, stage, total
+from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.compiler.description import BlockNode
+from warploom.engine.compiler.difference import plan_difference
+from warploom.engine.compiler.executable.adjust import operations_in_place
+from warploom.engine.compiler.fusion import fuse
+from warploom.engine.compiler.fusion.groups import MOST_STAGES
+from warploom.engine.compiler.inspection import plan_dot, plan_svg, plan_text
+from warploom.engine.compiler.operations import FusedEntry
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.descriptions.entries import (
     BufferArgument,
     DelayEntry,
     Display,
@@ -24,12 +27,9 @@ from engine.descriptions.entries import (
     SliceView,
     View,
 )
-from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import OpGraph, OpGraphBuilder
-from engine.patch.changes import PortRef
-from tests.compiler.support.descriptions import array, graph, i, node, o, source
-from tests.compiler.support.regions import flag, region, within
-from tests.compiler.support.stages import computing, stage, total
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.ops import OpGraph, OpGraphBuilder
+from warploom.engine.patch.changes import PortRef
 
 
 def kernels(plan: Plan) -> list[str]:

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.compiler.memory.packing import pack_buffers
-from engine.compiler.memory.reuse_order import ReuseOrder, sharing_groups
 from tests.fuzzing import many
+from warploom.engine.compiler.memory.packing import pack_buffers
+from warploom.engine.compiler.memory.reuse_order import ReuseOrder, sharing_groups
 
 #: The first and the last step in which each buffer is in use, ordered by first step.
 Spans = list[tuple[int, int]]

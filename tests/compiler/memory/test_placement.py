@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.compiler.buffers import Lifetime
-from engine.compiler.memory.placement import Placement
-from engine.compiler.memory.recomputation import recomputation
-from engine.compiler.operations import RegionEntry
-from engine.descriptions.entries import RegionKind
-from engine.patch.changes import PortRef
 from tests.compiler.support.schedules import UNIT, Draft, Memory, Run, b, random_draft
 from tests.fuzzing import many
+from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.compiler.memory.placement import Placement
+from warploom.engine.compiler.memory.recomputation import recomputation
+from warploom.engine.compiler.operations import RegionEntry
+from warploom.engine.descriptions.entries import RegionKind
+from warploom.engine.patch.changes import PortRef
 
 
 def chain(sizes: list[int]) -> Draft:

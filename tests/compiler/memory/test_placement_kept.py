@@ -4,13 +4,13 @@ from itertools import pairwise
 
 import pytest
 
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.memory.placement import MOST_DOUBLED_BYTES, room_for
-from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
-from engine.compiler.verifying.verify import verify
-from engine.patch.changes import Connection, PortRef
 from tests.compiler.support import patch_blocks as blocks
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.compiler.memory.placement import MOST_DOUBLED_BYTES, room_for
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.compiler.verifying.verify import verify
+from warploom.engine.patch.changes import Connection, PortRef
 
 
 def chain(rows: int, length: int = 6) -> GraphDescription:

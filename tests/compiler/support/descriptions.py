@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import engine.compiler.planning
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.plan import Plan
-from engine.compiler.verifying.verify import verify
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import (
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.compiler.verifying.verify import verify
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import (
     Argument,
     BufferArgument,
     Display,
@@ -22,13 +22,13 @@ from engine.descriptions.entries import (
     KernelEntry,
     Size,
 )
-from engine.descriptions.extents import Extent
-from engine.descriptions.ports import PortSpec
-from engine.device.device import DeviceInfo
-from engine.device.protocol import ConditionalKind
-from engine.patch.changes import Connection, PortRef
-from engine.ptx.tree import KernelParameter
-from engine.types import DType, f32
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.device.device import DeviceInfo
+from warploom.engine.device.protocol import ConditionalKind
+from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.ptx.tree import KernelParameter
+from warploom.engine.types import DType, f32
 
 K = Kernel("k.cu", "k")
 #: The number of operations in the largest plan that is verified automatically.

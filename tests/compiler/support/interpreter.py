@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.description import GraphDescription
-from engine.descriptions.entries import (
+from tests.compiler.support.scope_tree import ScopeTree
+from warploom.engine.compiler.description import GraphDescription
+from warploom.engine.descriptions.entries import (
     Argument,
     BufferArgument,
     CopyEntry,
@@ -37,9 +38,8 @@ from engine.descriptions.entries import (
     ValueArgument,
     buffer_arguments,
 )
-from engine.kernel_sources.sources import OpGraphSource
-from engine.patch.changes import PortRef
-from tests.compiler.support.scope_tree import ScopeTree
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.patch.changes import PortRef
 
 Array = np.ndarray[Any, Any]
 #: The function of each kernel, by its entry point or its op graph. Arguments are arrays, numbers, numpy's types for

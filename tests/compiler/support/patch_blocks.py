@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import (
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import (
     Argument,
     BufferArgument,
     ConditionArgument,
@@ -32,9 +32,9 @@ from engine.descriptions.entries import (
     ValueArgument,
     View,
 )
-from engine.descriptions.extents import Extent
-from engine.descriptions.ports import PortSpec
-from engine.types import u32
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.types import u32
 
 Array = np.ndarray[Any, Any]
 FOLDER = str(Path(__file__).parent)

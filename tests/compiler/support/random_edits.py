@@ -3,11 +3,11 @@
 import random
 from dataclasses import replace
 
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.plan import Plan
-from engine.patch.changes import Connection, PortRef
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.random_patches import RandomPatch
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.patch.changes import Connection, PortRef
 
 _KINDS = ("rewire", "rewire", "rewire", "add", "add", "insert", "remove", "bypass", "describe")
 _KINDS += ("resize", "resize", "resize", "reorder", "two")

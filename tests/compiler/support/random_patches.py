@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import ReshapeView, SliceView, TransposeView
-from engine.patch.changes import Connection, PortRef
 from tests.compiler.support import patch_blocks as blocks
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import ReshapeView, SliceView, TransposeView
+from warploom.engine.patch.changes import Connection, PortRef
 
 _MOST_DEPTH = 3
 

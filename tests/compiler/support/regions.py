@@ -2,12 +2,12 @@
 
 from msgspec.structs import replace
 
-from engine.compiler.checking.check import check_description
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.descriptions.description import BlockDescription
-from engine.descriptions.entries import Control, RegionKind
-from engine.types import u32
 from tests.compiler.support.descriptions import i, launch, node, o
+from warploom.engine.compiler.checking.check import check_description
+from warploom.engine.compiler.description import BlockNode, GraphDescription
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.descriptions.entries import Control, RegionKind
+from warploom.engine.types import u32
 
 
 def messages(patch: GraphDescription) -> list[tuple[str | None, str | None, str]]:

@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.buffers import Lifetime
-from engine.compiler.difference import plan_difference
-from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.clocks import ClockKernels, spans
-from engine.compiler.executable.compiled_graph import compile_plan
-from engine.compiler.executable.instrument import Instrumented
-from engine.compiler.frame import Frame
-from engine.compiler.operations import FRAME
-from engine.compiler.plan import Plan
-from engine.device.device import Device
-from engine.patch.changes import PortRef
-from engine.profiling.levels import ProfilingLevel
-from engine.runtime.memory.buffer_pool import BufferPool
-from engine.runtime.memory.graph_memory import allocate_buffers, keep_memory, status_words
-from engine.runtime.memory.state_store import StateStore
-from engine.runtime.model.module_cache import ModuleCache, PlanKernels
-from engine.runtime.preview.reading import read_port
+from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.compiler.difference import plan_difference
+from warploom.engine.compiler.executable.arguments import Resources
+from warploom.engine.compiler.executable.clocks import ClockKernels, spans
+from warploom.engine.compiler.executable.compiled_graph import compile_plan
+from warploom.engine.compiler.executable.instrument import Instrumented
+from warploom.engine.compiler.frame import Frame
+from warploom.engine.compiler.operations import FRAME
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device.device import Device
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.runtime.memory.buffer_pool import BufferPool
+from warploom.engine.runtime.memory.graph_memory import allocate_buffers, keep_memory, status_words
+from warploom.engine.runtime.memory.state_store import StateStore
+from warploom.engine.runtime.model.module_cache import ModuleCache, PlanKernels
+from warploom.engine.runtime.preview.reading import read_port
 
 RUBBISH = 0xA5
 

@@ -7,13 +7,21 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine.compiler.buffers import BufferPlan, Lifetime, PlannedBuffer
-from engine.compiler.checking.layouts import Layout
-from engine.compiler.memory.placement import Placement, place_buffers
-from engine.compiler.operations import Access, Operation, OperationSchedule, Place, RegionEntry, Scope, find_users
-from engine.descriptions.entries import BufferArgument, FillEntry, RegionKind
-from engine.patch.changes import PortRef
-from engine.types import u8
+from warploom.engine.compiler.buffers import BufferPlan, Lifetime, PlannedBuffer
+from warploom.engine.compiler.checking.layouts import Layout
+from warploom.engine.compiler.memory.placement import Placement, place_buffers
+from warploom.engine.compiler.operations import (
+    Access,
+    Operation,
+    OperationSchedule,
+    Place,
+    RegionEntry,
+    Scope,
+    find_users,
+)
+from warploom.engine.descriptions.entries import BufferArgument, FillEntry, RegionKind
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.types import u8
 
 UNIT = 256
 #: These tests don't depend on what an operation does.

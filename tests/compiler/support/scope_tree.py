@@ -1,6 +1,6 @@
 """Which regions contain which blocks, and which region stands for a block in each scope around it."""
 
-from engine.compiler.description import GraphDescription
+from warploom.engine.compiler.description import GraphDescription
 
 
 class ScopeTree:

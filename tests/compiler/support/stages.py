@@ -1,7 +1,8 @@
 """Blocks made by hand that compute each element from an expression."""
 
-from engine.compiler.description import BlockNode
-from engine.descriptions.entries import (
+from tests.compiler.support.descriptions import node
+from warploom.engine.compiler.description import BlockNode
+from warploom.engine.descriptions.entries import (
     Argument,
     BufferArgument,
     ElementArgument,
@@ -13,11 +14,11 @@ from engine.descriptions.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.descriptions.extents import Extent
-from engine.descriptions.ports import PortSpec
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sources import OpGraphSource
-from engine.ops import (
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.sources import OpGraphSource
+from warploom.engine.ops import (
     ElementNumber,
     GraphNumbers,
     InputPointer,
@@ -30,8 +31,7 @@ from engine.ops import (
     OutputPointer,
     parse_expression,
 )
-from engine.types import NAMED, any_type, f32, f64
-from tests.compiler.support.descriptions import node
+from warploom.engine.types import NAMED, any_type, f32, f64
 
 _SIZES = {"size": "{}.size", "width": "{}.last0", "height": "{}.last1", "depth": "{}.last2"}
 

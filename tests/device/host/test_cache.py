@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.device.host.modules import build, cache
-from engine.diagnostics import KernelFault, TranslatorBug
-from engine.processes.pool import run
 from tests.kernel_sources.test_compile_cache import size_of
 from tests.processes import broken_compilers
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.modules import build, cache
+from warploom.engine.diagnostics import KernelFault, TranslatorBug
+from warploom.engine.processes.pool import run
 
 SOURCE = """extern "C" __global__ void scale(float* x, float a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= a; }

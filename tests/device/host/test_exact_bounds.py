@@ -6,12 +6,12 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.device.device import Buffer
-from engine.device.host.device import HostDevice
-from engine.device.protocol import part_of
-from engine.diagnostics import KernelFault
 from tests.fuzzing import seeds
+from warploom import Engine, Patch
+from warploom.engine.device.device import Buffer
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.protocol import part_of
+from warploom.engine.diagnostics import KernelFault
 
 #: Each kernel accesses SIZE bytes at x + at. `%a` is the address of an access; `%x` and `%y` are arguments.
 #: `at` has 32 bits: one of 64 bits could be the address, and x the offset.

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.diagnostics import KernelError, KernelFault
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import KernelError, KernelFault
 
 SOURCE = """extern "C" __global__ void fill(float* a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

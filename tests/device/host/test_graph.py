@@ -7,14 +7,14 @@ import time
 import numpy as np
 import pytest
 
-from engine.device.arguments import pack_arguments
-from engine.device.host.device import HostDevice
-from engine.device.host.graph.program import GraphProgram
-from engine.device.host.modules import build, cache
-from engine.device.protocol import LaunchConfig
-from engine.diagnostics import DeviceError, KernelError
 from tests.kernel_sources.test_compile_cache import size_of
 from tests.waiting import until
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.graph.program import GraphProgram
+from warploom.engine.device.host.modules import build, cache
+from warploom.engine.device.protocol import LaunchConfig
+from warploom.engine.diagnostics import DeviceError, KernelError
 
 SOURCE = """
 __device__ int me() { return blockIdx.x * blockDim.x + threadIdx.x; }

@@ -4,7 +4,7 @@ import random
 import subprocess
 import sys
 
-from engine.device.host.modules import native
+from warploom.engine.device.host.modules import native
 
 #: Object code, by the number that its function returns.
 objects: dict[int, bytes] = {}

@@ -9,14 +9,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from engine.device.device import Buffer
-from engine.device.graph import Graph
-from engine.device.host.device import HostDevice
-from engine.device.host.graph import executable as host_executable
-from engine.device.protocol import Condition, ConditionalKind, GraphNode, LaunchConfig
-from engine.diagnostics import DeviceError, KernelFault
 from tests.device.graph_support import SOURCE, Kernels
 from tests.waiting import repeated, until
+from warploom.engine.device.device import Buffer
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.graph import executable as host_executable
+from warploom.engine.device.protocol import Condition, ConditionalKind, GraphNode, LaunchConfig
+from warploom.engine.diagnostics import DeviceError, KernelFault
 
 MORE = """
 extern "C" __device__ int printf(const char*, ...);

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.diagnostics import KernelError, KernelFault, TranslatorBug
+from warploom.engine.diagnostics import KernelError, KernelFault, TranslatorBug
 
 PARAMETERS = """.version 8.0
 .target sm_75

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.diagnostics import DeviceError
+from warploom.engine.diagnostics import DeviceError
 
 PRINT = r"""
 extern "C" __global__ void k(int n, double x, const char* text) {

@@ -7,18 +7,18 @@ import threading
 import numpy as np
 import pytest
 
-from engine.device import optimiser
-from engine.device.host.device import HostDevice
-from engine.device.host.modules import build, cache, native
-from engine.device.host.modules import module as modules
-from engine.diagnostics import KernelFault
-from engine.host_compiler.module import translate_module
-from engine.ptx import parse
 from tests.fuzzing import seeds
 from tests.gpu.differential import run_programs
 from tests.gpu.differential.tables import FORMS
 from tests.processes import broken_compilers
 from tests.waiting import until
+from warploom.engine.device import optimiser
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.modules import build, cache, native
+from warploom.engine.device.host.modules import module as modules
+from warploom.engine.diagnostics import KernelFault
+from warploom.engine.host_compiler.module import translate_module
+from warploom.engine.ptx import parse
 
 SOURCE = """
 __device__ unsigned calls = 5;
@@ -266,9 +266,9 @@ def test_a_program_may_end_while_a_kernel_is_optimised(tmp_path, cuda_ptx):
     (tmp_path / "kernel.ptx").write_text(cuda_ptx(SMALL))
     program = f"""
 from pathlib import Path
-from engine.device import optimiser
-from engine.device.host.device import HostDevice
-from engine.device.host.modules import cache
+from warploom.engine.device import optimiser
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.modules import cache
 cache.folder = lambda: Path({str(tmp_path / "cache")!r})
 ptx, device = Path({str(tmp_path / "kernel.ptx")!r}).read_text(), HostDevice()
 kept = [device.load_module(ptx.replace("mixed", f"mixed{{i}}")) for i in range(6)]

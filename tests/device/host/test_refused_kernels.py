@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.device.host.device import HostDevice
-from engine.device.host.modules import build, native
-from engine.diagnostics import KernelError, TranslatorBug
-from engine.host_compiler.opcodes import table
+from warploom import Engine, Patch
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.modules import build, native
+from warploom.engine.diagnostics import KernelError, TranslatorBug
+from warploom.engine.host_compiler.opcodes import table
 
 HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.device.arguments import pack_arguments
-from engine.device.device import Buffer
-from engine.device.graph import Graph
-from engine.device.host import pool
-from engine.device.host.device import HostDevice
-from engine.device.host.graph import sections, stepper
-from engine.device.host.graph.sections import Section, plan_section
-from engine.device.protocol import ConditionalKind, GraphNode, LaunchConfig
-from engine.diagnostics import KernelFault
 from tests.fuzzing import seeds
 from tests.waiting import repeated
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.device import Buffer
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.host import pool
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.graph import sections, stepper
+from warploom.engine.device.host.graph.sections import Section, plan_section
+from warploom.engine.device.protocol import ConditionalKind, GraphNode, LaunchConfig
+from warploom.engine.diagnostics import KernelFault
 
 SOURCE = r"""
 __device__ int me() { return blockIdx.x * blockDim.x + threadIdx.x; }

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.device.host.modules import build, functions, native
-from engine.diagnostics import KernelFault
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.modules import build, functions, native
+from warploom.engine.diagnostics import KernelFault
 
 _HEADER = ".version 7.0\n.target sm_75\n.address_size 64\n"
 #: x cubed, in a loop, so that the function has a branch.

@@ -12,15 +12,15 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from engine.device.arguments import pack_arguments
-from engine.device.host import watchdog
-from engine.device.host.device import HostDevice
-from engine.device.open import open_device
-from engine.device.protocol import LaunchConfig
-from engine.diagnostics import DeviceError, KernelFault
-from engine.host_compiler import abi
 from tests.fuzzing import many, seeds
 from tests.waiting import repeated, until
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.host import watchdog
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.open import open_device
+from warploom.engine.device.protocol import LaunchConfig
+from warploom.engine.diagnostics import DeviceError, KernelFault
+from warploom.engine.host_compiler import abi
 
 SOURCE = """extern "C" __global__ void wait_for(volatile int* a) { while (*a == 0); }
 extern "C" __global__ void count(int* a) { for (int i = 0;; i++) a[i & 1] = i; }
@@ -230,7 +230,7 @@ def test_a_ctrl_c_is_not_told_to_the_process_that_forked(tmp_path):
 
 FORK = """
 import os, signal, sys, time
-from engine.device.host import watchdog
+from warploom.engine.device.host import watchdog
 signal.signal(signal.SIGINT, signal.default_int_handler)
 stops = []
 watchdog.INTERRUPTS.begin(lambda: stops.append(1))

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-from engine.device.host.device import HostDevice
+from warploom.engine.device.host.device import HostDevice
 
 
 def _load(ptx: str) -> None:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.device.device import Device
-from engine.device.protocol import LoadedKernel
-from engine.diagnostics import DeviceError, KernelError
 from tests.gpu.differential.form import Form
 from tests.gpu.differential.kernel import ZONE_WORDS, KernelText, write
 from tests.gpu.differential.kinds import Bits
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import LoadedKernel
+from warploom.engine.diagnostics import DeviceError, KernelError
 
 # Kernels are small, since LLVM's compile time grows faster than the size of a kernel.
 _FORMS_A_KERNEL = 16

@@ -4,13 +4,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from engine.device.device import Device
-from engine.device.open import open_device
 from tests.gpu.differential.compare import start_zones
 from tests.gpu.differential.execute import Runner
 from tests.gpu.differential.recording import LANES, THREADS, write
 from tests.gpu.differential.samples import inputs
 from tests.gpu.differential.tables import FORMS
+from warploom.engine.device.device import Device
+from warploom.engine.device.open import open_device
 
 
 def record(device: Device, path: Path, seed: int) -> Runner:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.device.device import Device
-from engine.diagnostics import DeviceError, KernelError
 from tests.gpu.differential.execute import launch
 from tests.gpu.differential.form import Form
 from tests.gpu.differential.kernel import ZONE_WORDS
 from tests.gpu.differential.kinds import Bits
 from tests.gpu.differential.programs import LANES, THREADS, Program, generate
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import DeviceError, KernelError
 
 
 def run(device: Device, program: Program) -> tuple[Bits, Bits]:

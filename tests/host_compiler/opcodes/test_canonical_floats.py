@@ -10,10 +10,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from engine.host_compiler.analysis import canonical_floats
-from engine.ptx import parse
 from tests.host_compiler import exact_floats as exact
 from tests.host_compiler.elements import evaluate
+from warploom.engine.host_compiler.analysis import canonical_floats
+from warploom.engine.ptx import parse
 
 LEAST = {"f32": Fraction(1, 2**126), "f16": Fraction(1, 2**14)}
 EDGES = {

@@ -210,7 +210,7 @@ def test_packed_integers(host, kind, bits):
 
 def test_stochastic_rounding_is_refused(host):
     """Stochastic rounding is refused with an error that names the instruction, its line and a replacement."""
-    from engine.diagnostics import KernelError
+    from warploom.engine.diagnostics import KernelError
 
     with pytest.raises(KernelError, match=r"cvt\.rs\.f16x2\.f32 must not be used on the host device; use \.rn or \.rz"):
         evaluate(host, ["cvt.rs.f16x2.f32 %d, %a, %a, %a;"], "b32", ("b32",), np.zeros(1, np.uint32))

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.device.host.modules import native
 from tests.host_compiler import exact_floats as exact
 from tests.host_compiler.elements import evaluate
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.modules import native
 
 EDGES = {
     "f16": [0x0000, 0x8000, 0x0001, 0x8001, 0x03FF, 0x0400, 0x8400, 0x3C00, 0xBC00, 0x3C01, 0x3BFF, 0x1400, 0x1001,

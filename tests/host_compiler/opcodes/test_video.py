@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from engine.diagnostics import KernelError
 from tests.host_compiler.elements import evaluate
+from warploom.engine.diagnostics import KernelError
 
 WORD = (1 << 32) - 1
 

@@ -6,11 +6,11 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.device.host.modules import native
-from engine.host_compiler.module import moves_16_bytes_at_once, translate_module
-from engine.ptx import parse
 from tests.fuzzing import many
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.modules import native
+from warploom.engine.host_compiler.module import moves_16_bytes_at_once, translate_module
+from warploom.engine.ptx import parse
 
 WHOLE = moves_16_bytes_at_once(native.triple(), native.cpu()[1])
 needs_16_bytes = pytest.mark.skipif(not WHOLE, reason="this processor has no access of 16 bytes")

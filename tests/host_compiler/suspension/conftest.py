@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.device.host.device import HostDevice
+from warploom.engine.device.host.device import HostDevice
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.diagnostics import KernelFault
+from warploom.engine.diagnostics import KernelFault
 
 RNG = np.random.default_rng(13)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.diagnostics import DeviceError
+from warploom.engine.diagnostics import DeviceError
 
 REDUCE = """
 extern "C" __global__ void reduce(const float* x, float* out, int n) {

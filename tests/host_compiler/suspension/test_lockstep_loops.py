@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.diagnostics import KernelFault
-from engine.host_compiler.analysis.uniformity import uniformity
-from engine.ptx import parse
 from tests.fuzzing import seeds
 from tests.host_compiler.control_programs import Program
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import KernelFault
+from warploom.engine.host_compiler.analysis.uniformity import uniformity
+from warploom.engine.ptx import parse
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.kernel_sources import nvrtc
+from warploom.engine.kernel_sources import nvrtc
 
 HEAD = ".version 8.4\n.target sm_90\n.address_size 64\n"
 RNG = np.random.default_rng(5)

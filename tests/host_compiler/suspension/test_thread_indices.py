@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
 from tests.fuzzing import seeds
+from warploom.engine.device.host.device import HostDevice
 
 BITS = (1 << 32) - 1
 #: Elements of the buffer that is read, and the number of thread blocks of each kernel.

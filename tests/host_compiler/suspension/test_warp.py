@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.diagnostics import KernelError, KernelFault
 from tests.fuzzing import seeds
+from warploom.engine.diagnostics import KernelError, KernelFault
 
 HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n"
 

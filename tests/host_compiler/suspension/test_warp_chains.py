@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.device.host.device import HostDevice
-from engine.diagnostics import KernelFault
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import KernelFault
 
 SOURCE = """
 __device__ int scan(int value) {

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from engine.device.device import Device
-from engine.device.protocol import Module
-from engine.ops.functions import FUNCTIONS
-from engine.ops.lowering.ptx import TRIPLE, check_calls, data_layout, functions_ptx, to_ptx
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Module
+from warploom.engine.ops.functions import FUNCTIONS
+from warploom.engine.ops.lowering.ptx import TRIPLE, check_calls, data_layout, functions_ptx, to_ptx
 
 Array = np.ndarray[Any, Any]
 DTYPES: dict[str, type[np.floating[Any]]] = {"f32": np.float32, "f64": np.float64}

@@ -7,12 +7,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.device.protocol import Module
-from engine.ops.functions import FUNCTIONS
-from engine.ops.lowering.ptx import inlined
 from tests.ops.functions.oracles import MPMATH, NUMPY, exact, hard_angles
 from tests.ops.functions.running import DTYPES, Array, apply, compiled
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Module
+from warploom.engine.ops.functions import FUNCTIONS
+from warploom.engine.ops.lowering.ptx import inlined
 
 _NAMES = tuple(FUNCTIONS)
 

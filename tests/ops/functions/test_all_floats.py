@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.device.open import open_device
-from engine.kernel_sources.nvrtc import compile_cuda
-from engine.ops.functions import FUNCTIONS
 from tests.ops.functions.running import compiled
+from warploom.engine.device.open import open_device
+from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.ops.functions import FUNCTIONS
 
 _SIZE = 1 << 24
 _PAIRS = 1 << 30

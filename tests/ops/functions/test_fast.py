@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.device.protocol import Module
-from engine.ops.functions import FUNCTIONS
 from tests.ops.functions.oracles import NUMPY
 from tests.ops.functions.running import Array, apply, compiled
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Module
+from warploom.engine.ops.functions import FUNCTIONS
 
 _FAST = tuple(name for name, function in FUNCTIONS.items() if function.fast_body is not None)
 

@@ -5,10 +5,10 @@ import re
 import pytest
 from llvmlite import ir
 
-from engine.ops.functions import FUNCTIONS
-from engine.ops.functions.table import called, definition
-from engine.ops.lowering.ptx import inlined
 from tests.ops.functions.running import DTYPES, compiled
+from warploom.engine.ops.functions import FUNCTIONS
+from warploom.engine.ops.functions.table import called, definition
+from warploom.engine.ops.lowering.ptx import inlined
 
 #: Operations on floats that round. Without `.rn`, the assembler of a GPU may merge two of them.
 _ROUNDING = ("add", "sub", "mul", "div", "fma", "sqrt", "rcp")

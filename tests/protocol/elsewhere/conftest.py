@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.catalogue.block_folders import block_folders
-from engine.catalogue.catalogue import forget_blocks
+from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.catalogue.catalogue import forget_blocks
 
 
 @pytest.fixture(autouse=True, scope="module")

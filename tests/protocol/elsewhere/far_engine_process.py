@@ -23,8 +23,8 @@ def main() -> None:
             os._exit(77)
 
     sys.addaudithook(refuse)
-    from engine.protocol.child import hello
-    from engine.runtime.serve import serve_standard_streams
+    from warploom.engine.protocol.child import hello
+    from warploom.engine.runtime.serve import serve_standard_streams
 
     hello.place = lambda: "another machine"
     serve_standard_streams()

@@ -14,19 +14,19 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from engine import Engine, Patch, forget_blocks, trust_blocks
-from engine.diagnostics import DeviceError, Diagnostic, PatchError
-from engine.patch.changes import Node, NodeAdded, PortRef
-from engine.patch.files import load_patch, save_patch
-from engine.protocol.child import liveness
-from engine.protocol.client import Client
-from engine.protocol.elsewhere import far_client
-from engine.protocol.messages import FrameReport, Observe, Saved, SaveOutputs, Viewing
-from engine.protocol.pipe import connect
-from engine.protocol.sampling import ObservePorts, Sample, Sampling
 from tests.fuzzing import many, seeds
 from tests.protocol.elsewhere.far_engine_process import command
 from tests.waiting import next_report, until
+from warploom import Engine, Patch, forget_blocks, trust_blocks
+from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError
+from warploom.engine.patch.changes import Node, NodeAdded, PortRef
+from warploom.engine.patch.files import load_patch, save_patch
+from warploom.engine.protocol.child import liveness
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.elsewhere import far_client
+from warploom.engine.protocol.messages import FrameReport, Observe, Saved, SaveOutputs, Viewing
+from warploom.engine.protocol.pipe import connect
+from warploom.engine.protocol.sampling import ObservePorts, Sample, Sampling
 
 SCALE = """.version 7.0
 .target sm_52
@@ -49,7 +49,7 @@ DONE:
 }}
 """
 BLOCK = """
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 from .helpers.entry import ENTRY
 
 class Mine(Block, id="test_far.mine", category="Test"):

@@ -6,10 +6,10 @@ from collections import deque
 
 import pytest
 
-from engine.protocol.child.encoding import FromEngine, encode, make_decoder
-from engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
-from engine.protocol.elsewhere.messages import Packed, Part
 from tests.fuzzing import seeds
+from warploom.engine.protocol.child.encoding import FromEngine, encode, make_decoder
+from warploom.engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
+from warploom.engine.protocol.elsewhere.messages import Packed, Part
 
 decode = make_decoder(FromEngine).decode
 

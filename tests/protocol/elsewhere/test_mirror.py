@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from engine import Patch, forget_blocks, trust_blocks
-from engine.diagnostics import WarploomError
-from engine.patch.files import save_patch
-from engine.protocol.elsewhere import files as files_module
-from engine.protocol.elsewhere.files import FilesOfPatch
-from engine.protocol.elsewhere.messages import Files
-from engine.protocol.elsewhere.mirror import Mirror
-from engine.readings import here
 from tests.fuzzing import many, seeds
+from warploom import Patch, forget_blocks, trust_blocks
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.patch.files import save_patch
+from warploom.engine.protocol.elsewhere import files as files_module
+from warploom.engine.protocol.elsewhere.files import FilesOfPatch
+from warploom.engine.protocol.elsewhere.messages import Files
+from warploom.engine.protocol.elsewhere.mirror import Mirror
+from warploom.engine.readings import here
 
 NAMES = ["a.cu", "b.h", "c", "c/d.h", "c/e", "c/e/f.npy", "g/h", "..i", "j\udcff.h", ".hidden", "c/__pycache__/k.pyc"]
 

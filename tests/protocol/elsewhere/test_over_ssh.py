@@ -17,13 +17,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine
-from engine.diagnostics import DeviceError
-from engine.protocol.child import liveness
-from engine.protocol.messages import Observe, Viewing
-from engine.protocol.pipe import connect
 from tests.protocol.elsewhere.test_far_session import make_patch, mine, outputs, write_kernel
 from tests.waiting import next_report, until
+from warploom import Engine
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.protocol.child import liveness
+from warploom.engine.protocol.messages import Observe, Viewing
+from warploom.engine.protocol.pipe import connect
 
 SSHD = os.environ.get("WARPLOOM_SSHD", "")
 pytestmark = pytest.mark.skipif(not SSHD, reason="make test-ssh runs it")

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.protocol.child.encoding import FromEngine, encode, make_decoder
-from engine.protocol.elsewhere.far_client import renamed
-from engine.protocol.elsewhere.messages import CodedPicture
-from engine.protocol.elsewhere.pictures import BUDGET_S, CODINGS, PictureCoder, decoded
-from engine.protocol.messages import Preview, Probed
 from tests.fuzzing import seeds
+from warploom.engine.protocol.child.encoding import FromEngine, encode, make_decoder
+from warploom.engine.protocol.elsewhere.far_client import renamed
+from warploom.engine.protocol.elsewhere.messages import CodedPicture
+from warploom.engine.protocol.elsewhere.pictures import BUDGET_S, CODINGS, PictureCoder, decoded
+from warploom.engine.protocol.messages import Preview, Probed
 
 Pixels = np.ndarray
 

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from engine.api import Block, BlockBuilder, In, Kernel, Moment, Out, Value, ValueBlock, f32, param, port, value_port
+from warploom.api import Block, BlockBuilder, In, Kernel, Moment, Out, Value, ValueBlock, f32, param, port, value_port
 
 
 class Fault(Block, id="test_faults.fault", category="Test"):

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from engine import Engine, Patch
-from engine.patch.changes import PortRef
-from engine.patch.organise.pins import Pin
-from engine.runtime.check.pins import copy_for_pins, pin_output, read_pinned
+from warploom import Engine, Patch
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.organise.pins import Pin
+from warploom.engine.runtime.check.pins import copy_for_pins, pin_output, read_pinned
 
 
 def moving(size: int = 8) -> Patch:

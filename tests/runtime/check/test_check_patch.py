@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, Out, f32, param, port
-from engine.blocktypes.block import block_types
-from engine.diagnostics import warning
-from engine.patch.changes import Node, NodeAdded
-from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
-from engine.runtime.memory.graph_memory import out_of_memory_errors
 from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
+from warploom import Engine, Patch
+from warploom.api import Block, BlockBuilder, Out, f32, param, port
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.diagnostics import warning
+from warploom.engine.patch.changes import Node, NodeAdded
+from warploom.engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
+from warploom.engine.runtime.memory.graph_memory import out_of_memory_errors
 
 
 def test_a_right_patch_has_nothing_to_list() -> None:

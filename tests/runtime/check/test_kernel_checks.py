@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Engine, Patch
-from engine.compiler.executable.nodes import KernelNode
-from engine.device.arguments import pack_arguments
-from engine.device.device import DeviceInfo
-from engine.device.host.device import HostDevice
-from engine.device.host.modules.module import HostKernel
-from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
-from engine.device.protocol import GraphNode, LaunchConfig
-from engine.diagnostics import Severity, Source
-from engine.runtime.check.kernel_checks import launch_advice, launch_warnings
 from tests.runtime.conftest import SCALE, Kernels
+from warploom import Engine, Patch
+from warploom.engine.compiler.executable.nodes import KernelNode
+from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.device import DeviceInfo
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.modules.module import HostKernel
+from warploom.engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
+from warploom.engine.device.protocol import GraphNode, LaunchConfig
+from warploom.engine.diagnostics import Severity, Source
+from warploom.engine.runtime.check.kernel_checks import launch_advice, launch_warnings
 
 HOPPER = MultiprocessorLimits(2048, 32, 65536, 65536, 228 << 10, 1 << 10, 128)
 GPU = DeviceInfo("cuda:0", "GPU", "sm_90", 1 << 30, 132, HOPPER)

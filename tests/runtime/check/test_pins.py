@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
-from engine.patch.organise.pins import Pin, difference
-from engine.profiling.levels import ProfilingLevel
-from engine.runtime.check.pins import PinChecks, expected, pin_output
-from engine.runtime.engine import open_engine
 from tests.fuzzing import seeds
 from tests.protocol.engine_process import COMMAND
 from tests.runtime.check.pinning import moving, pinned
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
+from warploom.engine.patch.organise.pins import Pin, difference
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.runtime.check.pins import PinChecks, expected, pin_output
+from warploom.engine.runtime.engine import open_engine
 
 DTYPES = ("f2", "f4", "f8", "i1", "i4", "i8", "u1", "u4", "u8", "b1")
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine import Patch
-from engine.runtime.frame import launcher
 from tests.device.lagging_device import LaggingDevice
 from tests.runtime.conftest import Kernels
+from warploom import Patch
+from warploom.engine.runtime.frame import launcher
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.device.device import Device
-from engine.diagnostics import Severity, Source
-from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.profiling.profile import BufferStatistics, Profile
-from engine.protocol.messages import SetProfiling
-from engine.types import NAMED, to_bf16
 from tests.runtime import small_blocks
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import Severity, Source
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.profiling.profile import BufferStatistics, Profile
+from warploom.engine.protocol.messages import SetProfiling
+from warploom.engine.types import NAMED, to_bf16
 
 DEEP = (ProfilingLevel.DEEP_ASYNC, ProfilingLevel.DEEP_SYNC)
 Array = np.ndarray[Any, Any]
@@ -133,7 +133,7 @@ def test_times_are_measured_although_the_kernel_that_looks_into_buffers_is_broke
     """If the kernel for statistics doesn't load, times are still measured, and a warning lasts until it is fixed."""
     path = tmp_path / "statistics.cu"
     path.write_text(broken)
-    monkeypatch.setattr("engine.compiler.executable.survey.find_kernel", lambda name: tmp_path / name)
+    monkeypatch.setattr("warploom.engine.compiler.executable.survey.find_kernel", lambda name: tmp_path / name)
     patch = Patch()
     copied = patch.add("buffer.copy")
     patch.connect(patch.add("io.array", data=np.arange(5.0))["out"], copied["x"])

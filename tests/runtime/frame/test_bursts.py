@@ -6,15 +6,15 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.compiler.frame import LONGEST_BURST, MOST_BURSTS
-from engine.diagnostics import DeviceError
-from engine.protocol.flight_record import SpentOn
-from engine.protocol.messages import SaveOutputs, SetProfiling, SetRunning
-from engine.protocol.pacing import Pacing, PacingMode
-from engine.runtime.frame import cuda_engine, launcher
 from tests.device.lagging_device import LaggingDevice
 from tests.waiting import until
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.compiler.frame import LONGEST_BURST, MOST_BURSTS
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.protocol.flight_record import SpentOn
+from warploom.engine.protocol.messages import SaveOutputs, SetProfiling, SetRunning
+from warploom.engine.protocol.pacing import Pacing, PacingMode
+from warploom.engine.runtime.frame import cuda_engine, launcher
 
 
 class Simulated:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.diagnostics import WarploomError
-from engine.runtime.frame.clock import LONGEST_STEP_S, Clock
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.runtime.frame.clock import LONGEST_STEP_S, Clock
 
 
 class Wall:

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.device.protocol import Event
-from engine.diagnostics import DeviceError
-from engine.protocol.messages import Observe, Preview, SaveOutputs, Viewing
-from engine.runtime.preview import outputs
-from engine.runtime.preview.picture_slot import PictureSlot
 from tests.runtime.conftest import Kernels
 from tests.runtime.frame.test_thread import until
 from tests.runtime.preview.preview_support import LateDevice, LoggedStream, picture_patch
+from warploom import Engine, Patch
+from warploom.engine.device.protocol import Event
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.protocol.messages import Observe, Preview, SaveOutputs, Viewing
+from warploom.engine.runtime.preview import outputs
+from warploom.engine.runtime.preview.picture_slot import PictureSlot
 
 
 class FailingStream(LoggedStream):
@@ -119,7 +119,7 @@ def test_a_device_that_fails_while_the_engine_closes_is_reported_once(
     patch: Patch, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the device fails while the engine closes, one error is raised and everything else is freed."""
-    monkeypatch.setattr("engine.runtime.engine.open_device", lambda name, **options: device)
+    monkeypatch.setattr("warploom.engine.runtime.engine.open_device", lambda name, **options: device)
     engine = Engine(patch, "host")
     engine.post(Observe({"show": Viewing((8, 8))}))
     engine.step()

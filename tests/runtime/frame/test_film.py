@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.patch.animation.timeline import Timeline
-from engine.protocol.messages import FrameReport, Reset, Seek, SetRunning
-from engine.runtime.frame import film as film_module
-from engine.runtime.frame.clock import Clock
+from warploom import Engine, Patch
+from warploom.engine.patch.animation.timeline import Timeline
+from warploom.engine.protocol.messages import FrameReport, Reset, Seek, SetRunning
+from warploom.engine.runtime.frame import film as film_module
+from warploom.engine.runtime.frame.clock import Clock
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from engine.compiler.frame import MOST_BURSTS
-from engine.protocol.pacing import Pacing, PacingMode
-from engine.runtime.frame.frame_plan import FramePlan, plan_frame
+from warploom.engine.compiler.frame import MOST_BURSTS
+from warploom.engine.protocol.pacing import Pacing, PacingMode
+from warploom.engine.runtime.frame.frame_plan import FramePlan, plan_frame
 
 FREE, AT_RATE = Pacing.free(), Pacing.fixed(60.0)
 

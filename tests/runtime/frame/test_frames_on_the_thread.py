@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.diagnostics import DeviceError, Diagnostic, PatchError
-from engine.patch.changes import PortRef
-from engine.protocol.messages import Observe, Reset, Saved, SaveOutputs, SetRunning, Viewing
-from engine.runtime.update import updater as updates
-from engine.runtime.update.prepare import prepare
 from tests.runtime.conftest import SCALE, Kernels
 from tests.waiting import next_report, until
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import Observe, Reset, Saved, SaveOutputs, SetRunning, Viewing
+from warploom.engine.runtime.update import updater as updates
+from warploom.engine.runtime.update.prepare import prepare
 
 COUNT = PortRef("count", "out")
 

@@ -10,14 +10,18 @@ from random import Random
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.compiler.frame import LONGEST_BURST, MOST_BURSTS
-from engine.device.device import Device
-from engine.device.open import open_device
-from engine.diagnostics import KernelFault
-from engine.patch.changes import PortRef
-from engine.patch.files import load_patch
-from engine.protocol.messages import (
+from tests.device.lagging_device import LaggingDevice
+from tests.fuzzing import seeds
+from tests.runtime.conftest import SCALE, Kernels
+from tests.waiting import next_report, until
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.compiler.frame import LONGEST_BURST, MOST_BURSTS
+from warploom.engine.device.device import Device
+from warploom.engine.device.open import open_device
+from warploom.engine.diagnostics import KernelFault
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import load_patch
+from warploom.engine.protocol.messages import (
     Observe,
     Reset,
     Saved,
@@ -28,15 +32,11 @@ from engine.protocol.messages import (
     UpdateLevel,
     Viewing,
 )
-from engine.protocol.pacing import Pacing
-from engine.runtime.frame import cuda_engine, launcher
-from engine.runtime.frame.thread import FrameLock
-from engine.runtime.preview.reading import read_buffer
-from engine.runtime.update.worker import Worker
-from tests.device.lagging_device import LaggingDevice
-from tests.fuzzing import seeds
-from tests.runtime.conftest import SCALE, Kernels
-from tests.waiting import next_report, until
+from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.runtime.frame import cuda_engine, launcher
+from warploom.engine.runtime.frame.thread import FrameLock
+from warploom.engine.runtime.preview.reading import read_buffer
+from warploom.engine.runtime.update.worker import Worker
 
 TURNS = 60
 EXAMPLES = Path(__file__).parents[3] / "resources" / "examples"

@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.compiler.executable import instrument
-from engine.compiler.executable.build import BuiltGraph, build_graph
-from engine.compiler.executable.clocks import ClockKernels, spans
-from engine.compiler.executable.instrument import Instrumented
-from engine.device.device import Device
-from engine.device.graph import Graph
-from engine.device.protocol import Executable
-from engine.processes.scope import check_cancelled
-from engine.runtime.measure import instrumented_graph
-from engine.runtime.update.running_graph import RunningGraph
 from tests.runtime.conftest import Kernels
 from tests.waiting import next_report
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.compiler.executable import instrument
+from warploom.engine.compiler.executable.build import BuiltGraph, build_graph
+from warploom.engine.compiler.executable.clocks import ClockKernels, spans
+from warploom.engine.compiler.executable.instrument import Instrumented
+from warploom.engine.device.device import Device
+from warploom.engine.device.graph import Graph
+from warploom.engine.device.protocol import Executable
+from warploom.engine.processes.scope import check_cancelled
+from warploom.engine.runtime.measure import instrumented_graph
+from warploom.engine.runtime.update.running_graph import RunningGraph
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
-from engine.device.protocol import LaunchConfig
-from engine.runtime.measure.kernel_facts import LaunchFacts
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
+from warploom.engine.device.protocol import LaunchConfig
+from warploom.engine.runtime.measure.kernel_facts import LaunchFacts
 
 #: The limits of an H200.
 LIMITS = MultiprocessorLimits(

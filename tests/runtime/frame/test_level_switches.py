@@ -3,15 +3,15 @@
 import random
 import time
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.device.cuda.device import CudaDevice
-from engine.device.device import Device
-from engine.device.host.device import HostDevice
-from engine.device.optimiser import QUEUE
-from engine.patch.changes import PortRef
-from engine.protocol.messages import FrameReport, SetProfiling, UpdateLevel
 from tests.fuzzing import FIRST_SEED, many
 from tests.runtime.conftest import SCALE, Kernels
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.device.cuda.device import CudaDevice
+from warploom.engine.device.device import Device
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.optimiser import QUEUE
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import FrameReport, SetProfiling, UpdateLevel
 
 SWITCHES = 400
 NONE, SUMMARY, PER_BLOCK, PER_KERNEL, DEEP_ASYNC, DEEP_SYNC = ProfilingLevel

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.api import (
+from tests.device.lagging_device import LaggingDevice
+from tests.runtime.conftest import Kernels
+from tests.waiting import until
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.api import (
     BlockBuilder,
     In,
     LiveBlock,
@@ -21,17 +24,14 @@ from engine.api import (
     port,
     value_port,
 )
-from engine.blocktypes.block import block_types
-from engine.device.device import Device
-from engine.device.open import open_device
-from engine.diagnostics import PatchError, error
-from engine.protocol.messages import FrameReport, Mute, Reset, SetRunning, SetTrust
-from engine.protocol.pacing import Pacing
-from engine.runtime.frame import cuda_engine, live_buffers
-from engine.types import SCALARS, VECTORS
-from tests.device.lagging_device import LaggingDevice
-from tests.runtime.conftest import Kernels
-from tests.waiting import until
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.device.device import Device
+from warploom.engine.device.open import open_device
+from warploom.engine.diagnostics import PatchError, error
+from warploom.engine.protocol.messages import FrameReport, Mute, Reset, SetRunning, SetTrust
+from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.runtime.frame import cuda_engine, live_buffers
+from warploom.engine.types import SCALARS, VECTORS
 
 #: An update of a block that is "slow" waits for this.
 GO_ON = threading.Event()

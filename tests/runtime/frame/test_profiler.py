@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.compiler.executable.clocks import SLOT
-from engine.device.device import Device
-from engine.device.optimiser import OptimiserJob
-from engine.profiling.profile import Profile
-from engine.profiling.rows import row_times, rows
-from engine.protocol.messages import FrameReport, NodeState, ObserveProfile, SetProfiling
 from tests.small_examples import small
 from tests.waiting import until
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.compiler.executable.clocks import SLOT
+from warploom.engine.device.device import Device
+from warploom.engine.device.optimiser import OptimiserJob
+from warploom.engine.profiling.profile import Profile
+from warploom.engine.profiling.rows import row_times, rows
+from warploom.engine.protocol.messages import FrameReport, NodeState, ObserveProfile, SetProfiling
 
 NONE, SUMMARY, PER_BLOCK, PER_KERNEL, DEEP_ASYNC, DEEP_SYNC = ProfilingLevel
 
@@ -156,11 +156,11 @@ def burning(call: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("place", "calls"),
     [
-        ("engine.runtime.report.node_reports.node_times", 2),
-        ("engine.runtime.measure.profiler.FrameProfiler.profile", 1),
-        ("engine.runtime.measure.instrumented_graph.Instrumented", 1),
-        ("engine.compiler.executable.instrument.Instrumented.launch", 1),
-        ("engine.compiler.executable.instrument.Instrumented.read", 1),
+        ("warploom.engine.runtime.report.node_reports.node_times", 2),
+        ("warploom.engine.runtime.measure.profiler.FrameProfiler.profile", 1),
+        ("warploom.engine.runtime.measure.instrumented_graph.Instrumented", 1),
+        ("warploom.engine.compiler.executable.instrument.Instrumented.launch", 1),
+        ("warploom.engine.compiler.executable.instrument.Instrumented.read", 1),
     ],
 )
 def test_whatever_measuring_takes_is_paid_for(
@@ -228,7 +228,7 @@ def test_a_trace_measures_kernels_in_each_frame_and_goes_back_to_the_level_befor
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A trace measures the kernels of each frame without examining buffers, and then restores the level."""
-    monkeypatch.setattr("engine.runtime.measure.instrumented_graph.SurveyKernel", None)
+    monkeypatch.setattr("warploom.engine.runtime.measure.instrumented_graph.SurveyKernel", None)
     with Engine(nested(), device, profiling=SUMMARY) as engine:
         for _ in range(2):
             slices = engine.trace(3)

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, UpdateLevel
-from engine.diagnostics import DeviceError
-from engine.profiling.levels import ProfilingLevel
-from engine.profiling.recorder import Stamps
-from engine.protocol.flight_record import SlowFrame, Spent, SpentOn
-from engine.protocol.messages import Observe, Reset, SetFrameBudget, SetProfiling, SetRunning, Viewing
-from engine.protocol.pacing import Pacing
-from engine.runtime.measure.recorder import divide
-from engine.runtime.update.worker import Worker
 from tests.device.lagging_device import LaggingDevice
 from tests.runtime.conftest import Kernels
 from tests.waiting import until
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.profiling.levels import ProfilingLevel
+from warploom.engine.profiling.recorder import Stamps
+from warploom.engine.protocol.flight_record import SlowFrame, Spent, SpentOn
+from warploom.engine.protocol.messages import Observe, Reset, SetFrameBudget, SetProfiling, SetRunning, Viewing
+from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.runtime.measure.recorder import divide
+from warploom.engine.runtime.update.worker import Worker
 
 #: No frame of these tests takes this long.
 NEVER = SetFrameBudget(2**62)

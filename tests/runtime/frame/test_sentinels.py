@@ -13,22 +13,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.device.device import Device
-from engine.diagnostics import Severity, Source
-from engine.patch.changes import PortRef, Sentinel, SentinelAction, SentinelChanged
-from engine.patch.document import NodeRef
-from engine.protocol.messages import FrameReport, Frozen, NodeState, SetRunning
-from engine.protocol.pacing import Pacing, PacingMode
-from engine.protocol.pipe import connect
-from engine.runtime.check.check_patch import check_patch
-from engine.runtime.report import diagnostics_store
-from engine.types import to_bf16
 from tests.device.lagging_device import LaggingDevice
 from tests.runtime import small_blocks
 from tests.runtime.conftest import Kernels
 from tests.small_examples import small
 from tests.waiting import next_report, until
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import Severity, Source
+from warploom.engine.patch.changes import PortRef, Sentinel, SentinelAction, SentinelChanged
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import FrameReport, Frozen, NodeState, SetRunning
+from warploom.engine.protocol.pacing import Pacing, PacingMode
+from warploom.engine.protocol.pipe import connect
+from warploom.engine.runtime.check.check_patch import check_patch
+from warploom.engine.runtime.report import diagnostics_store
+from warploom.engine.types import to_bf16
 
 Array = np.ndarray[Any, Any]
 #: The dtypes of arrays; c8 and c16 are elements of two numbers.

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.video.gpu_decoder import PLANE
-from engine import Engine, Patch
-from engine.api import BlockBuilder, CudaText, Kernel, LentMemory, LiveBlock, Moment, Out, f32, port
-from engine.blocktypes.block import block_types
-from engine.blocktypes.shared_device import shared_device
-from engine.device.device import Device
-from engine.diagnostics import PatchError
-from engine.protocol.messages import Reset
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.api import BlockBuilder, CudaText, Kernel, LentMemory, LiveBlock, Moment, Out, f32, port
+from warploom.blocks.video.gpu_decoder import PLANE
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.blocktypes.shared_device import shared_device
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.protocol.messages import Reset
 
 SIZE = 33
 FILL = Kernel(

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.device.device import Device
-from engine.profiling.side_work import SideKind, SideWork
-from engine.protocol.messages import Observe, Viewing
 from tests.runtime.conftest import SCALE, Kernels
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.device.device import Device
+from warploom.engine.profiling.side_work import SideKind, SideWork
+from warploom.engine.protocol.messages import Observe, Viewing
 
 COMPILE, LOAD, UPDATE, UPLOAD, READBACK, DOWNLOAD, SAVE = SideKind
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 import engine as engine_package
-from engine import Engine, Patch
-from engine.patch.changes import PortRef
-from engine.profiling.recorder import LATEST_FRAMES
-from engine.protocol.messages import FrameReport, Reset, SetFrameBudget, SetPacing, SetRunning
-from engine.protocol.pacing import Pacing
-from engine.runtime.frame.thread import SWITCH_INTERVAL_S
 from tests.runtime.conftest import Kernels
 from tests.waiting import next_report, until
+from warploom import Engine, Patch
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.profiling.recorder import LATEST_FRAMES
+from warploom.engine.protocol.messages import FrameReport, Reset, SetFrameBudget, SetPacing, SetRunning
+from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.runtime.frame.thread import SWITCH_INTERVAL_S
 
 COUNT = PortRef("count", "out")
 

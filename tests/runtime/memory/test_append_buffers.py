@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.api import Block, BlockBuilder, Composite, CompositeBuilder, In, Kernel, Out, f32, port
-from engine.diagnostics import Severity
-from engine.patch.document import NodeRef
-from engine.protocol.messages import Reset
 from tests.runtime.small_blocks import Pour, add_to, array, bump, zeros
+from warploom import Engine, Patch, UpdateLevel
+from warploom.api import Block, BlockBuilder, Composite, CompositeBuilder, In, Kernel, Out, f32, port
+from warploom.engine.diagnostics import Severity
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import Reset
 
 
 def _poured(values: list[float], **parameters: Any) -> tuple[Patch, NodeRef, NodeRef]:

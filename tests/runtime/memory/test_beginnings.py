@@ -5,10 +5,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.device.device import Device
-from engine.protocol.messages import Reset, SetInput, SetRunning
 from tests.fuzzing import seeds
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.device.device import Device
+from warploom.engine.protocol.messages import Reset, SetInput, SetRunning
 
 FIRST = np.arange(1, 8, dtype=np.float32)
 

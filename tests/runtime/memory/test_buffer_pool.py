@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.checking.layouts import Layout
-from engine.diagnostics import DeviceError
-from engine.patch.changes import PortRef
-from engine.runtime.memory.buffer_pool import BufferPool, bucket_bytes
-from engine.runtime.memory.state_store import StateStore
-from engine.runtime.model.context import DirtyTracker
-from engine.types import f32, s32
+from warploom.engine.compiler.checking.layouts import Layout
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.runtime.memory.buffer_pool import BufferPool, bucket_bytes
+from warploom.engine.runtime.memory.state_store import StateStore
+from warploom.engine.runtime.model.context import DirtyTracker
+from warploom.engine.types import f32, s32
 
 GIB = 1 << 30
 
@@ -136,7 +136,7 @@ def test_unused_memory_is_freed_before_a_device_counts_as_full() -> None:
 
 def test_idle_memory_is_bounded(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pool keeps as many idle bytes as are in use, or up to its limit; sizes that were released first go first."""
-    monkeypatch.setattr("engine.runtime.memory.buffer_pool.MOST_IDLE_BYTES", 4096)
+    monkeypatch.setattr("warploom.engine.runtime.memory.buffer_pool.MOST_IDLE_BYTES", 4096)
     pool = BufferPool(device)
     held = pool.acquire(8192)
     for size in (2048, 4096, 1024, 2048, 512):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.patch.document import NodeRef
+from warploom import Engine, Patch
+from warploom.engine.patch.document import NodeRef
 
 
 def _delay(patch: Patch, name: str, initial: float, like: NodeRef) -> NodeRef:

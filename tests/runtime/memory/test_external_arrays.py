@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.api import Block, BlockBuilder, Composite, CompositeBuilder, Out, f32, param, port
-from engine.compiler.executable.compiled_graph import Variant
-from engine.compiler.executable.nodes import KernelNode
-from engine.device.external import describe_external
-from engine.diagnostics import DeviceError
-from engine.patch.document import NodeRef
-from engine.protocol.messages import BufferReport
 from tests.runtime.small_blocks import LENT, Array, array, bump, zeros
 from tests.waiting import until
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.api import Block, BlockBuilder, Composite, CompositeBuilder, Out, f32, param, port
+from warploom.engine.compiler.executable.compiled_graph import Variant
+from warploom.engine.compiler.executable.nodes import KernelNode
+from warploom.engine.device.external import describe_external
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import BufferReport
 
 
 @pytest.fixture(autouse=True)
@@ -322,7 +322,7 @@ def test_a_round_inside_a_child_graph_takes_live_values(counting: type[Composite
 
 def child_graphs(engine: Engine) -> int:
     """Return how many groups of operations are one node of the running graph."""
-    from engine.compiler.executable.build import units
+    from warploom.engine.compiler.executable.build import units
 
     compiled = engine.core.updates.compiled
     assert compiled is not None

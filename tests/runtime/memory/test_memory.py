@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.device.device import Device
-from engine.diagnostics import DeviceError, PatchError, Severity
-from engine.patch.changes import PortRef
-from engine.patch.document import NodeRef
 from tests.fuzzing import many
 from tests.runtime.small_blocks import Array, array, bump, zeros
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import DeviceError, PatchError, Severity
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import NodeRef
 
 
 def used_bytes(engine: Engine) -> int:

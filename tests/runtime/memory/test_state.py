@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, UpdateLevel
-from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.checks import BlockCallError
-from engine.descriptions.entries import CopyEntry
-from engine.patch.document import NodeRef
-from engine.protocol.messages import Reset, SetRunning
-from engine.types import f32
 from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
 from tests.runtime.small_blocks import add_to, array, bump, zeros
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.descriptions.builder import BlockBuilder
+from warploom.engine.descriptions.checks import BlockCallError
+from warploom.engine.descriptions.entries import CopyEntry
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import Reset, SetRunning
+from warploom.engine.types import f32
 
 
 def read(engine: Engine, node: NodeRef, port: str = "out") -> list[Any]:

@@ -7,14 +7,14 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.device.device import Device
-from engine.diagnostics import DeviceError, WarploomError
-from engine.patch.changes import PortRef
-from engine.protocol.client import Client
-from engine.protocol.messages import SetRunning, StateCopy
-from engine.protocol.pipe import connect
 from tests.protocol.engine_process import COMMAND, the_child
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import DeviceError, WarploomError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import SetRunning, StateCopy
+from warploom.engine.protocol.pipe import connect
 
 SUM, SIZE, MANY = PortRef("sum", "out"), 20_001, 1 << 20
 SHORT = {"float32": "f32", "float64": "f64", "int32": "s32", "uint64": "u64"}

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch
-from engine.diagnostics import Severity
-from engine.patch.document import NodeRef
 from tests.fuzzing import many
 from tests.runtime.small_blocks import Array, bump, zeros
+from warploom import Engine, Patch
+from warploom.engine.diagnostics import Severity
+from warploom.engine.patch.document import NodeRef
 
 
 def _view(patch: Patch, source: NodeRef, block: str, **values: Any) -> NodeRef:

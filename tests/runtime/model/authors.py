@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from engine import Engine, Patch
-from engine.api import (
+from tests.runtime.small_blocks import bump
+from warploom import Engine, Patch
+from warploom.api import (
     Block,
     BlockBuilder,
     Kernel,
@@ -20,14 +21,13 @@ from engine.api import (
     u8,
     u32,
 )
-from engine.descriptions.entries import StatusKind
-from engine.descriptions.extents import Extent
-from engine.diagnostics import Diagnostic, Severity
-from engine.patch.document import NodeRef
-from engine.protocol.messages import NodeState
-from engine.runtime.check.check_patch import check_patch
-from engine.user_code.limits import TimeLimits
-from tests.runtime.small_blocks import bump
+from warploom.engine.descriptions.entries import StatusKind
+from warploom.engine.descriptions.extents import Extent
+from warploom.engine.diagnostics import Diagnostic, Severity
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import NodeState
+from warploom.engine.runtime.check.check_patch import check_patch
+from warploom.engine.user_code.limits import TimeLimits
 
 NOTHING = Path(__file__).parent / "nothing.cu"
 

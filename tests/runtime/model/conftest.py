@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from engine.api import (
+from tests.runtime.model.authors import Running, action
+from warploom.api import (
     Block,
     BlockBuilder,
     In,
@@ -20,7 +21,6 @@ from engine.api import (
     u32,
     value_port,
 )
-from tests.runtime.model.authors import Running, action
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.api import Block, BlockBuilder, Kernel, Out, f32, port
-from engine.diagnostics import DeviceError, Diagnostic, PatchError, Severity
-from engine.patch.changes import Connected, Connection, Disconnected, NodeRegionChanged, PortRef
-from engine.patch.document import NodeRef
-from engine.protocol.messages import KernelFilesChanged, NodeState
-from engine.runtime.check.check_patch import check_patch
 from tests.runtime.small_blocks import Pair, array, bump, zeros
+from warploom import Engine, Patch, UpdateLevel
+from warploom.api import Block, BlockBuilder, Kernel, Out, f32, port
+from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, Severity
+from warploom.engine.patch.changes import Connected, Connection, Disconnected, NodeRegionChanged, PortRef
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import KernelFilesChanged, NodeState
+from warploom.engine.runtime.check.check_patch import check_patch
 
 #: A mistake: the nodes, one of which reports the mistake, words of the message, and a function that corrects it.
 Mistake = tuple[set[str], str, Callable[[], None]]

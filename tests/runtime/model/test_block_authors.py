@@ -8,7 +8,9 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine.api import (
+from tests.fuzzing import many
+from tests.runtime.model.authors import HARMFUL, NOTHING, THINGS, Action, Running, fine, own, try_block
+from warploom.api import (
     BlockBuilder,
     Kernel,
     OpGraph,
@@ -25,9 +27,7 @@ from engine.api import (
     u8,
     u32,
 )
-from engine.descriptions.entries import ServedParts, StatusKind
-from tests.fuzzing import many
-from tests.runtime.model.authors import HARMFUL, NOTHING, THINGS, Action, Running, fine, own, try_block
+from warploom.engine.descriptions.entries import ServedParts, StatusKind
 
 X, OUT, COUNT, FREE = map(own, ("x", "out", "count", "free"))
 

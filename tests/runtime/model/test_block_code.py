@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch
-from engine.api import (
-    BlockBuilder,
-)
-from engine.diagnostics import WarploomError
-from engine.user_code.limits import TimeLimits
 from tests.fuzzing import many
 from tests.runtime.model.authors import THINGS, Action, Running, action, try_block
 from tests.waiting import next_report
+from warploom import Engine, Patch
+from warploom.api import (
+    BlockBuilder,
+)
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.user_code.limits import TimeLimits
 
 
 class Unspeakable(BaseException):

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import tests.runtime.small_blocks  # noqa: F401 - defines block types
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.api import Composite, CompositeBuilder, param
-from engine.diagnostics import KernelFault
-from engine.patch.changes import PortRef
-from engine.protocol.messages import NodeState
-from engine.runtime.check.check_patch import check_patch
 from tests.runtime.conftest import SCALE, Kernels
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.api import Composite, CompositeBuilder, param
+from warploom.engine.diagnostics import KernelFault
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import NodeState
+from warploom.engine.runtime.check.check_patch import check_patch
 
 
 @pytest.fixture

@@ -6,16 +6,16 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from engine import Patch
-from engine.api import Block, BlockBuilder, In, f32, port
-from engine.blocktypes.block import describe, is_ours
-from engine.blocktypes.parameters import ParameterSpec
-from engine.catalogue.catalogue import default_catalogue
-from engine.descriptions.description import BlockDescription
-from engine.runtime.model.block_registry import BlockRegistry
-from engine.runtime.model.describe_patch import describe_patch
-from engine.runtime.model.parameters import ParameterStore
-from engine.user_code.runner import CodeRunner
+from warploom import Patch
+from warploom.api import Block, BlockBuilder, In, f32, port
+from warploom.engine.blocktypes.block import describe, is_ours
+from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.descriptions.description import BlockDescription
+from warploom.engine.runtime.model.block_registry import BlockRegistry
+from warploom.engine.runtime.model.describe_patch import describe_patch
+from warploom.engine.runtime.model.parameters import ParameterStore
+from warploom.engine.user_code.runner import CodeRunner
 
 LIBRARY = [kind for kind in default_catalogue().all() if is_ours(kind) and not kind.is_value]
 

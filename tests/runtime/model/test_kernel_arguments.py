@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
-from engine.compiler.plan import Plan
-from engine.device.device import Device
-from engine.diagnostics import Diagnostic, Severity
-from engine.runtime.check.check_patch import check_patch
-from engine.runtime.update import prepare
 from tests.fuzzing import seeds
+from warploom import Engine, Patch
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import Diagnostic, Severity
+from warploom.engine.runtime.check.check_patch import check_patch
+from warploom.engine.runtime.update import prepare
 
 #: Declared parameters of the kernel of `Passing`, and the block's arguments, in the order of `Passing.order`.
 _ARGUMENTS = ("x", "out", "k", "n", "seven")

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
-from engine.device.device import Device
+from warploom import Engine, Patch
+from warploom.api import Block, BlockBuilder, Kernel, Out, f32, param, port
+from warploom.engine.device.device import Device
 
 PTX = """.version 7.8
 .target sm_75

@@ -6,11 +6,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.api import Block, BlockBuilder, CudaFile, CudaOptions, CudaText, In, Kernel, Out, PtxFile, f32, param, port
-from engine.device.device import Device
-from engine.protocol.messages import KernelFilesChanged, NodeState
-from engine.runtime.model.module_cache import KEPT_UNUSED, ModuleCache
+from warploom import Engine, Patch, UpdateLevel
+from warploom.api import (
+    Block,
+    BlockBuilder,
+    CudaFile,
+    CudaOptions,
+    CudaText,
+    In,
+    Kernel,
+    Out,
+    PtxFile,
+    f32,
+    param,
+    port,
+)
+from warploom.engine.device.device import Device
+from warploom.engine.protocol.messages import KernelFilesChanged, NodeState
+from warploom.engine.runtime.model.module_cache import KEPT_UNUSED, ModuleCache
 
 CUBE = """extern "C" __global__ void run(const float* x, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

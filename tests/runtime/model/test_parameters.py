@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.io.array import Array
-from engine import Engine, Patch
-from engine.api import (
+from tests.fuzzing import seeds
+from tests.runtime.small_blocks import Make
+from warploom import Engine, Patch
+from warploom.api import (
     Block,
     BlockBuilder,
     Composite,
@@ -24,11 +25,10 @@ from engine.api import (
     port,
     value_port,
 )
-from engine.ops import graph_to_json, parse_expression
-from engine.patch.files import dump_patch, parse_patch
-from engine.protocol.messages import SetFusing
-from tests.fuzzing import seeds
-from tests.runtime.small_blocks import Make
+from warploom.blocks.io.array import Array
+from warploom.engine.ops import graph_to_json, parse_expression
+from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.protocol.messages import SetFusing
 
 #: The values include equal numbers with different bits, and numbers that are 0 or denormal as f32.
 VALUES = (0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1e-40, -1e-40, 3.4e38, 16777217.0, 0.1)

@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, UpdateLevel
-from engine.api import (
+from tests.fuzzing import many
+from tests.runtime.conftest import Kernels
+from tests.runtime.small_blocks import Bump, add_to, array, bump, zeros
+from warploom import Engine, Patch, UpdateLevel
+from warploom.api import (
     Block,
     BlockBuilder,
     Composite,
@@ -23,14 +26,11 @@ from engine.api import (
     s16,
     uchar4,
 )
-from engine.device.host.device import HostDevice
-from engine.diagnostics import DeviceError, Mend, Severity
-from engine.patch.document import NodeRef
-from engine.protocol.messages import NodeState, SetKernelTimeLimit
-from engine.types import DType
-from tests.fuzzing import many
-from tests.runtime.conftest import Kernels
-from tests.runtime.small_blocks import Bump, add_to, array, bump, zeros
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import DeviceError, Mend, Severity
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import NodeState, SetKernelTimeLimit
+from warploom.engine.types import DType
 
 
 def read(engine: Engine, node: NodeRef, port: str = "out") -> list[Any]:

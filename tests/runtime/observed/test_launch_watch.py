@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine import Engine, Patch
-from engine.diagnostics import DeviceError, Diagnostic, Mend
-from engine.protocol.messages import SetKernelTimeLimit
-from engine.runtime.observed.launch_watch import LIMIT_S, LaunchWatch
 from tests.device.lagging_device import LaggingDevice
 from tests.runtime.small_blocks import Grow
+from warploom import Engine, Patch
+from warploom.engine.diagnostics import DeviceError, Diagnostic, Mend
+from warploom.engine.protocol.messages import SetKernelTimeLimit
+from warploom.engine.runtime.observed.launch_watch import LIMIT_S, LaunchWatch
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_wait_over_the_limit_is_reported_once_and_given_up_at_twice_the_limit(
 
 def test_an_engine_is_closed_although_its_device_does_not_finish(monkeypatch: pytest.MonkeyPatch) -> None:
     """Closing raises an error and frees nothing, since a kernel may still use the memory."""
-    monkeypatch.setattr("engine.runtime.engine.CLOSING_S", 0.2)
+    monkeypatch.setattr("warploom.engine.runtime.engine.CLOSING_S", 0.2)
     never = threading.Event()
     patch = Patch()
     patch.add(Grow.id)

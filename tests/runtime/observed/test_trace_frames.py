@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Engine, Patch
-from engine.profiling.trace import TraceSlice, chrome_trace, lanes
 from tests.profiling.spans import span
 from tests.runtime.conftest import Kernels
 from tests.small_examples import small
+from warploom import Engine, Patch
+from warploom.engine.profiling.trace import TraceSlice, chrome_trace, lanes
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, In, Out, port, uchar4
-from engine.device.host.device import HostDevice
-from engine.device.host.events import HostEvent, HostStream
-from engine.device.protocol import Event, Memory, PinnedArray
-from engine.diagnostics import DeviceError
-from engine.protocol.messages import Preview
+from warploom import Engine, Patch
+from warploom.api import Block, BlockBuilder, In, Out, port, uchar4
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.events import HostEvent, HostStream
+from warploom.engine.device.protocol import Event, Memory, PinnedArray
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.protocol.messages import Preview
 
 WIDTH, HEIGHT = 31, 17
 PICTURE = np.random.default_rng(4).integers(0, 256, (HEIGHT, WIDTH, 4)).astype(np.float32)

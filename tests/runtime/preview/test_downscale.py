@@ -8,12 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.api import Block, BlockBuilder, In, Kernel, f32, port, uchar4
-from engine.device.device import Device
-from engine.diagnostics import DeviceError
-from engine.protocol.messages import Observe, Probed, Viewing
-from engine.runtime.preview.previews import fitted_size
 from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
 from tests.runtime.preview.preview_support import (
@@ -27,6 +21,12 @@ from tests.runtime.preview.preview_support import (
     picture_patch,
 )
 from tests.waiting import until
+from warploom import Engine, Patch, ProfilingLevel, open_device
+from warploom.api import Block, BlockBuilder, In, Kernel, f32, port, uchar4
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.protocol.messages import Observe, Probed, Viewing
+from warploom.engine.runtime.preview.previews import fitted_size
 
 STAMP = """struct Frame { unsigned index; float time, time_step; unsigned seed; };
 extern "C" __global__ void stamp(const Frame* frame, uchar4* out, int n) {

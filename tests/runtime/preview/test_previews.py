@@ -9,11 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.diagnostics import Source, WarploomError
-from engine.protocol.messages import Observe, Reset, SetRunning, Viewing
-from engine.runtime.preview import picture_slot as downscale
-from engine.runtime.preview.previews import next_due_ns
 from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
 from tests.runtime.preview.preview_support import (
@@ -25,6 +20,11 @@ from tests.runtime.preview.preview_support import (
     picture_patch,
 )
 from tests.waiting import next_report
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.diagnostics import Source, WarploomError
+from warploom.engine.protocol.messages import Observe, Reset, SetRunning, Viewing
+from warploom.engine.runtime.preview import picture_slot as downscale
+from warploom.engine.runtime.preview.previews import next_due_ns
 
 
 @pytest.fixture

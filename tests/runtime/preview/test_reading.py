@@ -6,13 +6,13 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.compiler.buffers import Lifetime
-from engine.device.device import Device
-from engine.ops import graph_to_json, parse_expression
-from engine.patch.document import NodeRef
 from tests.runtime import small_blocks
 from tests.runtime.small_blocks import array, bump, zeros
+from warploom import Engine, Patch
+from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.device.device import Device
+from warploom.engine.ops import graph_to_json, parse_expression
+from warploom.engine.patch.document import NodeRef
 
 _X = np.arange(1000, dtype=np.float32)
 

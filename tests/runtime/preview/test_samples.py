@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, Out, port
-from engine.device.device import Device
-from engine.device.host.device import HostDevice
-from engine.diagnostics import WarploomError
-from engine.patch.changes import PortRef
-from engine.protocol.client import Client
-from engine.protocol.messages import FrameReport, Reset
-from engine.protocol.pipe import connect
-from engine.protocol.sampling import ObservePorts, Reduction, Sample, Sampling, Statistics
-from engine.runtime.preview.reducing import make_sample
-from engine.types import NAMED, Array, DType, Struct, bf16, f32, float3, float4, from_bf16, u8, u32, uchar4
 from tests.protocol.engine_process import COMMAND
 from tests.runtime.preview.preview_support import LateDevice
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.api import Block, BlockBuilder, Out, port
+from warploom.engine.device.device import Device
+from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import WarploomError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.client import Client
+from warploom.engine.protocol.messages import FrameReport, Reset
+from warploom.engine.protocol.pipe import connect
+from warploom.engine.protocol.sampling import ObservePorts, Reduction, Sample, Sampling, Statistics
+from warploom.engine.runtime.preview.reducing import make_sample
+from warploom.engine.types import NAMED, Array, DType, Struct, bf16, f32, float3, float4, from_bf16, u8, u32, uchar4
 
 PICK, MEAN, EXTREMES = Reduction
 NUMBERS = np.arange(1001, dtype=np.float32).reshape(11, 91)

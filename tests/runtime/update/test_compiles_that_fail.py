@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.compiler.executable.nodes import NodeMaker
-from engine.device.host.modules import build
-from engine.diagnostics import Severity, WarploomError
-from engine.kernel_sources import loader
-from engine.patch.changes import PortRef
-from engine.protocol.messages import CancelCompiles, NodeState, RunMuted
 from tests.processes import broken_compilers
 from tests.processes.test_pool import is_running, started
 from tests.runtime.conftest import SCALE, Kernels
 from tests.waiting import until
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.compiler.executable.nodes import NodeMaker
+from warploom.engine.device.host.modules import build
+from warploom.engine.diagnostics import Severity, WarploomError
+from warploom.engine.kernel_sources import loader
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import CancelCompiles, NodeState, RunMuted
 
 OUT = PortRef("scale", "out")
 #: Frames a second: the engine leaves the processor to the compilers.

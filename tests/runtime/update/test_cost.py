@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 
 import tests.runtime.small_blocks  # noqa: F401 - defines block types
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
-from engine.compiler.executable.adjust import Adjustment
-from engine.device.device import Device
-from engine.diagnostics import DeviceError, PatchError
-from engine.patch.changes import (
+from tests.benchmarks.first_frame import chain
+from tests.fuzzing import many
+from tests.runtime.conftest import SCALE, Kernels
+from tests.runtime.update.test_edits import Editor
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.api import Block, BlockBuilder, Kernel, Out, f32, param, port
+from warploom.engine.compiler.executable.adjust import Adjustment
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import DeviceError, PatchError
+from warploom.engine.patch.changes import (
     BlockTypesChanged,
     Change,
     Connected,
@@ -27,11 +31,7 @@ from engine.patch.changes import (
     ParameterChanged,
     PortRef,
 )
-from engine.protocol.messages import KernelFilesChanged, SetFusing, SetProfiling
-from tests.benchmarks.first_frame import chain
-from tests.fuzzing import many
-from tests.runtime.conftest import SCALE, Kernels
-from tests.runtime.update.test_edits import Editor
+from warploom.engine.protocol.messages import KernelFilesChanged, SetFusing, SetProfiling
 
 EDITS = many(40)
 NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WARM", "CODE", "COLD"))

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 import tests.runtime.small_blocks  # noqa: F401 - defines block types
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.device.device import Device
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.document import NodeRef
-from engine.protocol.messages import Reset
 from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.update.update_support import argument_blocks
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import Reset
 
 EDITS = many(32)
 #: Frames between two comparisons.

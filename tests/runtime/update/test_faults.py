@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch
-from engine.diagnostics import DeviceError, KernelFault, Mend, Source, error
-from engine.protocol.messages import FrameReport, Mute, NodeState, RunMuted, SetKernelTimeLimit
 from tests.runtime.conftest import SCALE, Kernels
+from warploom import Engine, Patch
+from warploom.engine.diagnostics import DeviceError, KernelFault, Mend, Source, error
+from warploom.engine.protocol.messages import FrameReport, Mute, NodeState, RunMuted, SetKernelTimeLimit
 
 #: Writes far out of its memory if the factor is over 100.
 WILD = SCALE.replace("out[i] =", "out[factor > 100 ? i + (1 << 28) : i] =")

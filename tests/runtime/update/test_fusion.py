@@ -3,21 +3,21 @@
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.compiler.operations import FusedEntry
-from engine.device.device import Device
-from engine.diagnostics import KernelError, KernelFault
-from engine.kernel_sources import op_graphs
-from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.sources import KernelSource, OpGraphSource
-from engine.ops import OpGraphBuilder, graph_to_json
-from engine.patch.document import NodeRef
-from engine.protocol.messages import FrameReport, NodeState, SetFusing, SetProfiling
-from engine.runtime.report.faults import find_fault
-from engine.types import NAMED
 from tests.runtime.update.test_fusion_law import computing
 from tests.runtime.update.update_support import contents, outputs
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.engine.compiler.operations import FusedEntry
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import KernelError, KernelFault
+from warploom.engine.kernel_sources import op_graphs
+from warploom.engine.kernel_sources.image import KernelImage
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.sources import KernelSource, OpGraphSource
+from warploom.engine.ops import OpGraphBuilder, graph_to_json
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import FrameReport, NodeState, SetFusing, SetProfiling
+from warploom.engine.runtime.report.faults import find_fault
+from warploom.engine.types import NAMED
 
 _X = np.linspace(-3, 3, 1027, dtype=np.float32)
 
@@ -180,7 +180,7 @@ def test_blocks_run_by_themselves_when_their_kernel_does_not_load(monkeypatch: p
             raise KernelError("no fused kernel loads here")
         return load_image(source, architecture)
 
-    monkeypatch.setattr("engine.runtime.model.module_cache.load_image", load)
+    monkeypatch.setattr("warploom.engine.runtime.model.module_cache.load_image", load)
     patch, nodes = chain("x * k", "x + k")
     with Engine(patch, device="host") as engine:
         report = engine.step()

@@ -6,14 +6,14 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.compiler.operations import FusedEntry
-from engine.device.device import Device
-from engine.ops import graph_to_json, parse_expression
-from engine.patch.document import NodeRef
-from engine.protocol.messages import SetFusing, SetProfiling
 from tests.fuzzing import seeds
 from tests.runtime.update.update_support import contents, differences, errors, outputs
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.compiler.operations import FusedEntry
+from warploom.engine.device.device import Device
+from warploom.engine.ops import graph_to_json, parse_expression
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import SetFusing, SetProfiling
 
 EDITS = 10
 SIZES: tuple[tuple[int, ...], ...] = ((1,), (7,), (1027,), (31, 33))

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.device.host.modules import build
-from engine.patch.changes import PortRef
-from engine.protocol.messages import NodeState
 from tests.processes import broken_compilers
 from tests.runtime.conftest import COUNT, SCALE, Kernels
 from tests.waiting import until
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.device.host.modules import build
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import NodeState
 
 OUT = PortRef("scale", "out")
 CODE, COLD, NONE, HOT = UpdateLevel.CODE, UpdateLevel.COLD, UpdateLevel.NONE, UpdateLevel.HOT

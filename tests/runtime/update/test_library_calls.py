@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
-from engine.device.device import Device
-from engine.device.host.graph.executable import HostExecutable
-from engine.diagnostics import DeviceError
-from engine.libraries import images
-from engine.patch.document import NodeRef
 from tests.runtime import small_blocks
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.engine.device.device import Device
+from warploom.engine.device.host.graph.executable import HostExecutable
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.libraries import images
+from warploom.engine.patch.document import NodeRef
 
 HOT, RECAPTURE, COLD = UpdateLevel.HOT, UpdateLevel.RECAPTURE, UpdateLevel.COLD
 RNG = np.random.default_rng(16)

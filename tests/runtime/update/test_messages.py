@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tests.runtime.small_blocks  # noqa: F401 - defines block types
-from engine import Engine, Patch, ProfilingLevel
-from engine.diagnostics import Diagnostic
-from engine.patch import changes
-from engine.patch.changes import Connection, Node, PortRef
-from engine.protocol.messages import (
+from tests.fuzzing import many
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.patch import changes
+from warploom.engine.patch.changes import Connection, Node, PortRef
+from warploom.engine.protocol.messages import (
     Edited,
     KernelFilesChanged,
     Message,
@@ -33,8 +34,7 @@ from engine.protocol.messages import (
     SetRunning,
     Viewing,
 )
-from engine.protocol.pacing import Pacing
-from tests.fuzzing import many
+from warploom.engine.protocol.pacing import Pacing
 
 TYPES = ("test_small.make", "math.scale_offset", "buffer.constant", "control.if", "control.for", "control.every")
 TYPES += (

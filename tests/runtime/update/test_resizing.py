@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import tests.runtime.small_blocks  # noqa: F401 - defines block types
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.compiler.executable.compiled_graph import Variant
-from engine.compiler.executable.nodes import KernelNode
-from engine.device.device import Device
-from engine.diagnostics import DeviceError, Severity
-from engine.patch.changes import PortRef
-from engine.patch.document import NodeRef
-from engine.protocol.messages import Reset
 from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.update.update_support import argument_blocks
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.engine.compiler.executable.compiled_graph import Variant
+from warploom.engine.compiler.executable.nodes import KernelNode
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import DeviceError, Severity
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.protocol.messages import Reset
 
 EDITS = many(12)
 HOT, WARM, CODE, COLD = UpdateLevel.HOT, UpdateLevel.WARM, UpdateLevel.CODE, UpdateLevel.COLD

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.api import Block, BlockBuilder, CudaFile, CudaOptions, CudaText, In, Kernel, Out, f32, param, port
-from engine.catalogue.saved_files import SavedFiles
-from engine.kernel_sources.python.trust import trusted_folders
-from engine.patch.changes import PortRef
-from engine.protocol.messages import FrameReport, KernelFilesChanged, NodeState
 from tests.fuzzing import FACTOR, seeds
 from tests.waiting import until
+from warploom import Engine, Patch
+from warploom.api import Block, BlockBuilder, CudaFile, CudaOptions, CudaText, In, Kernel, Out, f32, param, port
+from warploom.engine.catalogue.saved_files import SavedFiles
+from warploom.engine.kernel_sources.python.trust import trusted_folders
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import FrameReport, KernelFilesChanged, NodeState
 
 #: The saves of one test, and the pause after each: 500 in 10 seconds under `make fuzz`.
 SAVES, PAUSE_S = (500 if FACTOR > 1 else 60), 0.02

@@ -5,10 +5,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.device.device import Device
-from engine.patch.changes import Change, Connected, NodeAdded, ParameterChanged
-from engine.protocol.messages import FrameReport, Reset
 from tests.fuzzing import seeds
 from tests.runtime.conftest import Kernels
 from tests.runtime.update.update_edits import Done, Editor
@@ -23,6 +19,10 @@ from tests.runtime.update.update_support import (
     errors,
     outputs,
 )
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.device.device import Device
+from warploom.engine.patch.changes import Change, Connected, NodeAdded, ParameterChanged
+from warploom.engine.protocol.messages import FrameReport, Reset
 
 EDITS = 20
 

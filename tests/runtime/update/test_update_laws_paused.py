@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.device.device import Device
-from engine.protocol.messages import FrameReport, SetRunning
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.small_blocks import bump
 from tests.runtime.update.update_support import contents, copy_of, differences, errors, outputs
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.device.device import Device
+from warploom.engine.protocol.messages import FrameReport, SetRunning
 
 
 def with_delays() -> Patch:

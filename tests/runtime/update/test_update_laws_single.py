@@ -6,10 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.device.device import Device
-from engine.patch.changes import PortRef
-from engine.protocol.messages import FrameReport, NodeState, SetProfiling
 from tests.runtime.conftest import COUNT, SCALE, Kernels
 from tests.runtime.small_blocks import array, bump
 from tests.runtime.update.update_kinds import WIDER
@@ -22,6 +18,10 @@ from tests.runtime.update.update_support import (
     errors,
     outputs,
 )
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.engine.device.device import Device
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import FrameReport, NodeState, SetProfiling
 
 NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WARM", "CODE", "COLD"))
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
-from engine.device.device import Device
-from engine.protocol.messages import FrameReport, Reset, SetRunning, UpdateRecord
-from engine.runtime.update import updater as updates
-from engine.runtime.update.prepare import prepare
 from tests.fuzzing import many, seeds
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.update.update_edits import Editor
 from tests.runtime.update.update_support import OwnArrays, Sources, contents, copy_of, differences, errors, outputs
 from tests.waiting import next_report, until
+from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.device.device import Device
+from warploom.engine.protocol.messages import FrameReport, Reset, SetRunning, UpdateRecord
+from warploom.engine.runtime.update import updater as updates
+from warploom.engine.runtime.update.prepare import prepare
 
 #: How long the stress test edits.
 STRESS_S = many(1)

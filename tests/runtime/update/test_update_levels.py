@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.api import Block, BlockBuilder, Out, f32, param, port
-from engine.diagnostics import PatchError, WarploomError
-from engine.patch.changes import Node, NodeAdded, PortRef
-from engine.protocol.messages import NodeState, Reset, SetProfiling
 from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
+from warploom.api import Block, BlockBuilder, Out, f32, param, port
+from warploom.engine.diagnostics import PatchError, WarploomError
+from warploom.engine.patch.changes import Node, NodeAdded, PortRef
+from warploom.engine.protocol.messages import NodeState, Reset, SetProfiling
 
 NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WARM", "CODE", "COLD"))
 
@@ -498,7 +498,7 @@ def test_a_closed_engine_says_so_and_can_be_closed_again(kernels: Kernels) -> No
 
 def test_a_device_passed_to_an_engine_stays_open(kernels: Kernels) -> None:
     """Two engines can use one device, and all of its memory is freed."""
-    from engine.device.open import open_device
+    from warploom.engine.device.open import open_device
 
     device = open_device("host")
     patch, out = scaled(numbers(1, 2))

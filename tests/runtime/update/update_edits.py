@@ -7,12 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from engine import Patch, ProfilingLevel
-from engine.diagnostics import PatchError
-from engine.patch.changes import Change, Connection, PortRef
-from engine.patch.document import NodeRef
-from engine.patch.editing.history import History
-from engine.protocol.messages import BufferReport, Message, Reset, SetProfiling
 from tests.runtime.update.update_kinds import (
     CODE,
     COLD,
@@ -29,6 +23,12 @@ from tests.runtime.update.update_kinds import (
     Levels,
 )
 from tests.runtime.update.update_support import Sources
+from warploom import Patch, ProfilingLevel
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import Change, Connection, PortRef
+from warploom.engine.patch.document import NodeRef
+from warploom.engine.patch.editing.history import History
+from warploom.engine.protocol.messages import BufferReport, Message, Reset, SetProfiling
 
 
 @dataclass

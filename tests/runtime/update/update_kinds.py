@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 import tests.runtime.small_blocks  # noqa: F401 - defines block types
-from engine import UpdateLevel
 from tests.runtime.conftest import COUNT, SCALE
+from warploom import UpdateLevel
 
 NONE, HOT, WARM, RECAPTURE, CODE, COLD = UpdateLevel
 Levels = frozenset[UpdateLevel]

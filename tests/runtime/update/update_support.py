@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from engine import Engine, Patch, ProfilingLevel
-from engine.compiler.buffers import Lifetime
-from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.device.arguments import KernelArguments
-from engine.device.device import Device
-from engine.device.protocol import Memory
-from engine.diagnostics import Diagnostic, PatchError, Severity, WarploomError
-from engine.patch.changes import PortRef
-from engine.protocol.messages import FrameReport, KernelFilesChanged, UpdateLevel
 from tests.device.lenders import interface_of
+from warploom import Engine, Patch, ProfilingLevel
+from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
+from warploom.engine.device.arguments import KernelArguments
+from warploom.engine.device.device import Device
+from warploom.engine.device.protocol import Memory
+from warploom.engine.diagnostics import Diagnostic, PatchError, Severity, WarploomError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import FrameReport, KernelFilesChanged, UpdateLevel
 
 #: A port's element type, shape and bytes, or the reason why it can't be read.
 Contents = dict[str, tuple[str, tuple[int, ...], bytes] | str]

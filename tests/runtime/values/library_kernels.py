@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from blocks.buffer.constant import constant
-from blocks.buffer.element_types import NUMBERS
-from blocks.math.add import Add
-from blocks.math.compare import OPERATIONS, comparison
-from blocks.math.multiply import Multiply
-from blocks.math.scale_offset import ScaleOffset
-from blocks.reduce.shares import reduction
+from warploom.blocks.buffer.constant import constant
+from warploom.blocks.buffer.element_types import NUMBERS
+from warploom.blocks.math.add import Add
+from warploom.blocks.math.compare import OPERATIONS, comparison
+from warploom.blocks.math.multiply import Multiply
+from warploom.blocks.math.scale_offset import ScaleOffset
+from warploom.blocks.reduce.shares import reduction
 
 Array = np.ndarray[Any, Any]
 #: No source of a test has these bits.

@@ -8,10 +8,10 @@ import numpy as np
 
 import tests.runtime.small_blocks  # defines block types
 import tests.runtime.values.value_blocks  # noqa: F401
-from engine import Patch
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.editing.history import History
+from warploom import Patch
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.editing.history import History
 
 Array = np.ndarray[Any, Any]
 #: Zeros (often, since they decide conditions), the smallest and largest denormals and normals, infinities, and NaNs

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from engine import Engine, Patch, UpdateLevel
-from engine.api import Composite, CompositeBuilder
-from engine.device.device import Device
-from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.sources import CudaText
-from engine.patch.changes import Connection, Disconnected, ParameterChanged, PortRef
-from engine.protocol.messages import KernelFilesChanged, Reset
-from engine.runtime.check.check_patch import plan_patch
+from warploom import Engine, Patch, UpdateLevel
+from warploom.api import Composite, CompositeBuilder
+from warploom.engine.device.device import Device
+from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.sources import CudaText
+from warploom.engine.patch.changes import Connection, Disconnected, ParameterChanged, PortRef
+from warploom.engine.protocol.messages import KernelFilesChanged, Reset
+from warploom.engine.runtime.check.check_patch import plan_patch
 
 #: Every type of a number in CUDA C++, by the name of the parameter.
 KINDS = {

@@ -10,21 +10,21 @@ from functools import partial
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
-from engine.compiler.description import GraphDescription
-from engine.compiler.planning import make_plan
-from engine.device.device import Device
-from engine.diagnostics import GraphValidationError
-from engine.patch.changes import PortRef
-from engine.runtime.model.block_registry import BlockRegistry
-from engine.runtime.model.describe_patch import describe_patch
-from engine.runtime.model.parameters import ParameterStore
-from engine.user_code.runner import CodeRunner
 from tests.compiler.support.interpreter import Interpreter
 from tests.fuzzing import FACTOR, seeds
 from tests.runtime.update.update_support import errors
 from tests.runtime.values.library_kernels import KERNELS, agrees, in_order
 from tests.runtime.values.random_edits import Editor
+from warploom import Engine, Patch
+from warploom.engine.compiler.description import GraphDescription
+from warploom.engine.compiler.planning import make_plan
+from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import GraphValidationError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.runtime.model.block_registry import BlockRegistry
+from warploom.engine.runtime.model.describe_patch import describe_patch
+from warploom.engine.runtime.model.parameters import ParameterStore
+from warploom.engine.user_code.runner import CodeRunner
 
 #: The number of blocks at the start, and how often a patch is edited and run.
 BLOCKS, ROUNDS = 24, 12

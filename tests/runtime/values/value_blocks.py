@@ -1,6 +1,6 @@
 """An append buffer of floats, a block that reads one, and a block whose output is -0 when it does not run."""
 
-from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port, u32
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port, u32
 
 FILE = "value_blocks.cu"
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.tensor_ir.errors import InvalidOperation, TopologicalSortFailed
-from engine.tensor_ir.graph import TensorGraph, TensorNode
-from engine.tensor_ir.inspection import NodeRole, graph_dot, graph_svg, graph_text, node_info, node_text
-from engine.tensor_ir.operations.leaves import Constant, Leaf
-from engine.tensor_ir.ordering import topological_order
-from engine.tensor_ir.types import TensorType
+from warploom.engine.tensor_ir.errors import InvalidOperation, TopologicalSortFailed
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
+from warploom.engine.tensor_ir.inspection import NodeRole, graph_dot, graph_svg, graph_text, node_info, node_text
+from warploom.engine.tensor_ir.operations.leaves import Constant, Leaf
+from warploom.engine.tensor_ir.ordering import topological_order
+from warploom.engine.tensor_ir.types import TensorType
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.device.device import Device
-from engine.tensor_runtime.tensors import Tensors
+from warploom.engine.device.device import Device
+from warploom.engine.tensor_runtime.tensors import Tensors
 
 
 @pytest.fixture(scope="module")

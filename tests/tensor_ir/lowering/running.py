@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.graph import TensorGraph, TensorNode
-from engine.tensor_ir.operations.leaves import Leaf
-from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.program import Program
-from engine.tensor_runtime.program_block import Wanted
-from engine.tensor_runtime.tensors import Tensors
-from engine.types import DType, bf16, f16, f32, f64, from_bf16, to_bf16
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
+from warploom.engine.tensor_ir.operations.leaves import Leaf
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.tensor_runtime.program import Program
+from warploom.engine.tensor_runtime.program_block import Wanted
+from warploom.engine.tensor_runtime.tensors import Tensors
+from warploom.engine.types import DType, bf16, f16, f32, f64, from_bf16, to_bf16
 
 Array = np.ndarray[Any, Any]
 

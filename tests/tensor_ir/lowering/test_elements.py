@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.graph import TensorGraph, TensorNode
-from engine.tensor_ir.operations.elementwise import Cast, Elementwise
-from engine.tensor_ir.operations.leaves import BatchSize
-from engine.tensor_ir.operations.rules import RULES
-from engine.tensor_runtime.program import Program
-from engine.tensor_runtime.program_block import Wanted
-from engine.tensor_runtime.tensors import Tensors
-from engine.types import DType, bf16, boolean, f16, f32, f64, s8, s32, u32
 from tests.fuzzing import many
 from tests.tensor_ir.lowering.running import check, computed, leaf, some
+from warploom.engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
+from warploom.engine.tensor_ir.operations.elementwise import Cast, Elementwise
+from warploom.engine.tensor_ir.operations.leaves import BatchSize
+from warploom.engine.tensor_ir.operations.rules import RULES
+from warploom.engine.tensor_runtime.program import Program
+from warploom.engine.tensor_runtime.program_block import Wanted
+from warploom.engine.tensor_runtime.tensors import Tensors
+from warploom.engine.types import DType, bf16, boolean, f16, f32, f64, s8, s32, u32
 
 KINDS: dict[str, tuple[DType, ...]] = {
     "float": (f32, f64, f16, bf16),

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from engine.tensor_ir.graph import TensorGraph
-from engine.tensor_ir.operations.indexing import Gather, ScatterAdd
-from engine.tensor_ir.operations.reductions import BroadcastTo
-from engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
-from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.tensors import Tensors
-from engine.types import DType, bf16, boolean, f16, f32, f64, s32, s64, u8
 from tests.tensor_ir.lowering.running import check, computed, leaf, some
+from warploom.engine.tensor_ir.graph import TensorGraph
+from warploom.engine.tensor_ir.operations.indexing import Gather, ScatterAdd
+from warploom.engine.tensor_ir.operations.reductions import BroadcastTo
+from warploom.engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.tensor_runtime.tensors import Tensors
+from warploom.engine.types import DType, bf16, boolean, f16, f32, f64, s32, s64, u8
 
 
 @pytest.mark.parametrize("batched", [False, True])

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.graph import TensorGraph
-from engine.tensor_ir.operations.leaves import Numbers
-from engine.tensor_ir.operations.sparse import SparseColumn
-from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.tensors import Tensors
-from engine.types import DType, f16, f32, f64, s32
 from tests.tensor_ir.lowering.running import check, computed, leaf
+from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.graph import TensorGraph
+from warploom.engine.tensor_ir.operations.leaves import Numbers
+from warploom.engine.tensor_ir.operations.sparse import SparseColumn
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.tensor_runtime.tensors import Tensors
+from warploom.engine.types import DType, f16, f32, f64, s32
 
 
 @pytest.mark.parametrize("dtype", [f16, f32, f64, s32], ids=str)

@@ -4,11 +4,11 @@ from itertools import product
 
 import pytest
 
-from engine.tensor_ir.graph import TensorGraph, TensorNode
-from engine.tensor_ir.operations.matrices import MatMul
-from engine.tensor_runtime.tensors import Tensors
-from engine.types import DType, bf16, f16, f32, f64
 from tests.tensor_ir.lowering.running import check, leaf
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
+from warploom.engine.tensor_ir.operations.matrices import MatMul
+from warploom.engine.tensor_runtime.tensors import Tensors
+from warploom.engine.types import DType, bf16, f16, f32, f64
 
 SHAPES = [(1, 1, 1), (3, 5, 1), (1, 5, 3), (4, 1, 6), (4, 1, 1), (1, 7, 1), (5, 3, 4)]
 

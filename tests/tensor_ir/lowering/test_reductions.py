@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from engine.tensor_ir.graph import TensorGraph
-from engine.tensor_ir.operations.reductions import LogSoftmax, Reduce, ReduceAcrossBatch, Reduction, Softmax
-from engine.tensor_runtime.tensors import Tensors
-from engine.types import DType, bf16, f16, f32, f64, s32, u8
 from tests.tensor_ir.lowering.running import check, computed, leaf, some
+from warploom.engine.tensor_ir.graph import TensorGraph
+from warploom.engine.tensor_ir.operations.reductions import LogSoftmax, Reduce, ReduceAcrossBatch, Reduction, Softmax
+from warploom.engine.tensor_runtime.tensors import Tensors
+from warploom.engine.types import DType, bf16, f16, f32, f64, s32, u8
 
 OPERATIONS: tuple[Reduction, ...] = ("sum", "max", "min")
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import TensorGraph
-from engine.tensor_ir.operations.fused import DualSparseAffineActivate, SparseAffineActivate
-from engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter, SparseRows
-from engine.tensor_runtime.program import Program
-from engine.tensor_runtime.tensors import TensorBuffer, Tensors
-from engine.types import DType, bf16, f16, f32, f64
 from tests.tensor_ir.lowering.running import check, computed, leaf, some
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.gradients import gradients
+from warploom.engine.tensor_ir.graph import TensorGraph
+from warploom.engine.tensor_ir.operations.fused import DualSparseAffineActivate, SparseAffineActivate
+from warploom.engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter, SparseRows
+from warploom.engine.tensor_runtime.program import Program
+from warploom.engine.tensor_runtime.tensors import TensorBuffer, Tensors
+from warploom.engine.types import DType, bf16, f16, f32, f64
 
 
 @pytest.mark.parametrize("transposed", [False, True])

@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
 
 Builder = TypeVar("Builder", bound=NetworkBuilder)
 

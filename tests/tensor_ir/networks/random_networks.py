@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from engine.tensor_ir.graph import TensorNode, no_grad
-from engine.tensor_ir.networks.builder import NetworkBuilder
-from engine.tensor_ir.operations.leaves import Constant
-from engine.tensor_ir.operations.reductions import broadcast_to
-from engine.tensor_ir.types import TensorType
-from engine.types import f64
+from warploom.engine.tensor_ir.graph import TensorNode, no_grad
+from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.operations.leaves import Constant
+from warploom.engine.tensor_ir.operations.reductions import broadcast_to
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import f64
 
 #: Functions without poles, so that values stay small.
 UNARY = ("neg", "abs", "sin", "tanh", "sigmoid", "relu", "crelu", "screlu", "square", "softplus", "gelu", "expm1")

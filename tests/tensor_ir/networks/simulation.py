@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.networks.functions import NetworkFunction
-from engine.tensor_ir.networks.network import Network
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.networks.functions import NetworkFunction
+from warploom.engine.tensor_ir.networks.network import Network
 
 Array = np.ndarray[Any, Any]
 

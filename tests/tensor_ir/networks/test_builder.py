@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.networks.builder import NetworkBuilder
-from engine.tensor_ir.networks.initialisations import INITIALISATIONS, FirstWeights
-from engine.tensor_ir.networks.instructions import function_code
-from engine.tensor_ir.networks.network import build_network
-from engine.tensor_ir.networks.optimisers import SGD
-from engine.tensor_ir.operations.leaves import Constant
-from engine.tensor_ir.types import TensorType
-from engine.types import f32, f64, s32
 from tests.tensor_ir.networks.simulation import Simulation
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.networks.initialisations import INITIALISATIONS, FirstWeights
+from warploom.engine.tensor_ir.networks.instructions import function_code
+from warploom.engine.tensor_ir.networks.network import build_network
+from warploom.engine.tensor_ir.networks.optimisers import SGD
+from warploom.engine.tensor_ir.operations.leaves import Constant
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import f32, f64, s32
 
 
 def test_attributes_of_nodes() -> None:

@@ -7,17 +7,24 @@ import re
 import numpy as np
 import pytest
 
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.networks.builder import NetworkBuilder
-from engine.tensor_ir.networks.functions import Accumulate, NetworkFunction, NetworkInstruction, Role, Set, Write
-from engine.tensor_ir.networks.instructions import function_code
-from engine.tensor_ir.networks.network import Network, build_network
-from engine.tensor_ir.networks.optimisers import SGD, AdamW
-from engine.tensor_ir.operations.leaves import Constant
-from engine.tensor_ir.types import TensorType
-from engine.types import f32, f64
 from tests.tensor_ir.networks.examples import seeds_example
 from tests.tensor_ir.networks.simulation import Simulation
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.networks.functions import (
+    Accumulate,
+    NetworkFunction,
+    NetworkInstruction,
+    Role,
+    Set,
+    Write,
+)
+from warploom.engine.tensor_ir.networks.instructions import function_code
+from warploom.engine.tensor_ir.networks.network import Network, build_network
+from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW
+from warploom.engine.tensor_ir.operations.leaves import Constant
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import f32, f64
 
 
 def names(network: Network, function: str) -> list[str]:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.tensor_ir.errors import ShapeMismatch
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.networks import losses
-from engine.tensor_ir.networks.builder import NetworkBuilder
-from engine.tensor_ir.networks.network import build_network
-from engine.types import f64
 from tests.tensor_ir.networks.simulation import Simulation
+from warploom.engine.tensor_ir.errors import ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.networks import losses
+from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.networks.network import build_network
+from warploom.engine.types import f64
 
 Array = np.ndarray[Any, Any]
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.tensor_ir.errors import InvalidOperation
-from engine.tensor_ir.networks import schedules
-from engine.tensor_ir.networks.builder import NetworkBuilder
-from engine.tensor_ir.networks.network import build_network
-from engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
-from engine.types import DType, f32, f64
 from tests.tensor_ir.networks import formulas
 from tests.tensor_ir.networks.simulation import Simulation
+from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.networks import schedules
+from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.networks.network import build_network
+from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
+from warploom.engine.types import DType, f32, f64
 
 STEPS = 100
 ROWS = 7

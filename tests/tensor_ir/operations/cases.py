@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.operations.elementwise import Elementwise
-from engine.tensor_ir.operations.fused import DualSparseAffineActivate, SparseAffineActivate
-from engine.tensor_ir.operations.indexing import ScatterAdd
-from engine.tensor_ir.operations.matrices import MatMul
-from engine.tensor_ir.operations.reductions import BroadcastTo, ReduceAcrossBatch
-from engine.tensor_ir.operations.rules import RULES
-from engine.tensor_ir.operations.shaping import Pad
-from engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter
-from engine.tensor_ir.types import TensorType
-from engine.types import Shape, boolean, f64, s32
 from tests.tensor_ir.operations.differences import Given, floats
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.operations.elementwise import Elementwise
+from warploom.engine.tensor_ir.operations.fused import DualSparseAffineActivate, SparseAffineActivate
+from warploom.engine.tensor_ir.operations.indexing import ScatterAdd
+from warploom.engine.tensor_ir.operations.matrices import MatMul
+from warploom.engine.tensor_ir.operations.reductions import BroadcastTo, ReduceAcrossBatch
+from warploom.engine.tensor_ir.operations.rules import RULES
+from warploom.engine.tensor_ir.operations.shaping import Pad
+from warploom.engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import Shape, boolean, f64, s32
 
 BATCH = 3
 #: The range of operands in which differences can be taken, and the kinks of their functions.

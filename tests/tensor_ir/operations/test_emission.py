@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.ops import OpGraphBuilder
-from engine.tensor_ir.operations.elementwise import Elementwise
-from engine.tensor_ir.operations.rules import RULES, Rule
 from tests.ops.running import run
+from warploom.engine.device.device import Device
+from warploom.engine.ops import OpGraphBuilder
+from warploom.engine.tensor_ir.operations.elementwise import Elementwise
+from warploom.engine.tensor_ir.operations.rules import RULES, Rule
 
 Array = np.ndarray[Any, Any]
 _SPECIAL = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.0, -2.5, 3.0, 1e-30, -1e-30, 9.0, -9.0, 20.0, -20.0, 60.0, -60.0]

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
-from engine.tensor_ir.operations.elementwise import Elementwise
-from engine.tensor_ir.operations.leaves import Leaf
-from engine.tensor_ir.operations.rules import RULES
-from engine.tensor_ir.types import TensorType
-from engine.types import f64
 from tests.tensor_ir.operations.cases import Case, all_cases, elementwise_cases, tensor
 from tests.tensor_ir.operations.differences import check_gradients, floats
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.gradients import gradients
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
+from warploom.engine.tensor_ir.operations.elementwise import Elementwise
+from warploom.engine.tensor_ir.operations.leaves import Leaf
+from warploom.engine.tensor_ir.operations.rules import RULES
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import f64
 
 Array = np.ndarray[Any, Any]
 

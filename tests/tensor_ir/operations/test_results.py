@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch, TensorError
-from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
-from engine.tensor_ir.operations.elementwise import Elementwise
-from engine.tensor_ir.operations.fused import FUSIBLE, DualSparseAffineActivate, SparseAffineActivate
-from engine.tensor_ir.operations.indexing import Gather, ScatterAdd
-from engine.tensor_ir.operations.leaves import Leaf
-from engine.tensor_ir.operations.matrices import MatMul
-from engine.tensor_ir.operations.reductions import BroadcastTo, Reduce, ReduceAcrossBatch, Softmax
-from engine.tensor_ir.operations.rules import RULES
-from engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
-from engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter, SparseRows
-from engine.tensor_ir.types import TensorType
-from engine.types import bf16, boolean, f16, f32, f64, float4, s32, u8
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch, TensorError
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
+from warploom.engine.tensor_ir.operations.elementwise import Elementwise
+from warploom.engine.tensor_ir.operations.fused import FUSIBLE, DualSparseAffineActivate, SparseAffineActivate
+from warploom.engine.tensor_ir.operations.indexing import Gather, ScatterAdd
+from warploom.engine.tensor_ir.operations.leaves import Leaf
+from warploom.engine.tensor_ir.operations.matrices import MatMul
+from warploom.engine.tensor_ir.operations.reductions import BroadcastTo, Reduce, ReduceAcrossBatch, Softmax
+from warploom.engine.tensor_ir.operations.rules import RULES
+from warploom.engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
+from warploom.engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter, SparseRows
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import bf16, boolean, f16, f32, f64, float4, s32, u8
 
 
 def t(*shape: int, dtype: Any = f32, batched: bool = False, nnz: int | None = None) -> TensorType:
@@ -160,7 +160,7 @@ def test_casts() -> None:
 
 
 def _values(node: TensorNode, value: Any) -> list[Any]:
-    from engine.tensor_ir.evaluation import evaluate
+    from warploom.engine.tensor_ir.evaluation import evaluate
 
     found: list[Any] = evaluate([node], {node.inputs[0]: value})[0].tolist()
     return found
@@ -168,7 +168,7 @@ def _values(node: TensorNode, value: Any) -> list[Any]:
 
 def test_each_row_of_the_table_is_named_once() -> None:
     """Arithmetic, functions, activations and conditions have no name in common."""
-    from engine.tensor_ir.operations.rules import activations, arithmetic
+    from warploom.engine.tensor_ir.operations.rules import activations, arithmetic
 
     tables = (arithmetic.ARITHMETIC, arithmetic.FUNCTIONS, activations.ACTIVATIONS, arithmetic.CONDITIONS)
     assert sum(map(len, tables)) == len(RULES)

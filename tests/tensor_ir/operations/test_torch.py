@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import TensorGraph, TensorNode
-from engine.tensor_ir.operations.leaves import Leaf
-from engine.tensor_ir.operations.rules import RULES
-from engine.types import f64
 from tests.tensor_ir.operations.cases import BATCH, Case, all_cases, elementwise_case, tensor
 from tests.tensor_ir.operations.differences import Given
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.gradients import gradients
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
+from warploom.engine.tensor_ir.operations.leaves import Leaf
+from warploom.engine.tensor_ir.operations.rules import RULES
+from warploom.engine.types import f64
 
 torch: Any = pytest.importorskip("torch")
 

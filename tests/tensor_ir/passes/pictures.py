@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.tensor_ir.graph import TensorGraph, TensorNode
-from engine.tensor_ir.operations.elementwise import Elementwise
-from engine.tensor_ir.operations.leaves import Constant, Leaf
-from engine.tensor_ir.passes.pipeline import Pass
-from engine.tensor_ir.passes.verification import verify_nodes
-from engine.tensor_ir.types import TensorType
-from engine.types import DType, f32
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
+from warploom.engine.tensor_ir.operations.elementwise import Elementwise
+from warploom.engine.tensor_ir.operations.leaves import Constant, Leaf
+from warploom.engine.tensor_ir.passes.pipeline import Pass
+from warploom.engine.tensor_ir.passes.verification import verify_nodes
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import DType, f32
 
 
 def leaf(

@@ -6,21 +6,26 @@ from collections.abc import Sequence
 
 import pytest
 
-from engine.tensor_ir.errors import InvalidOperation, TopologicalSortFailed
-from engine.tensor_ir.graph import TensorGraph, TensorNode, no_grad
-from engine.tensor_ir.operations.fused import DualSparseAffineActivate, SparseAffineActivate
-from engine.tensor_ir.operations.leaves import Constant
-from engine.tensor_ir.operations.matrices import MatMul
-from engine.tensor_ir.operations.reductions import BroadcastTo, broadcast_to
-from engine.tensor_ir.operations.shaping import slice_of
-from engine.tensor_ir.passes.affine import fuse_dual_sparse_affine, fuse_errors, fuse_sparse_affine, hoist_past_concat
-from engine.tensor_ir.passes.constants import fold_constants
-from engine.tensor_ir.passes.copies import remove_copies, share_common
-from engine.tensor_ir.passes.pipeline import PASSES, optimise
-from engine.tensor_ir.passes.verification import verify_nodes
-from engine.tensor_ir.types import TensorType
-from engine.types import f32, f64
 from tests.tensor_ir.passes.pictures import after, leaf, picture
+from warploom.engine.tensor_ir.errors import InvalidOperation, TopologicalSortFailed
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, no_grad
+from warploom.engine.tensor_ir.operations.fused import DualSparseAffineActivate, SparseAffineActivate
+from warploom.engine.tensor_ir.operations.leaves import Constant
+from warploom.engine.tensor_ir.operations.matrices import MatMul
+from warploom.engine.tensor_ir.operations.reductions import BroadcastTo, broadcast_to
+from warploom.engine.tensor_ir.operations.shaping import slice_of
+from warploom.engine.tensor_ir.passes.affine import (
+    fuse_dual_sparse_affine,
+    fuse_errors,
+    fuse_sparse_affine,
+    hoist_past_concat,
+)
+from warploom.engine.tensor_ir.passes.constants import fold_constants
+from warploom.engine.tensor_ir.passes.copies import remove_copies, share_common
+from warploom.engine.tensor_ir.passes.pipeline import PASSES, optimise
+from warploom.engine.tensor_ir.passes.verification import verify_nodes
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.types import f32, f64
 
 
 @pytest.fixture

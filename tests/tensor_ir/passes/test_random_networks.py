@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import TensorGraph
-from engine.tensor_ir.networks.builder import NetworkBuilder
-from engine.tensor_ir.passes.pipeline import PASSES, optimise
-from engine.tensor_ir.passes.rewriting import copied_nodes
 from tests.fuzzing import many
 from tests.tensor_ir.networks.random_networks import batch_of, networks
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.gradients import gradients
+from warploom.engine.tensor_ir.graph import TensorGraph
+from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.passes.pipeline import PASSES, optimise
+from warploom.engine.tensor_ir.passes.rewriting import copied_nodes
 
 BATCH = 3
 

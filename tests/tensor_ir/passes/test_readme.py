@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 import engine.tensor_ir.passes
-from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
-from engine.tensor_ir.networks.network import build_network
-from engine.tensor_ir.operations.elementwise import Copy, Elementwise
-from engine.tensor_ir.operations.fused import SparseAffineActivate
-from engine.tensor_ir.operations.leaves import Constant
-from engine.tensor_ir.operations.matrices import MatMul
-from engine.tensor_ir.operations.rules import RULES
-from engine.tensor_ir.operations.shaping import Concat, Slice, Transpose
-from engine.tensor_ir.operations.sparse import SparseMatMul
-from engine.tensor_ir.passes.pipeline import PASSES, optimise
-from engine.tensor_ir.types import TensorType
 from tests.tensor_ir.networks.examples import seeds_example
 from tests.tensor_ir.passes.pictures import leaf, picture
+from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
+from warploom.engine.tensor_ir.networks.network import build_network
+from warploom.engine.tensor_ir.operations.elementwise import Copy, Elementwise
+from warploom.engine.tensor_ir.operations.fused import SparseAffineActivate
+from warploom.engine.tensor_ir.operations.leaves import Constant
+from warploom.engine.tensor_ir.operations.matrices import MatMul
+from warploom.engine.tensor_ir.operations.rules import RULES
+from warploom.engine.tensor_ir.operations.shaping import Concat, Slice, Transpose
+from warploom.engine.tensor_ir.operations.sparse import SparseMatMul
+from warploom.engine.tensor_ir.passes.pipeline import PASSES, optimise
+from warploom.engine.tensor_ir.types import TensorType
 
 README = (Path(engine.tensor_ir.passes.__file__).parent / "README.md").read_text()
 ROWS = re.findall(r"^\| ([\w ]+) \| `(.*)` \| `(.*)` \|$", README, re.MULTILINE)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.tensor_runtime.lazy.devices import close_devices
-from engine.tensor_runtime.program import Program
+from warploom.engine.tensor_runtime.lazy.devices import close_devices
+from warploom.engine.tensor_runtime.program import Program
 
 
 @pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])

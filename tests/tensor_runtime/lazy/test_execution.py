@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.diagnostics import DeviceError
-from engine.tensor import ExecutionFailed, InvalidOperation, Tensor, execute
-from engine.tensor_ir.graph import TensorOperation, reachable_nodes
-from engine.tensor_ir.ordering import topological_order
-from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.lazy import execution
-from engine.tensor_runtime.lazy.devices import lazy_device
-from engine.tensor_runtime.lazy.execution import Segment, find_segments, simplified, structure_of
-from engine.tensor_runtime.lazy.graph import LazyNode
-from engine.tensor_runtime.program import Program
-from engine.tensor_runtime.tensors import Tensors
 from tests.tensor_runtime.lazy.conftest import Work
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.tensor_ir.graph import TensorOperation, reachable_nodes
+from warploom.engine.tensor_ir.ordering import topological_order
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.tensor_runtime.lazy import execution
+from warploom.engine.tensor_runtime.lazy.devices import lazy_device
+from warploom.engine.tensor_runtime.lazy.execution import Segment, find_segments, simplified, structure_of
+from warploom.engine.tensor_runtime.lazy.graph import LazyNode
+from warploom.engine.tensor_runtime.program import Program
+from warploom.engine.tensor_runtime.tensors import Tensors
+from warploom.tensors import ExecutionFailed, InvalidOperation, Tensor, execute
 
 X = np.linspace(-2, 2, 24, dtype=np.float32).reshape(4, 6)
 

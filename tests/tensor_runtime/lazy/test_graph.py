@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.tensor import InvalidOperation, MergeFailed, Tensor, execute
-from engine.tensor_ir.graph import TensorGraph
-from engine.tensor_ir.operations.leaves import Leaf
-from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.lazy.graph import LazyGraph, LazyNode
+from warploom.engine.tensor_ir.graph import TensorGraph
+from warploom.engine.tensor_ir.operations.leaves import Leaf
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.tensor_runtime.lazy.graph import LazyGraph, LazyNode
+from warploom.tensors import InvalidOperation, MergeFailed, Tensor, execute
 
 
 def leaf(value: float = 1.0) -> Tensor:

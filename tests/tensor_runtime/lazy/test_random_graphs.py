@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.device.protocol import Memory
-from engine.runtime.memory.buffer_pool import BufferPool
-from engine.tensor import Tensor, execute
-from engine.tensor_ir.ordering import topological_order
-from engine.tensor_runtime.lazy.execution import find_segments
 from tests.fuzzing import seeds
 from tests.tensor_runtime.lazy.conftest import Work
+from warploom.engine.device.protocol import Memory
+from warploom.engine.runtime.memory.buffer_pool import BufferPool
+from warploom.engine.tensor_ir.ordering import topological_order
+from warploom.engine.tensor_runtime.lazy.execution import find_segments
+from warploom.tensors import Tensor, execute
 
 Array = np.ndarray[Any, Any]
 SIZES = (1, 2, 3, 5)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.tensor import Tensor
-from engine.tensor_ir.errors import ShapeMismatch
 from tests.fuzzing import seeds
+from warploom.engine.tensor_ir.errors import ShapeMismatch
+from warploom.tensors import Tensor
 
 
 @pytest.mark.parametrize("seed", seeds(2))

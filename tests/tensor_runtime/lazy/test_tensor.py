@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.diagnostics import DeviceError
-from engine.tensor import (
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_runtime.lazy.devices import lazy_device
+from warploom.engine.types import DType, f32, f64, s32
+from warploom.tensors import (
     ExecutionFailed,
     InvalidOperation,
     MergeFailed,
@@ -18,9 +21,6 @@ from engine.tensor import (
     allow_tf32,
     execute,
 )
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_runtime.lazy.devices import lazy_device
-from engine.types import DType, f32, f64, s32
 
 NUMBERS = np.random.default_rng(3).normal(size=(3, 4)).astype(np.float32)
 

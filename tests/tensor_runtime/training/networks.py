@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.tensor_runtime.training import GraphBuilder
-from engine.types import DType, f32
 from tests.tensor_ir.networks.examples import write_seeds_example
+from warploom.engine.tensor_runtime.training import GraphBuilder
+from warploom.engine.types import DType, f32
 
 Array = np.ndarray[Any, Any]
 

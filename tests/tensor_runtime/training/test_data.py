@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.networks.optimisers import SGD, AdamW
-from engine.tensor_runtime.training import GraphBuilder
-from engine.types import f64
 from tests.tensor_runtime.training.networks import examples, positions, regression, seeds_example
+from warploom.engine.device.device import Device
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW
+from warploom.engine.tensor_runtime.training import GraphBuilder
+from warploom.engine.types import f64
 
 COUNT = 10
 

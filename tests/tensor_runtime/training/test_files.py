@@ -13,12 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from engine.device.device import Device
-from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.networks.optimisers import SGD, AdamW
-from engine.tensor_ir.networks.schedules import Cosine
-from engine.tensor_runtime.training.files import WeightsFileError, dequantised, load_weights, quantised, save_weights
 from tests.tensor_runtime.training.networks import examples, regression
+from warploom.engine.device.device import Device
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW
+from warploom.engine.tensor_ir.networks.schedules import Cosine
+from warploom.engine.tensor_runtime.training.files import (
+    WeightsFileError,
+    dequantised,
+    load_weights,
+    quantised,
+    save_weights,
+)
 
 FORMATS = ["npz", "safetensors"]
 WEIGHTS = {

@@ -10,19 +10,19 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.ops import OpGraphBuilder
-from engine.tensor_ir.errors import ExecutionFailed, InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, TensorOperation
-from engine.tensor_ir.lowering.step import LoweringStep
-from engine.tensor_ir.networks.functions import Accumulate, Set, Write
-from engine.tensor_ir.networks.network import build_network
-from engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
-from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.training import GraphBuilder, TrainingGraph
-from engine.types import DType, bf16, f16, f32, f64
 from tests.tensor_ir.networks.simulation import Simulation
 from tests.tensor_runtime.training.networks import examples, positions, regression, seeds_example
+from warploom.engine.device.device import Device
+from warploom.engine.ops import OpGraphBuilder
+from warploom.engine.tensor_ir.errors import ExecutionFailed, InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation
+from warploom.engine.tensor_ir.lowering.step import LoweringStep
+from warploom.engine.tensor_ir.networks.functions import Accumulate, Set, Write
+from warploom.engine.tensor_ir.networks.network import build_network
+from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
+from warploom.engine.tensor_ir.types import TensorType
+from warploom.engine.tensor_runtime.training import GraphBuilder, TrainingGraph
+from warploom.engine.types import DType, bf16, f16, f32, f64
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 
-from engine.device.device import Device
-from engine.tensor_ir.evaluation import evaluate
-from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.networks.optimisers import SGD
-from engine.tensor_runtime.training import GraphBuilder
 from tests.fuzzing import many
 from tests.tensor_ir.networks.random_networks import batch_of, networks
+from warploom.engine.device.device import Device
+from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.gradients import gradients
+from warploom.engine.tensor_ir.networks.optimisers import SGD
+from warploom.engine.tensor_runtime.training import GraphBuilder
 
 
 @settings(max_examples=many(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

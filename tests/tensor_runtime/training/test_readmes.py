@@ -9,8 +9,8 @@ import pytest
 
 import engine.tensor_ir.networks
 import engine.tensor_runtime.training
-from engine.tensor_ir.networks import builder, instructions, losses, network, optimisers, schedules
 from tests.tensor_runtime.training.networks import positions
+from warploom.engine.tensor_ir.networks import builder, instructions, losses, network, optimisers, schedules
 
 
 def examples(package: Any) -> list[str]:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import open_device
-from engine.tensor import SGD, AdamW, GraphBuilder, RAdam, Ranger, Tensor, execute, losses
-from engine.tensor_ir.errors import TensorError
-from engine.tensor_ir.networks.schedules import Cosine, Exponential, Steps, Warmup
-from engine.tensor_runtime.training.graph import TrainingGraph
-from engine.types import boolean, s8, s32
+from warploom import open_device
+from warploom.engine.tensor_ir.errors import TensorError
+from warploom.engine.tensor_ir.networks.schedules import Cosine, Exponential, Steps, Warmup
+from warploom.engine.tensor_runtime.training.graph import TrainingGraph
+from warploom.engine.types import boolean, s8, s32
+from warploom.tensors import SGD, AdamW, GraphBuilder, RAdam, Ranger, Tensor, execute, losses
 
 DATA = {"x": np.ones((8, 4, 1), np.float32), "y": np.ones((8, 1, 1), np.float32)}
 

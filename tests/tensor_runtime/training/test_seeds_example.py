@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.device.device import Device
-from engine.tensor_ir.networks.optimisers import SGD, AdamW
 from tests.tensor_runtime.training.networks import positions, seeds_example
+from warploom.engine.device.device import Device
+from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW
 
 
 class TestTheSeedsExample:

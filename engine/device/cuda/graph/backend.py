@@ -9,14 +9,14 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from cuda.bindings import driver
 
-from engine.device.cuda.errors import check
-from engine.device.cuda.graph import native_nodes
-from engine.device.cuda.graph.executable import CudaExecutable
-from engine.device.cuda.graph.native_graph import NativeGraph
-from engine.device.cuda.launch import NativeLaunch
-from engine.device.cuda.module import CudaKernel, own_kernel
-from engine.device.cuda.ownership import DriverObjects, Holds
-from engine.device.nodes import (
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.device.cuda.graph import native_nodes
+from warploom.engine.device.cuda.graph.executable import CudaExecutable
+from warploom.engine.device.cuda.graph.native_graph import NativeGraph
+from warploom.engine.device.cuda.launch import NativeLaunch
+from warploom.engine.device.cuda.module import CudaKernel, own_kernel
+from warploom.engine.device.cuda.ownership import DriverObjects, Holds
+from warploom.engine.device.nodes import (
     CapturedWork,
     ChildWork,
     ConditionalWork,
@@ -26,8 +26,8 @@ from engine.device.nodes import (
     NodeRecord,
     Work,
 )
-from engine.device.protocol import Condition, ConditionalKind, GraphNode, Memory
-from engine.device.tree import ROOT, GraphTree
+from warploom.engine.device.protocol import Condition, ConditionalKind, GraphNode, Memory
+from warploom.engine.device.tree import ROOT, GraphTree
 
 _WHILE = ConditionalKind.WHILE
 #: Kinds of work that may start and end with the same kernel.

@@ -9,11 +9,11 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from engine.device.cuda.errors import check
-from engine.device.cuda.ownership import DriverObjects
-from engine.device.cuda.stream import CudaStream
-from engine.device.protocol import Capture, Issue
-from engine.diagnostics import DeviceError
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.device.cuda.ownership import DriverObjects
+from warploom.engine.device.cuda.stream import CudaStream
+from warploom.engine.device.protocol import Capture, Issue
+from warploom.engine.diagnostics import DeviceError
 
 _log = logging.getLogger(__name__)
 #: In this mode, other threads may allocate and load modules during a capture, and so may the library.

@@ -6,20 +6,20 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from engine.device.arguments import KernelArguments
-from engine.device.cuda.errors import check
-from engine.device.cuda.graph.capture import CudaCapture, own_capture
-from engine.device.cuda.graph.many_updates import MANY, row, update_many
-from engine.device.cuda.graph.native_graph import NativeGraph
-from engine.device.cuda.graph.native_nodes import copy_parameters
-from engine.device.cuda.launch import NativeLaunch
-from engine.device.cuda.memory import CudaPinnedArray
-from engine.device.cuda.module import CudaKernel, own_kernel
-from engine.device.cuda.ownership import DriverObjects, Holds
-from engine.device.cuda.stream import CudaStream, own_stream
-from engine.device.nodes import CapturedWork, CopyWork, KernelWork, NodeRecord, Work
-from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
-from engine.diagnostics import DeviceError
+from warploom.engine.device.arguments import KernelArguments
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.device.cuda.graph.capture import CudaCapture, own_capture
+from warploom.engine.device.cuda.graph.many_updates import MANY, row, update_many
+from warploom.engine.device.cuda.graph.native_graph import NativeGraph
+from warploom.engine.device.cuda.graph.native_nodes import copy_parameters
+from warploom.engine.device.cuda.launch import NativeLaunch
+from warploom.engine.device.cuda.memory import CudaPinnedArray
+from warploom.engine.device.cuda.module import CudaKernel, own_kernel
+from warploom.engine.device.cuda.ownership import DriverObjects, Holds
+from warploom.engine.device.cuda.stream import CudaStream, own_stream
+from warploom.engine.device.nodes import CapturedWork, CopyWork, KernelWork, NodeRecord, Work
+from warploom.engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
+from warploom.engine.diagnostics import DeviceError
 
 #: The driver's handle of a kernel node, its launch, and the launch structure for the driver.
 _Prepared = tuple[Any, NativeLaunch, Any]

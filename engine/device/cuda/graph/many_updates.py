@@ -12,7 +12,7 @@ from typing import Any, cast
 import llvmlite.binding as llvm
 from cuda.bindings import driver
 
-from engine.device.cuda.errors import check
+from warploom.engine.device.cuda.errors import check
 
 #: From this many nodes on, one native call is faster than one call per node. The code is compiled at first use, which
 #: takes 10 ms; a single slider never needs it.

@@ -9,11 +9,11 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from engine.device.cuda.errors import check
-from engine.device.cuda.ownership import DriverObjects, Shared
-from engine.device.nodes import ChildWork, NoWork
-from engine.device.protocol import GraphNode
-from engine.device.tree import ROOT, GraphTree
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.device.cuda.ownership import DriverObjects, Shared
+from warploom.engine.device.nodes import ChildWork, NoWork
+from warploom.engine.device.protocol import GraphNode
+from warploom.engine.device.tree import ROOT, GraphTree
 
 #: The longest chain of clones that look up their nodes through their originals.
 _MOST_ORIGINS = 8

@@ -5,12 +5,12 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from engine.device.cuda.errors import check
-from engine.device.cuda.graph.capture import own_capture
-from engine.device.cuda.memory import CudaPinnedArray, copy_address
-from engine.device.nodes import CapturedWork, ConditionalWork, CopyWork, MemsetWork
-from engine.device.protocol import ConditionalKind, Memory, PinnedArray
-from engine.diagnostics import DeviceError
+from warploom.engine.device.cuda.errors import check
+from warploom.engine.device.cuda.graph.capture import own_capture
+from warploom.engine.device.cuda.memory import CudaPinnedArray, copy_address
+from warploom.engine.device.nodes import CapturedWork, ConditionalWork, CopyWork, MemsetWork
+from warploom.engine.device.protocol import ConditionalKind, Memory, PinnedArray
+from warploom.engine.diagnostics import DeviceError
 
 # A row of a driver copy must be shorter than 2 GiB, so longer fills and copies become several parallel nodes.
 PIECE_BYTES = 1 << 30

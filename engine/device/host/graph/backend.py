@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from engine.device.host.events import own_capture
-from engine.device.host.graph.executable import HostExecutable
-from engine.device.host.graph.program import GraphProgram
-from engine.device.host.launch import check_launch
-from engine.device.host.memory import ALIGNMENT, AllocationTable, bytes_of
-from engine.device.host.pool import Pool
-from engine.device.nodes import CapturedWork, CopyWork, KernelWork, MemsetWork, NodeRecord, Work
-from engine.device.protocol import Condition, GraphNode
-from engine.device.tree import GraphTree
+from warploom.engine.device.host.events import own_capture
+from warploom.engine.device.host.graph.executable import HostExecutable
+from warploom.engine.device.host.graph.program import GraphProgram
+from warploom.engine.device.host.launch import check_launch
+from warploom.engine.device.host.memory import ALIGNMENT, AllocationTable, bytes_of
+from warploom.engine.device.host.pool import Pool
+from warploom.engine.device.nodes import CapturedWork, CopyWork, KernelWork, MemsetWork, NodeRecord, Work
+from warploom.engine.device.protocol import Condition, GraphNode
+from warploom.engine.device.tree import GraphTree
 
 
 class HostCondition:

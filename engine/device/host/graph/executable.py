@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.arguments import KernelArguments
-from engine.device.host.graph import stepper
-from engine.device.host.graph.program import GraphProgram
-from engine.device.host.pool import WAKE_NS, PoolWorker
-from engine.device.host.team import run_graph
-from engine.device.host.watchdog import RUNNING, TIME_LIMIT, Stopwatch
-from engine.device.nodes import KernelWork
-from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
-from engine.diagnostics import DeviceError, KernelFault, LoopStopped
-from engine.host_compiler import abi
+from warploom.engine.device.arguments import KernelArguments
+from warploom.engine.device.host.graph import stepper
+from warploom.engine.device.host.graph.program import GraphProgram
+from warploom.engine.device.host.pool import WAKE_NS, PoolWorker
+from warploom.engine.device.host.team import run_graph
+from warploom.engine.device.host.watchdog import RUNNING, TIME_LIMIT, Stopwatch
+from warploom.engine.device.nodes import KernelWork
+from warploom.engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
+from warploom.engine.diagnostics import DeviceError, KernelFault, LoopStopped
+from warploom.engine.host_compiler import abi
 
 #: Bounds for the time that native code runs loops before Python checks the time limit and looks for optimised kernels.
 _LEAST_NS, _MOST_NS = 2_000_000, 8_000_000

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from engine.device.host.graph import stepper
-from engine.device.host.graph.sections import Section
-from engine.device.nodes import CapturedWork, ChildWork, ConditionalWork, CopyWork, KernelWork, MemsetWork
-from engine.device.protocol import Condition, ConditionalKind, GraphNode
-from engine.device.tree import ROOT, GraphTree
+from warploom.engine.device.host.graph import stepper
+from warploom.engine.device.host.graph.sections import Section
+from warploom.engine.device.nodes import CapturedWork, ChildWork, ConditionalWork, CopyWork, KernelWork, MemsetWork
+from warploom.engine.device.protocol import Condition, ConditionalKind, GraphNode
+from warploom.engine.device.tree import ROOT, GraphTree
 
 #: Python runs longer fills and copies, where one more microsecond makes no difference.
 MOST_BYTES = 1 << 20

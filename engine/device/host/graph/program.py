@@ -12,25 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.host.events import own_capture
-from engine.device.host.graph import stepper
-from engine.device.host.graph.instructions import MOST_BYTES, instructions
-from engine.device.host.graph.sections import Sections, rows_apart
-from engine.device.host.launch import Launch, check_launch
-from engine.device.host.memory import AllocationTable, HostPinnedArray, bytes_of, copy
-from engine.device.host.modules.module import HostKernel
-from engine.device.host.pool import WAKE_NS, Pool
-from engine.device.nodes import (
+from warploom.engine.device.host.events import own_capture
+from warploom.engine.device.host.graph import stepper
+from warploom.engine.device.host.graph.instructions import MOST_BYTES, instructions
+from warploom.engine.device.host.graph.sections import Sections, rows_apart
+from warploom.engine.device.host.launch import Launch, check_launch
+from warploom.engine.device.host.memory import AllocationTable, HostPinnedArray, bytes_of, copy
+from warploom.engine.device.host.modules.module import HostKernel
+from warploom.engine.device.host.pool import WAKE_NS, Pool
+from warploom.engine.device.nodes import (
     CapturedWork,
     CopyWork,
     KernelWork,
     MemsetWork,
     Work,
 )
-from engine.device.protocol import Capture, Condition, GraphNode, PinnedArray
-from engine.device.tree import GraphTree
-from engine.diagnostics import DeviceError
-from engine.host_compiler import abi
+from warploom.engine.device.protocol import Capture, Condition, GraphNode, PinnedArray
+from warploom.engine.device.tree import GraphTree
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.host_compiler import abi
 
 #: The bytes that a fill or a copy moves in a nanosecond, until this is measured.
 BYTES_PER_NS = 10

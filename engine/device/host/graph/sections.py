@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.host import team
-from engine.device.host.graph import stepper
-from engine.device.host.pool import WAKE_NS, chunk_for, workers_for
+from warploom.engine.device.host import team
+from warploom.engine.device.host.graph import stepper
+from warploom.engine.device.host.pool import WAKE_NS, chunk_for, workers_for
 
 #: The shortest interval between checks of a section's node times.
 LOOK_NS = 20_000_000

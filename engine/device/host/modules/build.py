@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from engine.device.host.modules import cache, native
-from engine.diagnostics import KernelError, TranslatorBug
-from engine.processes.pool import run, run_in_background
-from engine.ptx.tree import Instruction, Label, PtxModule
+from warploom.engine.device.host.modules import cache, native
+from warploom.engine.diagnostics import KernelError, TranslatorBug
+from warploom.engine.processes.pool import run, run_in_background
+from warploom.engine.ptx.tree import Instruction, Label, PtxModule
 
 if TYPE_CHECKING:  # imported on use: a cached kernel needs no translator
-    from engine.host_compiler.module import TranslatedModule
+    from warploom.engine.host_compiler.module import TranslatedModule
 
 _LOG = logging.getLogger(__name__)
 # Kernels of one module share a file.
@@ -47,9 +47,9 @@ def build(ptx: str) -> cache.CachedModule:
 def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
     """Translate a module and compile it quickly, in a worker process. Raise KernelError when the PTX is wrong."""
     # Imported here, since a cached kernel needs neither parser nor translator.
-    from engine.device.host.modules.functions import take_out_functions, with_declarations
-    from engine.host_compiler.errors import own_bug
-    from engine.ptx import parse
+    from warploom.engine.device.host.modules.functions import take_out_functions, with_declarations
+    from warploom.engine.host_compiler.errors import own_bug
+    from warploom.engine.ptx import parse
 
     try:
         rest, functions = take_out_functions(ptx, processor)
@@ -79,7 +79,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
 
 def _compiled(module: PtxModule, processor: tuple[str, str]) -> tuple[TranslatedModule, bytes]:
     """Translate a module and compile it quickly, without refused kernels. Raise KernelError if all are refused."""
-    from engine.host_compiler.module import translate_module
+    from warploom.engine.host_compiler.module import translate_module
 
     refused: dict[str, KernelError] = {}
     while True:
@@ -112,7 +112,7 @@ def _bug(module: PtxModule, name: str, processor: tuple[str, str]) -> Translator
 
     It names the first instruction that makes the kernel fail.
     """
-    from engine.host_compiler.module import translate_module
+    from warploom.engine.host_compiler.module import translate_module
 
     alone, function = _only(module, [name]), module.functions[name]
     body = function.body or ()
@@ -154,9 +154,9 @@ def _runtime(text: str, processor: tuple[str, str]) -> tuple[bytes, ...]:
 
 def warm_up() -> None:
     """Import the modules that `translate` needs."""
-    from engine.device.host.modules import functions
-    from engine.host_compiler import module
-    from engine.ptx import parser
+    from warploom.engine.device.host.modules import functions
+    from warploom.engine.host_compiler import module
+    from warploom.engine.ptx import parser
 
     _ = functions, module, parser
 
@@ -164,7 +164,7 @@ def warm_up() -> None:
 @lru_cache(maxsize=1)
 def _parsed(ptx: str) -> PtxModule:
     """Return a module's tree, from which kernels are optimised one after the other."""
-    from engine.ptx import parse
+    from warploom.engine.ptx import parse
 
     return parse(ptx)
 
@@ -175,7 +175,7 @@ def optimise(ptx: str | Callable[[], str], name: str, processor: tuple[str, str]
     `ptx` is the module, or returns one with equivalent kernels. Also return the kernel's scratch memory in bytes, which
     may exceed that of the quickly compiled code.
     """
-    from engine.host_compiler.module import translate_module
+    from warploom.engine.host_compiler.module import translate_module
 
     alone = _only(_parsed(ptx if isinstance(ptx, str) else ptx()), [name])
     translated = translate_module(alone, native.triple(), *processor)

@@ -15,9 +15,9 @@ import platformdirs
 
 import engine.host_compiler
 import engine.ptx
-from engine.diagnostics import KernelError, TranslatorBug
-from engine.disk_cache import DiskCache, cache_key
-from engine.ptx.tree import KernelSignature
+from warploom.engine.diagnostics import KernelError, TranslatorBug
+from warploom.engine.disk_cache import DiskCache, cache_key
+from warploom.engine.ptx.tree import KernelSignature
 
 MAX_BYTES = 256 << 20
 

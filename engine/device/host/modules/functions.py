@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from engine.device.host.modules import native
-from engine.diagnostics import KernelError
-from engine.host_compiler.module import translate_function
-from engine.host_compiler.opcodes.calls import LINKED
-from engine.ptx import parse
-from engine.ptx.tree import Address, Float, Function, Instruction, Integer, PtxModule, Register, Symbol
+from warploom.engine.device.host.modules import native
+from warploom.engine.diagnostics import KernelError
+from warploom.engine.host_compiler.module import translate_function
+from warploom.engine.host_compiler.opcodes.calls import LINKED
+from warploom.engine.ptx import parse
+from warploom.engine.ptx.tree import Address, Float, Function, Instruction, Integer, PtxModule, Register, Symbol
 
 #: A function as LLVM and NVRTC write it: inside, only labels begin at the start of a line.
 _FUNCTION = re.compile(r"^\.func[^;{]*?\b([\w$]+)\([^;{]*\n\{\n(?:[\t $/][^\n]*\n|\n)*\}\n", re.MULTILINE)

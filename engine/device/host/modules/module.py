@@ -9,16 +9,16 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from engine.device import optimiser
-from engine.device.host.memory import AllocationTable
-from engine.device.host.modules import build, cache, native
-from engine.device.host.modules.cache import CachedModule
-from engine.device.host.modules.native import NativeCode
-from engine.device.occupancy import KernelResources, Occupancy
-from engine.device.optimiser import OptimiserJob
-from engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
-from engine.diagnostics import DeviceError, KernelError
-from engine.ptx import KernelSignature
+from warploom.engine.device import optimiser
+from warploom.engine.device.host.memory import AllocationTable
+from warploom.engine.device.host.modules import build, cache, native
+from warploom.engine.device.host.modules.cache import CachedModule
+from warploom.engine.device.host.modules.native import NativeCode
+from warploom.engine.device.occupancy import KernelResources, Occupancy
+from warploom.engine.device.optimiser import OptimiserJob
+from warploom.engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
+from warploom.engine.diagnostics import DeviceError, KernelError
+from warploom.engine.ptx import KernelSignature
 
 #: A launch that should take longer than this waits for optimised code. A kernel's first launch never waits.
 WORTH_WAITING_NS = 50_000_000

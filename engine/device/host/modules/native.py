@@ -13,7 +13,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from engine.diagnostics import TranslatorBug
+from warploom.engine.diagnostics import TranslatorBug
 
 _QUICK, _BEST = 0, 2
 #: With fewer stack slots, promoting them gains nothing, and the pass takes a quarter of a millisecond.

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from engine.tensor_ir.operations.rules.activations import ACTIVATIONS
-from engine.tensor_ir.operations.rules.arithmetic import ARITHMETIC, CONDITIONS, FUNCTIONS
-from engine.tensor_ir.operations.rules.rule import GraphValue, Rule
+from warploom.engine.tensor_ir.operations.rules.activations import ACTIVATIONS
+from warploom.engine.tensor_ir.operations.rules.arithmetic import ARITHMETIC, CONDITIONS, FUNCTIONS
+from warploom.engine.tensor_ir.operations.rules.rule import GraphValue, Rule
 
 #: Every element-wise operation, by name.
 RULES: Mapping[str, Rule] = {**ARITHMETIC, **FUNCTIONS, **ACTIVATIONS, **CONDITIONS}

@@ -7,10 +7,10 @@ from math import pi, sqrt
 
 import numpy as np
 
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.operations.rules.arithmetic import erfc
-from engine.tensor_ir.operations.rules.rule import GraphValue, Rule, from_input, from_output
-from engine.types import Array
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.operations.rules.arithmetic import erfc
+from warploom.engine.tensor_ir.operations.rules.rule import GraphValue, Rule, from_input, from_output
+from warploom.engine.types import Array
 
 #: Constants of gelu's approximation by tanh. It uses sigmoid(2 u) for (1 + tanh(u)) / 2, which is also exact for very
 #: negative u.

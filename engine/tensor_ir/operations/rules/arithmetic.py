@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.operations.rules.rule import GraphValue, Rule, from_input, from_output, op
-from engine.types import Array
+from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.operations.rules.rule import GraphValue, Rule, from_input, from_output, op
+from warploom.engine.types import Array
 
 
 def _extreme(name: str, evaluate: Callable[..., Any], comparison: str) -> Rule:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.ops import OPS, OpGraphBuilder
-from engine.ops.graph import OpPort
-from engine.types import Array
+from warploom.engine.ops import OPS, OpGraphBuilder
+from warploom.engine.ops.graph import OpPort
+from warploom.engine.types import Array
 
 if TYPE_CHECKING:
-    from engine.tensor_ir.graph import TensorNode
+    from warploom.engine.tensor_ir.graph import TensorNode
 
 #: Returns the gradient of an operand. Arguments: the result's gradient, the node's operands, the operation's numbers.
 Gradient = Callable[..., "TensorNode"]

@@ -11,18 +11,18 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.docks.code.code import Code
-from app.docks.problems import Problems
-from app.documents.dialogs import UnsavedChoice
-from app.view_models.code.places import CodePlace
-from app.window.main_window import MainWindow
-from engine.diagnostics import KernelError, error
-from engine.kernel_sources.sass import INSTALL
-from engine.patch.document import Patch
-from engine.patch.files import save_patch
 from tests.app.conftest import Asked
 from tests.app.window.window_support import patch_of
 from tests.fuzzing import many, seeds
+from warploom.app.docks.code.code import Code
+from warploom.app.docks.problems import Problems
+from warploom.app.documents.dialogs import UnsavedChoice
+from warploom.app.view_models.code.places import CodePlace
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.diagnostics import KernelError, error
+from warploom.engine.kernel_sources.sass import INSTALL
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import save_patch
 
 KERNEL = """// Makes it louder.
 extern "C" __global__ void louder(
@@ -151,7 +151,7 @@ def test_why_there_is_no_sass_fits_beside_the_code(
     def missing(*_: object) -> str:
         raise KernelError(message)
 
-    monkeypatch.setattr("app.docks.code.compiled.run", missing)
+    monkeypatch.setattr("warploom.app.docks.code.compiled.run", missing)
     compiled = opened.docks.widget(Code).compiled
     opened.docks.widget(Code).bar.compiled.click()
     compiled.tabs.setCurrentWidget(compiled.sass)
@@ -311,7 +311,7 @@ def test_code_is_never_saved_over_another_programs_change_by_closing(
 
 def test_typed_code_survives_a_kill(opened: MainWindow, asked: Asked, kernel: Path, tmp_path: Path) -> None:
     """Typed code is in the copy for recovery; after a crash it is offered, and typed again in the dock."""
-    from app.documents.recovery import find_left_behind
+    from warploom.app.documents.recovery import find_left_behind
 
     type_at_end_of(opened.docks.widget(Code), 1, " Mine.")
     opened.files.autosave()

@@ -11,21 +11,21 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialogButtonBox
 from pytestqt.qtbot import QtBot
 
-from app.docks.code.code import Code
-from app.documents import dialogs
-from app.documents.code_files.new_code_dialog import NewCodeDialog
-from app.documents.trust.trust import Trust
-from app.edits.files.new_code import KINDS, exchange, name_of, write_block, write_copy
-from app.window.main_window import MainWindow
-from engine import Engine
-from engine.catalogue.catalogue import default_catalogue, forget_blocks, trust_blocks
-from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.files import dump_patch, load_patch, save_patch
 from tests.app.conftest import Asked
 from tests.app.window.window_support import patch_of
 from tests.fuzzing import many, seeds
+from warploom import Engine
+from warploom.app.docks.code.code import Code
+from warploom.app.documents import dialogs
+from warploom.app.documents.code_files.new_code_dialog import NewCodeDialog
+from warploom.app.documents.trust.trust import Trust
+from warploom.app.edits.files.new_code import KINDS, exchange, name_of, write_block, write_copy
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.catalogue.catalogue import default_catalogue, forget_blocks, trust_blocks
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, load_patch, save_patch
 
 
 @pytest.fixture

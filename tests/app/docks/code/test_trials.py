@@ -10,15 +10,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.docks.code import trials
-from app.docks.code.code import Code
-from app.view_models.code.trial import Outcome, Trial, compared, difference_of, run_trial
-from app.window.main_window import MainWindow
-from engine.patch.changes import PortRef
-from engine.patch.document import Patch
-from engine.patch.files import save_patch
 from tests.app.window.window_support import engine_of
 from tests.fuzzing import many, seeds
+from warploom.app.docks.code import trials
+from warploom.app.docks.code.code import Code
+from warploom.app.view_models.code.trial import Outcome, Trial, compared, difference_of, run_trial
+from warploom.app.window.main_window import MainWindow
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import save_patch
 
 KERNEL = """extern "C" __global__ void tint(const float4* image, float4* out, float amount, int width, int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
