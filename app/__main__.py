@@ -1,4 +1,4 @@
-"""`python -m app`: the same as `warploom`."""
+"""`python -m warploom`: the same as `warploom`."""
 
 from warploom.app.start import main
 

@@ -380,8 +380,7 @@ def kernel(file: Path, write_json: bool) -> None:
 def engine_process() -> None:
     """Run an engine by messages on standard input and output, for --engine COMMAND."""
     with _importing():
-        import engine.api  # noqa: F401 - block files do so; a process that waits for its patch has the time for it
-
+        import warploom.api  # noqa: F401 - block files do so; a process that waits for its patch has the time for it
         from warploom.engine.catalogue.catalogue import default_catalogue
         from warploom.engine.runtime.serve import serve_standard_streams
 

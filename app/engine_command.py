@@ -3,4 +3,4 @@
 import sys
 
 #: Starts an engine in a process of its own. The current folder is no place for modules.
-ENGINE_COMMAND = (sys.executable, "-P", "-m", "app", "engine")
+ENGINE_COMMAND = (sys.executable, "-P", "-m", "warploom", "engine")

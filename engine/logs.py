@@ -1,8 +1,8 @@
 """Where log records go, and records as plain data that a pipe can carry.
 
-Every module logs by Python's `logging` under its own name: `app.*`, `blocks.*` or `engine.*`. Importing the engine
-configures nothing. A program attaches its outputs here, and records are made from the lowest level that one of them
-wants: a record that no one reads costs a check of the level.
+Every module logs by Python's `logging` under its own name. Importing the engine configures nothing. A program attaches
+its outputs here, and records are made from the lowest level that one of them wants: a record that no one reads costs a
+check of the level.
 """
 
 import logging
@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import msgspec
 
-#: The loggers above all others of Warploom.
-ROOTS = ("app", "blocks", "engine")
+#: The logger above all others of Warploom.
+ROOT = "warploom"
 #: How many records are kept for a reader who is late.
 LIMIT = 2000
 #: How many characters of a record's text, or of its traceback, are kept: a reader is shown them at once.
@@ -116,8 +116,7 @@ def attach(output: logging.Handler) -> None:
     with _lock:
         if output not in _outputs:
             _outputs.append(output)
-    for name in ROOTS:
-        logging.getLogger(name).addHandler(output)
+    logging.getLogger(ROOT).addHandler(output)
     _set_levels()
 
 
@@ -126,8 +125,7 @@ def detach(output: logging.Handler) -> None:
     with _lock:
         if output in _outputs:
             _outputs.remove(output)
-    for name in ROOTS:
-        logging.getLogger(name).removeHandler(output)
+    logging.getLogger(ROOT).removeHandler(output)
     _set_levels()
 
 
@@ -139,7 +137,7 @@ def set_level(output: logging.Handler, level: int) -> None:
 
 def wanted_level() -> int:
     """Return the level from which records of the engine are made."""
-    return logging.getLogger("engine").getEffectiveLevel()
+    return logging.getLogger(ROOT).getEffectiveLevel()
 
 
 def follow_level(follower: Callable[[int], None]) -> Callable[[], None]:
@@ -161,8 +159,7 @@ def _set_levels() -> None:
     with _lock:
         # Without an output the program that has imported Warploom decides, by its root logger.
         level = min((output.level for output in _outputs), default=logging.NOTSET)
-        for name in ROOTS:
-            logging.getLogger(name).setLevel(level)
+        logging.getLogger(ROOT).setLevel(level)
         followers = tuple(_followers)
     if (after := wanted_level()) != before:
         for follower in followers:

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import settings
 
 from tests.fuzzing import FACTOR, FIRST_SEED, many
-from warploom.engine.blocktypes.block import LIBRARY, block_types
+from warploom.engine.blocktypes.block import block_types, is_ours
 from warploom.engine.device import optimiser as optimising
 from warploom.engine.device.device import Device
 from warploom.engine.device.host.modules import module as host_modules
@@ -182,6 +182,6 @@ def leaves_no_block_types() -> Iterator[None]:
         type_id
         for type_id, block in block_types.all().items()
         # The block library stays: it is imported once per process, by the first test that needs it.
-        if before.get(type_id) is not block and block.__module__.split(".")[0] != LIBRARY
+        if before.get(type_id) is not block and not is_ours(block)
     ]
     block_types.commit({type_id: before[type_id] for type_id in changed if type_id in before}, changed)

@@ -4,7 +4,7 @@ import logging
 import threading
 
 from warploom.engine.logs import (
-    ROOTS,
+    ROOT,
     LogBuffer,
     Logged,
     attach,
@@ -15,7 +15,7 @@ from warploom.engine.logs import (
     wanted_level,
 )
 
-_log = logging.getLogger("engine.tested")
+_log = logging.getLogger("warploom.tested")
 
 
 def texts(log_buffer: LogBuffer) -> list[str]:
@@ -24,10 +24,10 @@ def texts(log_buffer: LogBuffer) -> list[str]:
 
 def test_an_output_gets_the_records_of_its_level(log_buffer: LogBuffer) -> None:
     """An output receives Warploom's records of its level, oldest first, and none of other libraries."""
-    for name in (*ROOTS, "engine.a.b", "other"):
+    for name in (ROOT, "warploom.a.b", "other"):
         logging.getLogger(name).info("of %s", name)
     _log.debug("no")
-    assert texts(log_buffer) == ["of app", "of blocks", "of engine", "of engine.a.b"]
+    assert texts(log_buffer) == ["of warploom", "of warploom.a.b"]
     assert texts(log_buffer) == []
 
 
@@ -53,7 +53,7 @@ def test_attaching_and_ending_twice_is_as_once() -> None:
 
 def test_records_are_made_from_the_lowest_level_that_somebody_wants() -> None:
     """The lowest level that an output wants applies; without one, the program that imports Warploom decides."""
-    assert {logging.getLogger(name).level for name in ROOTS} == {logging.NOTSET}
+    assert logging.getLogger(ROOT).level == logging.NOTSET
     levels: list[int] = []
     end = follow_level(levels.append)
     coarse, fine = LogBuffer(logging.ERROR), LogBuffer(logging.DEBUG)
@@ -120,14 +120,14 @@ def test_a_record_keeps_its_traceback_and_where_it_came_from(log_buffer: LogBuff
     except ZeroDivisionError:
         _log.exception("no %s", "luck")
     (record,) = log_buffer.take()[0]
-    assert (record.level, record.logger, record.text) == (logging.ERROR, "engine.tested", "no luck")
+    assert (record.level, record.logger, record.text) == (logging.ERROR, "warploom.tested", "no luck")
     assert record.trace.startswith("Traceback") and record.trace.endswith("ZeroDivisionError: oh")
     assert record.thread == threading.current_thread().name
 
 
 def test_a_text_that_does_not_fit_its_arguments_is_listed_as_it_is(log_buffer: LogBuffer) -> None:
     """A record whose arguments don't fit its text is listed with the text unchanged, and the caller does not fail."""
-    fields = {"name": "engine.tested", "levelno": logging.INFO, "msg": "%d nodes", "args": ("three",)}
+    fields = {"name": "warploom.tested", "levelno": logging.INFO, "msg": "%d nodes", "args": ("three",)}
     log_buffer.handle(logging.makeLogRecord(fields))
     (text,) = texts(log_buffer)
     assert text.startswith("%d nodes (")
@@ -135,7 +135,7 @@ def test_a_text_that_does_not_fit_its_arguments_is_listed_as_it_is(log_buffer: L
 
 def test_a_record_of_another_process_is_logged_with_its_own_time_and_place(log_buffer: LogBuffer) -> None:
     """A record from another process is logged with its own time and place, if an output wants its level."""
-    record = Logged(12.5, logging.WARNING, "engine.there", "100 %s {0}", "Traceback\nboom", "warploom-engine", 4711)
+    record = Logged(12.5, logging.WARNING, "warploom.there", "100 %s {0}", "Traceback\nboom", "warploom-engine", 4711)
     log_again(record)
-    log_again(Logged(13.0, logging.DEBUG, "engine.there", "no"))
+    log_again(Logged(13.0, logging.DEBUG, "warploom.there", "no"))
     assert log_buffer.take() == ((record,), 0)

@@ -16,9 +16,20 @@ from warploom.engine.catalogue.catalogue import default_catalogue
 
 ROOT = Path(__file__).parents[1]
 #: Sources of the wheel. The test builds in a copy of them, since a build leaves files in its folder.
-SOURCES = ("app", "blocks", "engine", "kernels", "resources", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = (
+    "app",
+    "blocks",
+    "engine",
+    "kernels",
+    "resources",
+    "warploom",
+    "setup.py",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+)
 #: Warploom's own packages in the test environment, which the fresh environment must not see.
-_OWN = ("warploom", "__editable__")
+_OWN = ("warploom", "engine", "__editable__")
 #: Python code that checks every example of the package, which compiles the example's kernels.
 _CHECK_ALL = """
 from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch
@@ -42,8 +53,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     (folder / "source").mkdir()
     for name in SOURCES:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, folder / "source" / name)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / "source" / name, symlinks=True)
+        else:
+            shutil.copy(ROOT / name, folder / "source" / name)
     (folder / "source" / "resources" / "examples" / "edges.png").write_bytes(b"of an earlier run")
     alone = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
 
@@ -79,10 +92,12 @@ def test_an_installed_warploom_runs_every_example_from_anywhere(environment: Pat
     more.
     """
     (package,) = environment.glob("lib/python*/site-packages")
-    shipped = tree(package / "resources")
+    shipped = tree(package / "warploom" / "resources")
     folders = "examples/", "help/", "media/"
     assert set(shipped) == {name for name in tree(ROOT / "resources") if name.startswith(folders)}
-    assert set(tree(package / "kernels")) == {name for name in tree(ROOT / "kernels") if name != "README.md"}
+    assert set(tree(package / "warploom" / "kernels")) == {
+        name for name in tree(ROOT / "kernels") if name != "README.md"
+    }
     result = json.loads(
         run(environment, tmp_path, "warploom", "run", "photo", "--device", "host", "--frames", "1", "--json")
     )
@@ -93,14 +108,14 @@ def test_an_installed_warploom_runs_every_example_from_anywhere(environment: Pat
         assert picture.size > (100, 100)
     names = sorted(path.stem for path in (ROOT / "resources" / "examples").glob("*.loom"))
     assert run(environment, tmp_path, "python", "-c", _CHECK_ALL).splitlines() == [f"{name} [] True" for name in names]
-    assert tree(package / "resources") == shipped
+    assert tree(package / "warploom" / "resources") == shipped
 
 
 def test_an_installed_warploom_has_the_blocks_and_the_editor(environment: Path, tmp_path: Path) -> None:
     """The installed library has each block of the repository once. The window opens with the gallery and its icons."""
     blocks = json.loads(run(environment, tmp_path, "warploom", "blocks", "--json"))["blocks"]
     assert [block["id"] for block in blocks] == [
-        block.id for block in default_catalogue().all() if block.__module__.startswith("blocks.")
+        block.id for block in default_catalogue().all() if block.__module__.startswith("warploom.blocks.")
     ]
     run(environment, tmp_path, "warploom", "--screenshot", "window.png")
     with Image.open(tmp_path / "window.png") as picture:

@@ -13,11 +13,11 @@ import msgspec
 import numpy as np
 import pytest
 
-import engine
+import warploom
 from tests.fuzzing import many, seeds
 from tests.patch.test_any_arguments import ODD
+from warploom import Engine, Patch, ProfilingLevel, UpdateLevel, api
 from warploom.api import Block, BlockBuilder
-from warploom.engine import Engine, Patch, ProfilingLevel, UpdateLevel, api
 from warploom.engine.descriptions.checks import BlockDefinitionError
 from warploom.engine.diagnostics import DeviceError, PatchError, WarploomError
 from warploom.engine.patch.files import save_patch
@@ -127,11 +127,11 @@ def calls(tmp_path: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, A
     save_patch(patch, tmp_path / "good.loom")
     yield "Engine", Engine, {"patch": patch, "device": "host"}
     yield "open_engine", open_engine, {"patch": patch, "device": "host", "profiling": ProfilingLevel.NONE}
-    yield "load_patch", engine.load_patch, {"path": tmp_path / "good.loom"}
+    yield "load_patch", warploom.load_patch, {"path": tmp_path / "good.loom"}
     yield "save_patch", save_patch, {"patch": patch, "path": tmp_path / "saved.loom"}
-    yield "open_device", engine.open_device, {"name": "host"}
-    yield "trust_blocks", engine.trust_blocks, {"folder": tmp_path}
-    yield "forget_blocks", engine.forget_blocks, {"folder": tmp_path}
+    yield "open_device", warploom.open_device, {"name": "host"}
+    yield "trust_blocks", warploom.trust_blocks, {"folder": tmp_path}
+    yield "forget_blocks", warploom.forget_blocks, {"folder": tmp_path}
     yield "Pacing", Pacing, {}
     yield "Pacing.fixed", Pacing.fixed, {"rate": 60.0}
     yield "Pacing.display", Pacing.display, {"rate": 60.0}

@@ -5,11 +5,11 @@ set -u
 cd "$(dirname "$0")/.."
 python=${1:-python3}
 export PYTHONPATH=".:${PYTHONPATH:-}" PYTHONUNBUFFERED=1
-$python -m app.cli devices 2>/dev/null || $python -m app devices
+$python -m warploom.cli devices 2>/dev/null || $python -m warploom devices
 $python -m pytest -q -p no:cacheprovider -m gpu -rs tests/gpu tests/device --durations=5
 tests=$?
-$python -m app run resources/examples/particles.loom --device cuda:0 --frames 240 --out "${OUT:-out}/particles"
-$python -m app run resources/examples/photo.loom --device cuda:0 --frames 60 --out "${OUT:-out}/photo"
+$python -m warploom run resources/examples/particles.loom --device cuda:0 --frames 240 --out "${OUT:-out}/particles"
+$python -m warploom run resources/examples/photo.loom --device cuda:0 --frames 60 --out "${OUT:-out}/photo"
 echo "--- benchmarks"
 $python tests/benchmarks/bench_frame.py --device cuda:0
 exit $tests

@@ -20,15 +20,15 @@ PICTURE = ROOT / "design" / "rooms.svg"
 ABOVE = {
     "app": "the Qt editor and the command line",
     "blocks": "the block library: one block type a file",
+    "api": "what a block type's file imports",
 }
 GROUND_ROWS = 3
 #: How far rooms that have a row of their own lie from the middle, so that arrows of others pass them.
 ASIDE = {
     "blocks": 260,
-    "warploom.tensors": -334,
-    "warploom.engine.tensor_runtime": -334,
-    "warploom.engine.protocol": -30,
-    "warploom.engine.patch": -30,
+    "engine.tensor_runtime": -334,
+    "engine.protocol": -30,
+    "engine.patch": -30,
 }
 WIDTH, BOX_WIDTH, BOX_HEIGHT, ROW_HEIGHT, TOP = 1000, 292, 62, 92, 20
 CAPTION_LETTERS, CAPTION_LINES = 48, 2
@@ -61,11 +61,12 @@ def rows() -> list[list[tuple[str, str]]]:
 
 def imports(rooms: set[str]) -> dict[str, set[str]]:
     """Return the rooms that each room imports, without those that it also reaches through others."""
-    graph = grimp.build_graph("app", "blocks", "engine", cache_dir=None)
+    graph = grimp.build_graph("warploom", cache_dir=None)
     direct: dict[str, set[str]] = {room: set() for room in rooms}
 
     def room_of(module: str) -> str:
-        return module.split(".")[0] if not module.startswith("engine.") else ".".join(module.split(".")[:2])
+        parts = module.split(".")[1:]
+        return ".".join(parts[:2] if parts[:1] == ["engine"] else parts[:1])
 
     for module in graph.modules:
         for imported in graph.find_modules_directly_imported_by(module):

@@ -1,8 +1,8 @@
 """Patch GPU pipelines live: the whole patch compiles into one CUDA graph.
 
-`from warploom import Engine, Patch, open_device` is enough to run a patch; `warploom.tensors` has lazy tensors and graphs
-that are trained, and `warploom.api` what a block file needs. Names are imported when they are first used, so importing
-one module, such as the errors, loads no other.
+`from warploom import Engine, Patch, open_device` runs a patch. `warploom.tensors` has lazy tensors and graphs to train,
+and `warploom.api` what a block file needs. Names are imported when they are first used, so importing one module,
+such as the errors, loads no other.
 """
 
 from importlib import import_module
@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from warploom.engine import api as api
-    from warploom.engine import tensor as tensors
     from warploom.engine.catalogue.catalogue import forget_blocks, trust_blocks
     from warploom.engine.device.open import open_device
     from warploom.engine.patch.document import Patch
@@ -29,7 +27,6 @@ __all__ = [
     "load_patch",
     "open_device",
     "save_patch",
-    "tensors",
     "trust_blocks",
 ]
 
@@ -54,7 +51,7 @@ def __getattr__(name: str) -> object:
     if name in _MODULES:
         found: object = getattr(import_module(_MODULES[name]), name)
     elif name in ("api", "tensors"):
-        found = import_module(f"warploom.engine.{name.removesuffix('s')}")
+        found = import_module(f"warploom.{name}")
     else:
         raise AttributeError(f"module 'warploom' has no attribute {name!r}")
     globals()[name] = found  # later accesses find the name without this function

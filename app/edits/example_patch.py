@@ -59,7 +59,7 @@ From then on, the next frame shows what is written to the array:
 
     picture[64:192, 64:192] = 0.5
 
-A script does the same with engine.Engine and engine.Patch."""
+A script does the same with warploom.Engine and warploom.Patch."""
 }
 #: What a block that outputs numbers drives.
 _DRIVEN = "image.noise"

@@ -34,7 +34,7 @@ from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import Diagnostic, PatchError, WarploomError, error
 
 #: The block library that ships with Warploom.
-LIBRARY = "blocks"
+LIBRARY = "warploom.blocks"
 #: The name, before a number, of the package for the modules of a user's folder.
 FOLDER_PACKAGE = "warploom_folder_"
 
@@ -430,7 +430,7 @@ def run_describe(block: Block, build: BlockBuilder) -> None:
 
 def is_ours(block_type: type[Block]) -> bool:
     """True for a block type of Warploom's own library, whose code always ends."""
-    return block_type.__module__.partition(".")[0] == LIBRARY
+    return block_type.__module__.startswith(f"{LIBRARY}.")
 
 
 def shows_pictures(block_type: type[Block]) -> bool:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from warploom.engine.blocktypes.block import LIBRARY, Block
+from warploom.engine.blocktypes.block import Block
 from warploom.engine.descriptions.checks import BlockCallError, BlockDefinitionError
 from warploom.engine.diagnostics import Diagnostic, Incomplete, KernelError, Mend, PatchError, WarploomError, error
 from warploom.engine.ops import OpError
 from warploom.engine.user_code.limits import TookTooLong
 
 #: Blocks whose code the user can't fix.
-_SHIPPED = Path(__file__).resolve().parents[2] / LIBRARY
+_SHIPPED = Path(__file__).resolve().parents[2] / "blocks"
 #: The most characters that are shown of an exception's message.
 LONGEST = 2000
 

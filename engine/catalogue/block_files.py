@@ -16,6 +16,8 @@ from warploom.engine.readings import read_bytes
 FOLDER_NAME = "blocks"
 #: A function that Triton or numba compiles.
 _JIT = re.compile(rb"^[ \t]*@[\w.]*\bjit\b", re.MULTILINE)
+#: A name of Warploom, the old ones of its packages too.
+_OURS = re.compile(rb"\b(warploom|engine)\b")
 _ID = re.compile(rb"""\bid\s*=\s*["']([a-z][a-z0-9_.]*)["']""")
 
 
@@ -54,8 +56,8 @@ def ids_in(source: bytes) -> frozenset[str]:
 
 
 def holds_only_kernels(source: bytes) -> bool:
-    """True for a file with kernels in Python and no blocks, which would import `engine`: only a compiler runs it."""
-    return b"engine" not in source and _JIT.search(source) is not None
+    """True for a file with kernels in Python and no blocks, which would import `warploom`: only a compiler runs it."""
+    return not _OURS.search(source) and _JIT.search(source) is not None
 
 
 def find_definition(type_id: str, folder: Path) -> Path | None:

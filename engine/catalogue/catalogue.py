@@ -3,13 +3,11 @@
 import difflib
 import importlib
 import pkgutil
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import TimeoutError as NotDoneYet
 from functools import cache
 from importlib.metadata import entry_points
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -115,25 +113,6 @@ class Catalogue:
         return search(self.all(), text, uses)
 
 
-def _place_library() -> None:
-    """Make `import blocks` mean the shipped library, even if a folder of that name lies where Python was started.
-
-    Such a folder must not run before it is trusted. Raise WarploomError if another `blocks` was imported already.
-    """
-    folder = Path(__file__).resolve().parents[2] / LIBRARY
-    known = sys.modules.get(LIBRARY)
-    if known is None:
-        spec = spec_from_file_location(LIBRARY, folder / "__init__.py", submodule_search_locations=[str(folder)])
-        assert spec is not None and spec.loader is not None
-        known = sys.modules[LIBRARY] = module_from_spec(spec)
-        spec.loader.exec_module(known)
-    if folder not in (Path(path).resolve() for path in known.__path__):
-        found = ", ".join(known.__path__)
-        raise WarploomError(
-            f"package {LIBRARY} must be Warploom's own, got {found}; import engine before it, or rename it"
-        )
-
-
 def load_package(name: str) -> None:
     """Import a package and every module in it, which defines its block types; WarploomError names what failed."""
     try:
@@ -161,7 +140,6 @@ def folder_beside(patch_folder: Path) -> Path | None:
 @cache
 def load_packages() -> None:
     """Load the shipped library and the installed packages, which are those in the entry-point group."""
-    _place_library()
     load_package(LIBRARY)
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         if entry.value != LIBRARY:

@@ -1,4 +1,4 @@
-"""The program of a worker process: `python -m engine.processes.worker PARENT [MODULE...]`, started by the pool.
+"""The program of a worker process: `python -m warploom.engine.processes.worker PARENT [MODULE...]`, for the pool.
 
 It runs functions that arrive on standard input, one after the other, and writes their results or exceptions to standard
 output. It ends when its input does, even while a function runs, and when its parent does, however that ended: no one

@@ -42,7 +42,7 @@ def test_a_screenshot_shows_the_running_patch_and_leaves_no_trace(tmp_path: Path
     save_patch(patch, tmp_path / "photo.loom")
     target = tmp_path / "shot.png"
     code = (
-        "import sys; from pathlib import Path; from app.editor import run_editor; "
+        "import sys; from pathlib import Path; from warploom.app.editor import run_editor; "
         f"sys.exit(run_editor(Path('photo.loom'), 'host', Path({str(target)!r})))"
     )
     done = run(code, tmp_path, display=False)
@@ -57,7 +57,7 @@ def test_a_screenshot_shows_the_running_patch_and_leaves_no_trace(tmp_path: Path
 def test_a_missing_display_is_reported(tmp_path: Path) -> None:
     """Without a display and without --screenshot, the editor prints an error, and Qt does not abort the process."""
     code = (
-        "from app.editor import run_editor; from engine.diagnostics import WarploomError\n"
+        "from warploom.app.editor import run_editor; from engine.diagnostics import WarploomError\n"
         "try: run_editor(None, 'host', None)\n"
         "except WarploomError as problem: print(problem)"
     )
@@ -72,7 +72,7 @@ def test_a_screenshot_of_what_does_not_run_says_so(tmp_path: Path, engine: str |
     patch.add("math.saxpy")
     (tmp_path / "wrong.loom").write_text(dump_patch(patch).replace("math.saxpy", "math.nothing"))
     code = (
-        "import sys; from pathlib import Path; from app.editor import run_editor; "
+        "import sys; from pathlib import Path; from warploom.app.editor import run_editor; "
         f"sys.exit(run_editor(Path('wrong.loom'), 'host', Path('shot.png'), engine={engine!r}))"
     )
     done = run(code, tmp_path)

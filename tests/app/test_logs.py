@@ -12,7 +12,7 @@ _BEGIN = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (DEBUG|INFO|WARNING|
 
 
 def record(text: str, level: int = logging.INFO, **fields: object) -> logging.LogRecord:
-    return logging.makeLogRecord({"name": "engine.x", "levelno": level, "levelname": "INFO", "msg": text, **fields})
+    return logging.makeLogRecord({"name": "warploom.x", "levelno": level, "levelname": "INFO", "msg": text, **fields})
 
 
 def test_only_a_record_begins_at_the_margin(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ from warploom.app.logs import LogFile
 file = LogFile(Path(sys.argv[1]), size_limit=20_000)
 for number in range(300):
     file.handle(logging.makeLogRecord(
-        {"name": "engine.x", "levelno": 20, "levelname": "INFO", "msg": f"{sys.argv[2]} {number:03} " + "." * 50}))
+        {"name": "warploom.x", "levelno": 20, "levelname": "INFO", "msg": f"{sys.argv[2]} {number:03} " + "." * 50}))
 """
     started = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), name]) for name in "abc"]
     assert [process.wait() for process in started] == [0, 0, 0]

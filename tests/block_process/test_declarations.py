@@ -183,7 +183,7 @@ def test_only_data_is_read() -> None:
 def test_the_library_is_data() -> None:
     """Each type of the library can be passed on; what it shows and calls is known without its code."""
     for block_type in block_types.all().values():
-        if block_type.__module__.startswith("blocks."):
+        if block_type.__module__.startswith("warploom.blocks."):
             declared = load(dump(declaration_of(block_type)))
             assert repr(declared.attributes["ports"]) == repr(block_type.ports)
             assert declared.shows_pictures == shows_pictures(block_type)

@@ -14,7 +14,7 @@ from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.kernel_sources.loader import find_source, load_image
 
-BLOCKS = [block for block in default_catalogue().all() if block.__module__.startswith("blocks.")]
+BLOCKS = [block for block in default_catalogue().all() if block.__module__.startswith("warploom.blocks.")]
 IDS = [block.id for block in BLOCKS]
 #: Removed when the tests end.
 FOLDER = TemporaryDirectory()

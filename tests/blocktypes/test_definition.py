@@ -59,7 +59,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"doc": " ", "x": X},
         "block test_def.sample must have a docstring that says what it does, got none",
     ),
-    ("taken id", {"id": "math.saxpy", "x": X}, "block id math.saxpy must be unique, got it in blocks.math.saxpy and "),
+    (
+        "taken id",
+        {"id": "math.saxpy", "x": X},
+        "block id math.saxpy must be unique, got it in warploom.blocks.math.saxpy and ",
+    ),
     ("no ports", {}, "block test_def.sample must have at least one port, got none"),
     ("port without doc", {"x": (In[f32], port(doc=" "))}, "block test_def.sample: port x must have a doc, got none"),
     (
@@ -183,13 +187,13 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 @pytest.mark.parametrize(("body", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 def test_a_wrong_declaration_is_refused(body: dict[str, Any], message: str) -> None:
     """The error for a wrong declaration names block, member and rule, and the catalogue does not get the type."""
-    import blocks.math.saxpy
+    from warploom.blocks.math import saxpy
 
     with pytest.raises(BlockDefinitionError) as refused:
         define(**body)
     assert str(refused.value).startswith(message)
     assert block_types.get("test_def.sample") is None
-    assert block_types.get("math.saxpy") is blocks.math.saxpy.Saxpy
+    assert block_types.get("math.saxpy") is saxpy.Saxpy
 
 
 def test_an_annotation_that_names_nothing_is_refused() -> None:

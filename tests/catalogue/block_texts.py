@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-HEAD = "from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port\n"
+HEAD = "from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port\n"
 KERNEL = """
 extern "C" __global__ void scale(const float* x, float* out, float gain, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -13,7 +13,7 @@ from warploom.engine.diagnostics import Severity
 
 def value_text(expression: str, *, outputs: str = "value") -> str:
     """Return the text of a value block whose output is computed from its parameter `rate` and the frame."""
-    return f'''from engine.api import Moment, Value, ValueBlock, param, value_port
+    return f'''from warploom.api import Moment, Value, ValueBlock, param, value_port
 
 
 class Count(ValueBlock, id="live.count"):

@@ -108,7 +108,7 @@ BROKEN = [
     ),
     (
         "class A(Block, id='math.saxpy'):\n    'Ours.'\n    x: In[f32] = port(doc='X.')",
-        "block id math.saxpy must be unique, got it in blocks.math.saxpy and ",
+        "block id math.saxpy must be unique, got it in warploom.blocks.math.saxpy and ",
         20,
     ),
 ]
@@ -271,7 +271,7 @@ def test_a_file_that_cannot_be_stopped_is_left_behind(folder: BlockFolder, gate:
     assert block() is before
 
 
-COMPOSITE = """from engine.api import Composite, CompositeBuilder
+COMPOSITE = """from warploom.api import Composite, CompositeBuilder
 
 
 class Twice(Composite, id="live.twice"):
@@ -338,7 +338,7 @@ def test_the_library_is_followed() -> None:
 def test_the_configuration_folder_needs_no_trust(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """The configuration folder's blocks are loaded without trust, and may use the catalogue while they load."""
     assert configured_folder().parts[-2:] == ("warploom", "blocks")
-    folder.write("scale.py", "from engine import Patch\nPatch()\n" + block_text())
+    folder.write("scale.py", "from warploom import Patch\nPatch()\n" + block_text())
     monkeypatch.setattr(catalogue, "configured_folder", lambda: folder.path)
     monkeypatch.setattr(catalogue, "WAIT_S", 1000)  # a file that waited for its own loading would take this long
     assert default_catalogue.__wrapped__().get("live.scale") is not None

@@ -216,7 +216,7 @@ def test_blocks_where_python_was_started_are_not_the_library(tmp_path: Path) -> 
     root = Path(catalogue.__file__).parents[2]
     code = (
         f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(root)!r}]\n"
-        "from engine.catalogue.catalogue import default_catalogue\n"
+        "from warploom.engine.catalogue.catalogue import default_catalogue\n"
         "assert default_catalogue().get('math.saxpy')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)

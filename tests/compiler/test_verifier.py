@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-import engine.compiler.planning
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import graph, ref
 from tests.compiler.support.random_patches import random_patch
+from warploom.engine.compiler import planning
 from warploom.engine.compiler.description import BlockNode
 from warploom.engine.compiler.inlining import inline
 from warploom.engine.compiler.operations import (
@@ -266,7 +266,7 @@ def test_plans_are_verified_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         made = schedule(*given)
         return made._replace(operations=tuple(structs.replace(o, after=()) for o in made.operations))
 
-    monkeypatch.setattr(engine.compiler.planning, "schedule", without_order)
+    monkeypatch.setattr(planning, "schedule", without_order)
     for value in ("", "0", None):
         if value is None:
             monkeypatch.delenv("WARPLOOM_VERIFY")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-import engine.device
+from warploom.engine import device as device_room
 from warploom.engine.device.host.device import HostDevice
 from warploom.engine.device.host.events import HostEvent, HostStream
 from warploom.engine.device.host.graph.backend import HostGraphBackend
@@ -25,7 +25,7 @@ from warploom.engine.diagnostics import DeviceError
 _MAKES = {"allocate", "adopt", "pinned", "load_module", "create_stream", "create_event", "create_graph"}
 _MAKES |= {"clone", "instantiate"}
 _RELEASES = {"free", "unload", "destroy", "close"}
-_DEVICE = str(Path(engine.device.__file__).parent)
+_DEVICE = str(Path(device_room.__file__).parent)
 
 
 class SlowEvent(HostEvent):

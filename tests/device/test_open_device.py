@@ -60,7 +60,7 @@ def test_without_bindings_or_gpu_the_reason_is_plain(hidden: str, reason: str) -
     code = (
         "import importlib.util as u, re\n"
         f"find = u.find_spec\nu.find_spec = lambda name, *a: None if name == {hidden!r} else find(name, *a)\n"
-        "from engine.device.open import _list_cuda\n"
+        "from warploom.engine.device.open import _list_cuda\n"
         f"(status,) = _list_cuda()\nassert not status.usable and re.search({reason!r}, status.reason), status\n"
     )
     environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

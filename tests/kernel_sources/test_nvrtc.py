@@ -149,8 +149,8 @@ def test_a_kernel_in_the_cache_is_loaded_without_the_compiler(tmp_path: Path) ->
     source.write_text("#include <cuda_fp16.h>\n" + SCALE)
     load_image(source, "compute_75", cache)
     script = (
-        "import sys; from pathlib import Path; from engine.kernel_sources.loader import load_image\n"
-        "from engine.kernel_sources.nvrtc import CompileCache\n"
+        "import sys; from pathlib import Path; from warploom.engine.kernel_sources.loader import load_image\n"
+        "from warploom.engine.kernel_sources.nvrtc import CompileCache\n"
         f"image = load_image(Path({str(source)!r}), 'compute_75', CompileCache(Path({str(cache.folder)!r})))\n"
         "print(*image.signatures, 'cuda.bindings.nvrtc' in sys.modules)"
     )

@@ -176,7 +176,7 @@ def test_files_of_kernels_are_no_block_files() -> None:
     """A file that contains only kernels is no block file, but one with kernels and blocks is."""
     kernels = "import triton\n@triton.jit\ndef work(x): pass\n"
     assert holds_only_kernels(kernels.encode())
-    assert not holds_only_kernels(f"from engine.api import Block\n{kernels}".encode())
+    assert not holds_only_kernels(f"from warploom.api import Block\n{kernels}".encode())
     assert not holds_only_kernels(b"def helper(): pass")
 
 

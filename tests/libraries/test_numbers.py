@@ -133,10 +133,10 @@ def test_numbers_of_a_call_are_those_that_are_shown(device: Device, call: Librar
 
 def test_every_call_with_numbers_is_tried_here() -> None:
     """Every call with numbers is in `CALLS`, and names the slot that decides their type."""
-    import engine.libraries.dnn
-    import engine.libraries.fft
-    import engine.libraries.images
-    import engine.libraries.lapack  # noqa: F401 - these imports register their calls
+    import warploom.engine.libraries.dnn
+    import warploom.engine.libraries.fft
+    import warploom.engine.libraries.images
+    import warploom.engine.libraries.lapack  # noqa: F401 - these imports register their calls
 
     with_numbers = {each for each in LibraryCall.__subclasses__() if each.numbers}
     assert with_numbers == {type(call) for call in CALLS}

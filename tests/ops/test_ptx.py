@@ -70,7 +70,7 @@ def test_every_intrinsic_that_ops_may_call_is_compiled() -> None:
         + "".join(call for _, call in calls)
         + "  ret void\n}\n"
     )
-    program = "import sys; from engine.ops.lowering.ptx import to_ptx; print(to_ptx(sys.stdin.read()))"
+    program = "import sys; from warploom.engine.ops.lowering.ptx import to_ptx; print(to_ptx(sys.stdin.read()))"
     done = subprocess.run([sys.executable, "-c", program], input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("st.global") >= len(calls) - 1

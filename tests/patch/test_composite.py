@@ -393,9 +393,9 @@ def test_a_child_that_can_not_be_described_is_named() -> None:
 
 def test_the_readme_of_the_room_shows_a_composite_that_holds_together() -> None:
     """The README's example of a composite can be placed, with the ports and the parameter that the README shows."""
-    import engine.patch
+    from warploom.engine import patch as patch_room
 
-    (folder,) = engine.patch.__path__
+    (folder,) = patch_room.__path__
     text = (Path(folder) / "README.md").read_text("utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     Patch()  # loads the block library

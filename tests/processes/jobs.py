@@ -86,7 +86,7 @@ def number() -> int:
 
 def log_and_fail() -> None:
     """Log a message at debug level and a warning, then raise."""
-    log = logging.getLogger("engine.tested")
+    log = logging.getLogger("warploom.tested")
     log.info("a detail")
     log.warning("cache %s cannot be written", "c")
     raise KernelError("kernel must be right")

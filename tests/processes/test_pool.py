@@ -13,9 +13,9 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-import engine
 from tests.processes import jobs
 from tests.waiting import until
+from warploom import engine
 from warploom.engine.diagnostics import CompilerCrash, KernelError, TranslatorBug
 from warploom.engine.processes import pool
 from warploom.engine.processes.limits import Limits, Usage
@@ -299,7 +299,7 @@ def test_warnings_of_a_process_are_logged_here(caplog: pytest.LogCaptureFixture)
     """Logged warnings carry the process id, also if the function raises; the next job's warnings don't repeat them."""
     with pytest.raises(KernelError):
         run(jobs.log_and_fail)
-    (reported,) = (record for record in caplog.records if record.name == "engine.tested")
+    (reported,) = (record for record in caplog.records if record.name == "warploom.tested")
     assert (reported.levelname, reported.getMessage()) == ("WARNING", "cache c cannot be written")
     assert reported.process != os.getpid()
     caplog.clear()

@@ -62,7 +62,7 @@ def test_a_window_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_other_mounts_are_another_place() -> None:
     """Another process has the same protocol; it is at the same place, unless it has other mounts."""
-    program = "from engine.protocol.child.hello import place, protocol; print(protocol(), place())"
+    program = "from warploom.engine.protocol.child.hello import place, protocol; print(protocol(), place())"
     here = [sys.executable, "-c", program]
     assert subprocess.check_output(here, text=True).strip() == f"{protocol()} {place()}"
     apart = [shutil.which("unshare") or "unshare", "--mount", *here]

@@ -136,7 +136,7 @@ def test_value_outputs_of_each_type_cross_the_pipe() -> None:
 
     def told(connected: Connect) -> str:
         patch = Patch()
-        library = [t for t in default_catalogue().all() if t.__module__.startswith("blocks.")]
+        library = [t for t in default_catalogue().all() if t.__module__.startswith("warploom.blocks.")]
         types = [t for t in library if issubclass(t, ValueBlock)]
         for block_type in types:
             patch.add(block_type.id, **({"seed": 1} if "seed" in block_type.parameters else {}))
@@ -256,8 +256,8 @@ def test_closing_a_killed_child_raises_nothing() -> None:
 def test_a_child_ends_with_its_parent() -> None:
     """The child ends even if its parent is killed; then the standard error that both share is closed."""
     code = (
-        "import os; from engine import Patch; from engine.protocol.pipe import connect;"
-        "from engine.protocol.child import liveness; liveness.HELLO_S = 600.0;"
+        "import os; from warploom import Patch; from warploom.engine.protocol.pipe import connect;"
+        "from warploom.engine.protocol.child import liveness; liveness.HELLO_S = 600.0;"
         "from tests.protocol.engine_process import COMMAND;"
         "connect(Patch(), COMMAND, 'host').start(); os._exit(5)"
     )
@@ -313,7 +313,7 @@ def test_memory_of_the_users_own_is_refused_on_its_node() -> None:
 def test_blocks_that_the_person_trusts_run_in_the_child(tmp_path: Path) -> None:
     """Output that trusted blocks print to stdout is not taken for messages."""
     (tmp_path / "loud.py").write_text(
-        "from engine.api import Block, BlockBuilder, Out, f32, port\n"
+        "from warploom.api import Block, BlockBuilder, Out, f32, port\n"
         "print('loud')\n"
         "class Loud(Block, id='test_pipe.loud', category='Test'):\n"
         "    'Prints.'\n"

@@ -61,7 +61,7 @@ serve.RECORD_LIMIT, serve._PERIOD_S = 5, 60
 class Loud(serve._Server):
     def take(self, message):
         for number in range(12):
-            logging.getLogger("engine.tested").warning("%d", number)
+            logging.getLogger("warploom.tested").warning("%d", number)
         super().take(message)
 serve._Server = Loud
 serve.serve_standard_streams()

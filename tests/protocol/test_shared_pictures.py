@@ -70,7 +70,7 @@ def test_a_process_without_the_memory_uses_the_pipe(monkeypatch: pytest.MonkeyPa
 def test_another_file_is_not_used() -> None:
     """If the descriptor is that of another file, which is large enough, nothing is written there."""
     code = (
-        "import os, tempfile; from engine.protocol.child.shared_pictures import VARIABLE, inherited;"
+        "import os, tempfile; from warploom.engine.protocol.child.shared_pictures import VARIABLE, inherited;"
         "file = tempfile.TemporaryFile(); file.truncate(1 << 30);"
         "os.environ[VARIABLE] = str(file.fileno()); print(inherited())"
     )

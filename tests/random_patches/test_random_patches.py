@@ -27,7 +27,9 @@ def _meets_the_world(block: type[Block]) -> bool:
 LIBRARY = {
     block.id
     for block in default_catalogue().all()
-    if block.__module__.startswith("blocks.") and not block.id.startswith("sample.") and not _meets_the_world(block)
+    if block.__module__.startswith("warploom.blocks.")
+    and not block.id.startswith("sample.")
+    and not _meets_the_world(block)
 }
 #: Each patch has at least one block of each of these sets, in turn.
 WANTED = sorted(TYPES)

@@ -13,7 +13,7 @@ from warploom.engine.patch.changes import Connection, Disconnected, NodeAdded, P
 from warploom.engine.protocol.pipe import connect
 
 #: The engine's command, without the command line's library.
-COMMAND = [sys.executable, "-c", "from engine.runtime.serve import serve_standard_streams as serve; serve()"]
+COMMAND = [sys.executable, "-c", "from warploom.engine.runtime.serve import serve_standard_streams as serve; serve()"]
 
 BLOCK = """
 from warploom.api import Block, BlockBuilder, Kernel, Out, f32, port

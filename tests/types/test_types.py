@@ -94,6 +94,6 @@ def test_named_types_are_found_by_their_names() -> None:
 
 def test_a_block_can_name_every_type() -> None:
     """The module that block types import from has all scalar and vector types."""
-    from warploom.engine import api
+    from warploom import api
 
     assert all(getattr(api, name) is dtype and name in api.__all__ for name, dtype in NAMED.items())

@@ -8,15 +8,13 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
-import engine.api
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import blocks
 from tests.values.running import STEP_S, Running, moments
-from warploom import Patch
+from warploom import Patch, api, blocks
 from warploom.api import Block, Moment, ValueBlock
 from warploom.engine.diagnostics import PatchError, Severity
 from warploom.engine.patch.changes import Connected, Connection, PortRef
@@ -269,7 +267,7 @@ def test_a_thousand_frames_keep_no_memory(target: type[Block]) -> None:
     gc.collect()
     now = Moment(100, 100 * STEP_S, STEP_S)
     update = running.graph.update
-    code = [tracemalloc.Filter(True, str(Path(room.__file__).parent / "**")) for room in (engine.api, blocks)]
+    code = [tracemalloc.Filter(True, str(Path(room.__file__).parent / "**")) for room in (api, blocks)]
     tracemalloc.start()
     try:
         update(now)

@@ -1,7 +1,7 @@
-"""The old names of the packages: `engine.api` is `warploom.engine.api`, the same module.
+"""The old names of the packages: `engine.compiler` is `warploom.engine.compiler`, the same module.
 
-An installation has this file as the package `engine`. In a checkout, `app`, `blocks` and `engine` call `alias` when they
-are imported by these names from the folder of the sources. The old names go with the next release.
+An installation has this file as the package `engine`. In a checkout, `app`, `blocks` and `engine` call `alias` when
+they are imported by these names from the folder of the sources. The old names will go with the release after 0.3.
 """
 
 import sys
@@ -12,7 +12,12 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 
-_NEW = "warploom."
+#: Modules that are elsewhere now, besides the packages.
+_MOVED = {"engine.api": "warploom.api", "engine.tensor": "warploom.tensors"}
+
+
+def _new_name(name: str) -> str:
+    return _MOVED.get(name, f"warploom.{name}")
 
 
 class _OldNames(MetaPathFinder, Loader):
@@ -25,10 +30,10 @@ class _OldNames(MetaPathFinder, Loader):
         # `python -m` runs a `__main__` as it is found beside the others.
         if name.partition(".")[0] not in self.packages or name.endswith(".__main__"):
             return None
-        return ModuleSpec(name, self) if find_spec(_NEW + name) is not None else None
+        return ModuleSpec(name, self) if find_spec(_new_name(name)) is not None else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = import_module(_NEW + spec.name)
+        module = import_module(_new_name(spec.name))
         spec.loader_state = module.__spec__
         return module
 
@@ -43,7 +48,7 @@ _OLD_NAMES = _OldNames()
 
 def alias(package: str) -> None:
     """Make `package`, which is being imported by its old name, the same as `warploom.package`, with all its modules."""
-    module = import_module(_NEW + package)
+    module = import_module(_new_name(package))
     sys.modules[package] = module
     if _OLD_NAMES not in sys.meta_path:
         sys.meta_path.insert(0, _OLD_NAMES)

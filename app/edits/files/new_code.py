@@ -20,7 +20,7 @@ from warploom.engine.patch.regions import TOP
 
 #: The first part of the ids of a person's own blocks.
 _PREFIX = "my"
-_KERNEL_BLOCK = '''from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+_KERNEL_BLOCK = '''from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
 class {class_name}(Block, id="{type_id}", title="{title}"):
@@ -48,7 +48,7 @@ extern "C" __global__ void {name}(
     out[i] = gain * x[i];
 }}
 """
-_PICTURE_BLOCK = '''from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
+_PICTURE_BLOCK = '''from warploom.api import Block, BlockBuilder, Kernel, Out, float4, param, port
 
 
 class {class_name}(Block, id="{type_id}", title="{title}"):
@@ -81,7 +81,7 @@ extern "C" __global__ void {name}(
     out[y * width + x] = make_float4(light, 0.5f * light, 1.0f - light, 1.0f);
 }}
 """
-_FORMULA_BLOCK = '''from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, param, port
+_FORMULA_BLOCK = '''from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, f32, param, port
 
 
 class {class_name}(Block, id="{type_id}", title="{title}"):
@@ -97,7 +97,7 @@ class {class_name}(Block, id="{type_id}", title="{title}"):
         """Compute every element of the output."""
         build.compute(self.graph, over=self.out)
 '''
-_VALUE_BLOCK = '''from engine.api import Moment, Value, ValueBlock, param, value_port
+_VALUE_BLOCK = '''from warploom.api import Moment, Value, ValueBlock, param, value_port
 
 
 class {class_name}(ValueBlock, id="{type_id}", title="{title}"):

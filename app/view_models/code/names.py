@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-import engine.api
-
+from warploom import api
 from warploom.app.view_models.code import cuda_names
 from warploom.app.view_models.code.places import headers_of
 from warploom.engine.blocktypes.block import Block
@@ -40,7 +39,7 @@ _PYTHON_BOUND = re.compile(
 )
 _PORTS = re.compile(r"^[ \t]+([A-Za-z_]\w*)[ \t]*:[ \t]*(?:In|Out)\[", re.MULTILINE)
 _FIELDS = re.compile(r"^[ \t]+([A-Za-z_]\w*)[ \t]*(?::|=[^=])|^[ \t]+def[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
-_IMPORTED = re.compile(r"^from[ \t]+engine\.api[ \t]+import[ \t]+(\([^)]*\)?|.*)", re.MULTILINE)
+_IMPORTED = re.compile(r"^from[ \t]+warploom\.api[ \t]+import[ \t]+(\([^)]*\)?|.*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -199,15 +198,15 @@ def _python(before: str, around: str) -> Iterable[str]:
     if path is not None:
         return _attributes(path[1].rstrip(".").split("."), around)
     line = before.rpartition("\n")[2]
-    if re.match(r"from\s+engine\.api\s+import\b", line) or _inside_import(before):
-        return engine.api.__all__
+    if re.match(r"from\s+warploom\.api\s+import\b", line) or _inside_import(before):
+        return api.__all__
     bound = {name for groups in _PYTHON_BOUND.findall(around) for name in groups if name}
     imported = {name for part in _IMPORTED.findall(around) for name in re.findall(r"\w+", part)}
-    return {*bound, *(imported & set(engine.api.__all__)), *keyword.kwlist, *dir(builtins)}
+    return {*bound, *(imported & set(api.__all__)), *keyword.kwlist, *dir(builtins)}
 
 
 def _inside_import(before: str) -> bool:
-    begin = before.rfind("from engine.api import (")
+    begin = before.rfind("from warploom.api import (")
     return begin >= 0 and ")" not in before[begin:]
 
 
@@ -220,8 +219,8 @@ def _attributes(path: list[str], text: str) -> Iterable[str]:
             return _public(BufferHandle)
         case ["build"]:
             return _public(BlockBuilder)
-        case [module] if module in engine.api.__all__:
-            return _public(getattr(engine.api, module))
+        case [module] if module in api.__all__:
+            return _public(getattr(api, module))
     return ()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from warploom.app.view_models.block_help import kernel_files
-from warploom.engine.blocktypes.block import LIBRARY, Block, block_types, is_ours
+from warploom.engine.blocktypes.block import Block, block_types, is_ours
 from warploom.engine.catalogue.block_files import FOLDER_NAME, find_definition
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.kernel_sources.compiling import find_includes
@@ -16,7 +16,7 @@ from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import EXAMPLES_FOLDER
 
 #: Folders whose files come with Warploom.
-_SHIPPED = (KERNELS_FOLDER, KERNELS_FOLDER.parent / LIBRARY, EXAMPLES_FOLDER)
+_SHIPPED = (KERNELS_FOLDER, KERNELS_FOLDER.parent / "blocks", EXAMPLES_FOLDER)
 #: The languages of files by suffix.
 _LANGUAGES = {
     **dict.fromkeys((".cu", ".cuh", ".h", ".hpp"), "cuda"),

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import app
+from warploom import app
 
 _IMPORT = """
 import sys

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import app.canvas
+from warploom.app import canvas
 
-FILES = sorted(Path(inspect.getfile(app.canvas)).parent.rglob("*.py"))
+FILES = sorted(Path(inspect.getfile(canvas)).parent.rglob("*.py"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

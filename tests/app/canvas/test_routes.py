@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF
 from pytestqt.qtbot import QtBot
 
-import app
 from tests.app.canvas.canvas_support import Hand
 from tests.fuzzing import many
+from warploom import app
 from warploom.app.canvas.canvas import Canvas
 from warploom.app.canvas.drawing.routes import way_around
 from warploom.app.canvas.items.views import ConnectionView

@@ -57,7 +57,7 @@ def test_json_is_one_object_after_an_interrupt_and_an_error_of_ours(
         raise problem
 
     for place in ("headless.open_patch", "listings.default_catalogue", "listings.list_devices"):
-        monkeypatch.setattr(f"app.{place}", fail)
+        monkeypatch.setattr(f"warploom.app.{place}", fail)
     patch = [saxpy_file] if words[0] in ("run", "check") else []
     result = warploom(*words, *patch, "--json")
     assert result.status == status
@@ -80,7 +80,7 @@ def test_a_kernel_fault_names_its_node(
     )
     (tmp_path / "blocks").mkdir()
     (tmp_path / "blocks" / "bad.py").write_text(
-        "from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port\n\n\n"
+        "from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, port\n\n\n"
         'class Bad(Block, id="test.bad"):\n    """Writes where it must not."""\n\n'
         '    x: In[f32] = port(doc="Anything.")\n    out: Out[f32] = port(shape="same(x)", doc="Nothing.")\n\n'
         f'    kernel = Kernel({str(bad)!r}, entry="saxpy")\n\n'

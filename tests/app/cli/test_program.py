@@ -62,9 +62,10 @@ main()
     assert (done.returncode, done.stderr, bool(done.stdout)) == (status, "", status == 0)
 
 
-def test_python_m_app_is_the_same_program() -> None:
-    """`python -m app` runs the same program without an installed script."""
-    done = subprocess.run([sys.executable, "-m", "app", "devices"], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("package", ["warploom", "app"])
+def test_python_m_is_the_same_program(package: str) -> None:
+    """`python -m warploom` runs the same program without an installed script, and in a checkout `python -m app`."""
+    done = subprocess.run([sys.executable, "-m", package, "devices"], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "host" in done.stdout
     assert "Traceback" not in done.stderr
@@ -87,28 +88,30 @@ QT = {"PySide6", "Qt", "NodeGraphQt"}
 
 def test_the_engine_loads_no_qt() -> None:
     """Importing the engine and making a patch loads no module of Qt."""
-    loaded = loaded_by("from engine import Engine, Patch; Patch()")
+    loaded = loaded_by("from warploom import Engine, Patch; Patch()")
     assert "warploom.engine.runtime.engine" in loaded
     assert not QT & loaded
 
 
 def test_the_engine_imports_only_what_is_used() -> None:
-    """`import engine` loads none of its modules, and making a patch loads no compiler and no device.
+    """`import warploom` loads none of its modules, and making a patch loads no compiler and no device.
 
     Nor does it load the large parts of numpy that few patches use.
     """
-    assert not {"numpy", "msgspec", "llvmlite", "cuda"} & loaded_by("import engine")
-    loaded = loaded_by("import engine; engine.Patch()")
+    assert not {"numpy", "msgspec", "llvmlite", "cuda"} & loaded_by("import warploom")
+    loaded = loaded_by("import warploom; warploom.Patch()")
     assert "warploom.blocks.tensor.digits" in loaded
-    assert {"compiler", "runtime"}.isdisjoint(name.split(".")[1] for name in loaded if name.startswith("engine."))
+    assert {"compiler", "runtime"}.isdisjoint(
+        name.split(".")[2] for name in loaded if name.startswith("warploom.engine.")
+    )
     assert not {"numpy.ma", "numpy.random"} & loaded
 
 
 def test_help_loads_neither_the_engine_nor_qt() -> None:
     """`--help` loads neither the engine nor Qt, so it is fast."""
-    loaded = loaded_by("import sys; sys.argv = ['warploom', '--help']\nfrom app.cli import main\nmain()")
-    assert {name for name in loaded if name.startswith("engine")} == {
-        "engine",
+    loaded = loaded_by("import sys; sys.argv = ['warploom', '--help']\nfrom warploom.app.cli import main\nmain()")
+    assert {name for name in loaded if name.startswith("warploom.engine")} == {
+        "warploom.engine",
         "warploom.engine.diagnostics",
         "warploom.engine.logs",
     }

@@ -16,7 +16,7 @@ from warploom.engine.diagnostics import error
 from warploom.engine.logs import LIMIT, wanted_level
 from warploom.engine.protocol.messages import Saved
 
-_log = logging.getLogger("engine.tested")
+_log = logging.getLogger("warploom.tested")
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_lines_are_copied(log: Log) -> None:
     assert [line.rpartition(" ")[2] for line in copied] == ["alpha", "beta", "gamma"]
     log.table.selectRow(1)
     QTest.keyClick(log.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert QGuiApplication.clipboard().text().endswith("engine.tested: beta")
+    assert QGuiApplication.clipboard().text().endswith("warploom.tested: beta")
 
 
 def test_the_folder_of_the_file_opens(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

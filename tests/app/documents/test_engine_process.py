@@ -217,7 +217,7 @@ def test_a_silent_process_is_shown_and_can_be_waited_for_or_restarted(
         window.close()
 
 
-STUCK = """from engine.api import Block, BlockBuilder, Out, f32, param, port
+STUCK = """from warploom.api import Block, BlockBuilder, Out, f32, param, port
 
 class Stuck(Block, id="test_process.stuck"):
     "Computes a huge number, which nothing can stop, on request."

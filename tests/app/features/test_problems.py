@@ -73,8 +73,8 @@ def test_the_log_is_filtered(person: Person) -> None:
     """View › Log lists messages; a level and typed words leave only the lines that fit."""
     person.command("log")
     log = person.window.docks.widget(Log)
-    logging.getLogger("engine.test").info("a walrus is fed")
-    logging.getLogger("engine.test").warning("a walrus is hungry")
+    logging.getLogger("warploom.test").info("a walrus is fed")
+    logging.getLogger("warploom.test").warning("a walrus is hungry")
     model = log.table.model()
     person.until(lambda: model.rowCount() >= 2)
     log.filter.setFocus()

@@ -53,6 +53,6 @@ def test_qt_is_not_loaded_before_it_is_needed() -> None:
     """Edits, view models and the check for Qt's libraries are imported without loading Qt."""
     rooms = [path for room in ("edits", "view_models") for path in sorted((ROOT / "app" / room).glob("[!_]*.py"))]
     modules = ["warploom.app.qt.qt_check", "warploom.app.documents.gallery", "warploom.app.documents.editor_state"]
-    modules += [f"app.{path.parent.name}.{path.stem}" for path in rooms]
+    modules += [f"warploom.app.{path.parent.name}.{path.stem}" for path in rooms]
     code = f"import {', '.join(modules)}, sys; sys.exit(any(m.startswith('PySide6') for m in sys.modules))"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -41,10 +41,14 @@ def test_an_error_from_c_code_in_an_override_is_reported() -> None:
 
 def test_every_class_that_qt_calls_is_safe() -> None:
     """Every override of a Qt method in the editor is protected."""
-    import app
+    from warploom import app
 
     called = {"paint", "itemChange", "shape", "boundingRect", "sizeHint", "eventFilter", "data", "rowCount", "validate"}
-    names = [info.name for info in pkgutil.walk_packages(app.__path__, "app.") if info.name != "warploom.app.__main__"]
+    names = [
+        info.name
+        for info in pkgutil.walk_packages(app.__path__, "warploom.app.")
+        if info.name != "warploom.app.__main__"
+    ]
     modules = [importlib.import_module(name) for name in names]
     protect_overrides()
     found = 0

@@ -6,10 +6,10 @@ import random
 import re
 from pathlib import Path
 
-import engine.api
 import pytest
 
 from tests.fuzzing import many, seeds
+from warploom import api
 from warploom.app.view_models.code.checks import Mistake, check_of
 from warploom.app.view_models.code.comparison import side_by_side
 from warploom.app.view_models.code.cuda_names import KEYWORDS, NAMES
@@ -46,10 +46,10 @@ def test_offered_names_exist(seed: int) -> None:
         place = draw.randrange(len(text))
         found = names_at(text, place, language, path)
         typed, rest = text[found.start : place], f"{text[: found.start]} {text[place:]}"
-        known = {*KEYWORDS, *NAMES, *"xyzw", *keyword.kwlist, *dir(builtins), *engine.api.__all__}
-        for owner in (engine.api.Block, engine.api.BlockBuilder, engine.api.BufferHandle):
+        known = {*KEYWORDS, *NAMES, *"xyzw", *keyword.kwlist, *dir(builtins), *api.__all__}
+        for owner in (api.Block, api.BlockBuilder, api.BufferHandle):
             known |= set(dir(owner))
-        known |= {name for module in engine.api.__all__ for name in dir(getattr(engine.api, module))}
+        known |= {name for module in api.__all__ for name in dir(getattr(api, module))}
         known |= {other.name for other in (*KERNELS_FOLDER.iterdir(), *path.parent.iterdir())}
         known |= {f"warploom/{header.name}" for header in (KERNELS_FOLDER / "warploom").iterdir()}
         for source in (rest, *(header.read_text() for header in headers_of(path))):
@@ -75,7 +75,7 @@ def test_python_offers_ports_methods_and_modules() -> None:
     assert offered("        self.out.si") == ("size",)
     assert offered("        build.lau") == ("launch",)
     assert "Kernel" in offered("Ker") and "CudaText" not in offered("Cuda")
-    assert "CudaText" in offered("from engine.api import Cuda")
+    assert "CudaText" in offered("from warploom.api import Cuda")
     assert offered('    kernel = Kernel("saxp') == ("saxpy.cu",)
 
 

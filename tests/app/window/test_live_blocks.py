@@ -256,7 +256,7 @@ def test_a_type_that_shows_pictures_gets_its_viewer(window: Any, qtbot: QtBot, a
     window.files.open_path(project.path)
     assert "scale" not in window.viewers.docks
     shows = block_text(
-        before="from engine.api import uchar4\n",
+        before="from warploom.api import uchar4\n",
         describe='build.show(build.buffer("pixels", uchar4, shape="[2, 2]"))',
     )
     project.save(shows)

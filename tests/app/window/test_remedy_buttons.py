@@ -11,9 +11,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-import engine
 from tests.app.app_support import move_pointer
 from tests.app.canvas.canvas_support import Hand
+from warploom import engine
 from warploom.app.canvas.notice import CanvasNotice
 from warploom.app.canvas.search.search_popup import SearchPopup
 from warploom.app.docks.problems import Problems

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import engine.compiler.planning
+from warploom.engine.compiler import planning
 from warploom.engine.compiler.description import BlockNode, GraphDescription
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.compiler.verifying.verify import verify
@@ -45,7 +45,7 @@ def verified_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     with monkeypatch.context() as patched:
         patched.setenv("WARPLOOM_VERIFY", "1")
-        patched.setattr(engine.compiler.planning, "require_sound", note_problems)
+        patched.setattr(planning, "require_sound", note_problems)
         yield
     assert not problems, f"every plan must break no rule, got {'; '.join(problems)}"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import engine as engine_package
 from tests.runtime.conftest import Kernels
 from tests.waiting import next_report, until
 from warploom import Engine, Patch
+from warploom import engine as engine_package
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.profiling.recorder import LATEST_FRAMES
 from warploom.engine.protocol.messages import FrameReport, Reset, SetFrameBudget, SetPacing, SetRunning

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import engine.tensor_ir.passes
 from tests.tensor_ir.networks.examples import seeds_example
 from tests.tensor_ir.passes.pictures import leaf, picture
+from warploom.engine.tensor_ir import passes
 from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
 from warploom.engine.tensor_ir.networks.network import build_network
 from warploom.engine.tensor_ir.operations.elementwise import Copy, Elementwise
@@ -24,7 +24,7 @@ from warploom.engine.tensor_ir.operations.sparse import SparseMatMul
 from warploom.engine.tensor_ir.passes.pipeline import PASSES, optimise
 from warploom.engine.tensor_ir.types import TensorType
 
-README = (Path(engine.tensor_ir.passes.__file__).parent / "README.md").read_text()
+README = (Path(passes.__file__).parent / "README.md").read_text()
 ROWS = re.findall(r"^\| ([\w ]+) \| `(.*)` \| `(.*)` \|$", README, re.MULTILINE)
 OPERATIONS: dict[str, TensorOperation] = {
     "Copy": Copy(),

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import engine.tensor_ir.networks
-import engine.tensor_runtime.training
 from tests.tensor_runtime.training.networks import positions
+from warploom.engine.tensor_ir import networks
 from warploom.engine.tensor_ir.networks import builder, instructions, losses, network, optimisers, schedules
+from warploom.engine.tensor_runtime import training
 
 
 def examples(package: Any) -> list[str]:
@@ -24,7 +24,7 @@ def test_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The README's example of training runs on the host, and writes its file."""
     monkeypatch.chdir(tmp_path)
     given = positions(64)
-    (code,) = examples(engine.tensor_runtime.training)
+    (code,) = examples(training)
     exec(compile(code, "README.md", "exec"), {"rows": given["inputs"], "scores": np.round(given["targets"])})
     assert (tmp_path / "network.safetensors").exists()
 
@@ -34,7 +34,7 @@ def test_networks(capsys: pytest.CaptureFixture[str]) -> None:
     names = {"losses": losses}
     for module in (builder, instructions, network, optimisers, schedules):
         names |= vars(module)
-    for code in examples(engine.tensor_ir.networks):
+    for code in examples(networks):
         exec(compile(code, "README.md", "exec"), names)
     assert "LogSoftmax" in capsys.readouterr().out
     assert issubclass(names["SignSGD"], optimisers.Optimiser)

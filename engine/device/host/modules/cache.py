@@ -13,8 +13,7 @@ import llvmlite
 import msgspec
 import platformdirs
 
-import engine.host_compiler
-import engine.ptx
+from warploom.engine import host_compiler, ptx
 from warploom.engine.diagnostics import KernelError, TranslatorBug
 from warploom.engine.disk_cache import DiskCache, cache_key
 from warploom.engine.ptx.tree import KernelSignature
@@ -69,7 +68,7 @@ def folder() -> Path:
 def translator_version() -> str:
     """Return a digest of the translator's source, since another version may generate other code."""
     here, digest = Path(__file__).parent, hashlib.sha256()
-    rooms = [Path(room.__path__[0]) for room in (engine.host_compiler, engine.ptx)]
+    rooms = [Path(room.__path__[0]) for room in (host_compiler, ptx)]
     sources = [path for room in rooms for suffix in ("py", "ll") for path in sorted(room.rglob(f"*.{suffix}"))]
     for path in (here / "native.py", here / "cache.py", *sources):
         digest.update(path.read_bytes())

@@ -160,7 +160,7 @@ def test_every_kind_of_new_block_runs(tmp_path: Path, kind: str) -> None:
 def test_every_block_of_the_library_can_be_copied(tmp_path: Path, seed: int) -> None:
     """A copy of any library block loads, has the same ports and parameters, and takes a node's place until undo."""
     draw, catalogue = random.Random(seed), default_catalogue()
-    own = [block for block in catalogue.all() if block.__module__.startswith("blocks.")]
+    own = [block for block in catalogue.all() if block.__module__.startswith("warploom.blocks.")]
     chosen = draw.sample(own, min(len(own), many(12)))
     made = {block.id: write_copy(block, tmp_path / "blocks") for block in chosen}
     assert trust_blocks(tmp_path / "blocks") == []
