@@ -1,6 +1,6 @@
 // Filters along the rows of an image and then along its columns, in one pass. A thread block moves down a strip of the
 // image, and keeps those filtered rows that columns still need. So each number is read once, except at the strip's sides.
-// Instructions limit its speed, so sizes are constants where they can be.
+// Instructions limit its speed: sizes are constants where they can be, and offsets are numbers of 32 bits.
 #pragma once
 #include "image_numbers.cuh"
 #include "slide.cuh"
@@ -59,12 +59,11 @@ __device__ inline void march(const Strips& image, Choose choose, Across across, 
         __syncthreads();
         if (y + BATCH < rows) by_number(image.image, image.number, [&](auto* source) {
             const int first = top + y + BATCH + image.radius_y;
-            source += line(first, image.height, pitch);
 #pragma unroll
             for (int k = 0; k < BATCH; ++k) {
-                next[0][k] = wide(source[place0]);
-                if (has_second) next[1][k] = wide(source[place1]);
-                if (first + k >= 0 && first + k < image.height - 1) source += pitch;
+                const int from = inside(first + k, image.height) * pitch;
+                next[0][k] = wide(source[from + place0]);
+                if (has_second) next[1][k] = wide(source[from + place1]);
             }
         });
         if (!has_batch) continue;
@@ -96,10 +95,10 @@ __device__ inline void march(const Strips& image, Choose choose, Across across, 
                 const auto kept_row = [=](int i) { return column + ((first + i) & (KEPT - 1)) * KEPT_PITCH; };
                 down(found, is_needed, kept_row);
                 if (is_needed) by_number(image.out, image.number, [&](auto* out) {
-                    out += static_cast<long long>(top + k) * numbers + left + thread;
 #pragma unroll
-                    for (int j = 0; j < RUN; ++j, out += numbers)
-                        if (static_cast<unsigned int>(k + j) < rows) narrow(found[j], out);
+                    for (int j = 0; j < RUN; ++j)
+                        if (static_cast<unsigned int>(k + j) < rows)
+                            narrow(found[j], out + ((top + k + j) * numbers + left + thread));
                 });
             }
         });
