@@ -1,13 +1,14 @@
 """The engine's device on a thread of a live block: kernels that run beside the frames, and memory for their results."""
 
 import time
+import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from warploom.engine.descriptions.entries import Kernel
 from warploom.engine.device.device import Device
-from warploom.engine.device.protocol import LoadedKernel, Memory, Module
+from warploom.engine.device.protocol import LoadedKernel, Memory, Module, Stream
 from warploom.engine.kernel_sources.loader import find_source, load_image
 
 #: How often a device that is to be closed looks for memory that has come back, in seconds.
@@ -17,38 +18,37 @@ _PERIOD_S = 0.05
 class LentMemory:
     """Memory on a device that is used again once nothing refers to this object."""
 
-    __slots__ = ("__weakref__", "_free", "memory")
+    __slots__ = ("__weakref__", "memory")
 
-    def __init__(self, memory: Memory, free: "deque[Memory]") -> None:
+    def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        self._free = free
 
     @property
     def size_bytes(self) -> int:
         """The size of the memory."""
         return self.memory.size_bytes
 
-    def __del__(self) -> None:
-        self._free.append(self.memory)  # on any thread
-
 
 class SharedDevice:
     """A device for one thread beside the engine's, with a stream of its own. `shared_device` makes one."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, stream: Stream) -> None:
         self._device = device
-        self._stream = device.create_stream()
+        self._stream = stream
         self._modules: dict[str, Module] = {}
         self._memory: list[Memory] = []
         self._free: deque[Memory] = deque()
 
     def take(self, size_bytes: int) -> LentMemory:
         """Return memory of a size, the same in each call. Raise DeviceError if there is not enough."""
-        if not self._free:
+        if self._free:
+            memory = self._free.popleft()
+        else:
             memory = self._device.allocate(size_bytes)
             self._memory.append(memory)
-            return LentMemory(memory, self._free)
-        return LentMemory(self._free.popleft(), self._free)
+        lent = LentMemory(memory)
+        weakref.finalize(lent, self._free.append, memory).atexit = False  # on any thread
+        return lent
 
     def run(self, kernel: Kernel, num_threads: Sequence[int], args: Sequence[object]) -> None:
         """Launch a kernel of Warploom's on an area of threads. It is compiled for the first launch."""
@@ -89,7 +89,7 @@ def shared_device(device: Device) -> Iterator[SharedDevice]:
     It may outlast the given device. At the end, it waits for memory that is still lent.
     """
     with device.shared() as own:
-        shared = SharedDevice(own)
+        shared = SharedDevice(own, own.create_stream())
         try:
             yield shared
         finally:

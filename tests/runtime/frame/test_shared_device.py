@@ -2,7 +2,6 @@
 
 import queue
 import threading
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,6 +47,7 @@ def beside() -> Iterator[None]:
             self.closing = threading.Event()
             THREADS.append(threading.Thread(target=self.run))
             THREADS[-1].start()
+            until(self.made.full)  # an update may not wait for long
 
         def run(self) -> None:
             with self.share_device() as shared:
@@ -107,7 +107,7 @@ def test_memory_of_a_thread_goes_into_a_buffer(device: Device, beside: None) -> 
         np.testing.assert_array_equal(found - found[0], np.arange(SIZE, dtype=np.float32))
         block: Any = engine.core.context.value_graph._blocks[node.id]
         with pytest.raises(PatchError, match=f"given to out must have {4 * SIZE} bytes, got 136"):
-            block.give("out", LentMemory(device.allocate(136), deque()))
+            block.give("out", LentMemory(device.allocate(136)))
 
 
 @pytest.mark.parametrize("bits", [8, 10, 12])
