@@ -45,6 +45,8 @@ CHOICES: dict[str, tuple[int, int, str]] = {
     "wake": (560, 12, ""),
     "dam": (0, 6, ""),
     "cloth": (100, 6, ""),
+    "sculpture": (0, 4, ""),
+    "ocean": (0, 4, ""),
     "terrain": (0, 12, ""),
     "life": (20, 6, ""),
     "mandala": (60, 12, ""),

@@ -77,3 +77,28 @@ __device__ inline float sd_march(Scene scene, float3 origin, float3 direction, f
     }
     return -1.0f;
 }
+
+// The share of a light that reaches a point on a surface, along a direction to the light of length 1: rays that pass a
+// shape nearby are dimmed, the more the larger `softness` is, which is the tangent of the light's half angle.
+template <class Scene>
+__device__ inline float sd_shadow(Scene scene, float3 p, float3 to_light, float most, float softness, int steps = 64) {
+    float open = 1.0f, way = 0.02f;
+    for (int step = 0; step < steps && way < most && open > 0.0f; ++step) {
+        const float distance = scene(p + to_light * way);
+        open = fminf(open, distance / fmaxf(softness * way, 1e-6f));
+        way += fminf(fmaxf(distance, 0.01f), 0.3f * most);
+    }
+    return saturate(open);
+}
+
+// The share of the sky that a point on a surface sees: 1 if nothing is within `reach` of it along the normal.
+template <class Scene>
+__device__ inline float sd_openness(Scene scene, float3 p, float3 normal, float reach) {
+    float hidden = 0.0f, weight = 0.5f;
+    for (int step = 1; step <= 5; ++step) {
+        const float way = reach * step * 0.2f;
+        hidden += weight * fmaxf(way - scene(p + normal * way), 0.0f) / way;
+        weight *= 0.7f;
+    }
+    return saturate(1.0f - hidden * 0.72f);
+}

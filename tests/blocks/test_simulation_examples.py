@@ -9,7 +9,7 @@ from warploom.engine.patch.files import dump_patch, load_patch
 from warploom.engine.protocol.messages import SetInput
 
 
-@pytest.mark.parametrize("name", ["wake", "trails", "dam", "cloth"])
+@pytest.mark.parametrize("name", ["wake", "trails", "dam", "cloth", "sculpture", "ocean"])
 def test_example_is_what_the_editor_saves(name: str) -> None:
     """Loading and saving an example changes nothing, so a diff of it shows only edits."""
     path = EXAMPLES / f"{name}.loom"
@@ -94,3 +94,47 @@ def test_cloth_blows_in_the_wind() -> None:
     assert np.abs(at.reshape(-1, 3) - early.view(np.float32).reshape(-1, 4)[:, :3]).max() > 0.1
     covered = image[..., 3] > 0
     assert 0.05 < covered.mean() < 0.6 and image[covered][:, 0].std() > 0.05
+
+
+def test_the_sculpture_turns_in_its_light() -> None:
+    """The ball in the middle is red, the ring turns around it, and the ground has light and shadow."""
+    patch = load_patch(EXAMPLES / "sculpture.loom")
+    patch.set("scene", width=104, height=58)
+    pictures = []
+    with Engine(patch, device="host", time_step_s=0.5) as engine:
+        for _ in range(2):
+            assert not engine.step().diagnostics
+            pictures.append(engine.read(patch["film"]["out"]))
+        hits = engine.read(patch["scene"]["image"])[..., 3]
+    red, green, blue = pictures[0][26, 52, :3]
+    assert red > 2 * green and red > 2 * blue
+    assert 0.02 < (np.abs(pictures[1] - pictures[0]).max(2) > 0.02).mean() < 0.6
+    assert 0.6 < hits.mean() < 1 and hits[-1].all()
+    ground = pictures[0][45:, :, :3].mean(2)
+    assert ground.min() < 0.6 * ground.max()
+
+
+def test_the_ocean_is_the_sum_of_its_waves() -> None:
+    """Heights, and the ways to sharper crests, are those of numpy's FFT, with the waves of deep water."""
+    patch = load_patch(EXAMPLES / "ocean.loom")
+    patch.set("draw", width=160, height=90)
+    with Engine(patch, device="host", time_step_s=0.7) as engine:
+        for _ in range(3):
+            assert not engine.step().diagnostics
+        chance, points = engine.read(patch["chance"]["out"]), engine.read(patch["choppy"]["out"])
+        heights, image = engine.read(patch["heights"]["out"]), engine.read(patch["sky"]["out"])
+    given = chance[:256].astype(float).view(complex)
+    kx, kz = np.meshgrid(*[np.fft.fftfreq(256, 90 / 256) * 2 * np.pi] * 2)
+    k = np.hypot(kx, kz) + 1e-6
+    along, longest = (kx * np.cos(0.6) + kz * np.sin(0.6)) / k, 7**2 / 9.81
+    power = np.exp(-1 / (k * longest) ** 2 - (k * 0.25) ** 2) / k**4 * along**2 * np.where(along > 0, 1, 0.04)
+    size = np.where(k < 1e-3, 0, np.sqrt(power) * 0.33 * 2000)
+    waves = given * size * np.exp(-1j * np.sqrt(9.81 * k) * 1.4)
+    expected = np.fft.ifft2(waves).real
+    np.testing.assert_allclose(heights, expected, atol=2e-3 * expected.std())
+    at = points.view(np.float32).reshape(256, 256, 4)
+    aside = [np.fft.ifft2(1j * share / k * waves).real for share in (kx, kz)]
+    grid = (np.arange(256) - 127.5) * 90 / 255
+    np.testing.assert_allclose(at[..., 0], grid + aside[0], atol=5e-3)
+    np.testing.assert_allclose(at[..., 2], grid[:, None] + aside[1], atol=5e-3)
+    assert 0.4 < expected.std() < 1 and image[45:, :, 2].mean() > image[45:, :, 0].mean()

@@ -93,6 +93,8 @@ def found(text: str) -> list[str]:
         ("comet", "Trails"),
         ("copy to points", "Instances"),
         ("kill", "Kill"),
+        ("raymarching", "Ray March"),
+        ("metaballs", "Ray March"),
         ("dam break", "SPH"),
         ("fabric", "Cloth"),
         ("velocities", "Points of Particles"),

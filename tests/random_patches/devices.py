@@ -42,6 +42,7 @@ JUMPS: Mapping[str, str] = {
     **dict.fromkeys(("fractal.mandelbrot_step", "fractal.color_escape"), "a step more or less for points on the edge"),
     **dict.fromkeys(("image.plot", "particles.render_points", "geometry.render_cloud"), "which pixel a point falls on"),
     "geometry.cloth": "folds follow from all steps before",
+    "geometry.ray_march": "which surface a ray meets",
     "geometry.render_lines": "which pixels a line covers",
     "geometry.trails": "whether a point has jumped",
     "signal.oscillator": "which side of a corner a sample is on",

@@ -748,6 +748,7 @@ RECIPES: dict[str, Cook] = {
     "geometry.load_mesh": _file("file", "meshes"),
     "geometry.load_points": _sized(_file("file", "clouds"), first_point=(0, 0, 2), most_points=(0, 0, 1)),
     "geometry.play_points": _sized(_file("file", "scans"), most_points=(1, 5, 50)),
+    "geometry.ray_march": _sized(width=(16, 17), height=(16, 31), samples=(1, 2), steps=(1, 60)),
     "geometry.render_cloud": _sized(_cloud, width=(16, 17, 33), height=(16, 31)),
     "geometry.render_lines": _sized(_lines, width=(16, 17, 33), height=(16, 31)),
     "geometry.render_mesh": _sized(_mesh, width=(16, 17, 33), height=(16, 31), shadow_size=(16, 33)),
