@@ -35,6 +35,7 @@ CHOICES: dict[str, tuple[int, int, str]] = {
     "music": (500, 3, ""),
     "live_sound": (300, 6, ""),
     "synthesizer": (240, 3, ""),
+    "modular": (300, 3, ""),
     "nested": (400, 3, ""),
     "coral": (150, 12, ""),
     "smoke": (150, 6, ""),

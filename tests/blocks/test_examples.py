@@ -44,6 +44,9 @@ CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
         "terrain",
         "galaxy",
         "flock",
+        "modular",
+        "darkroom",
+        "letters",
         *CHECKED,
     ],
 )
@@ -298,3 +301,54 @@ def test_what_sparse_features_are_worth_is_found_out() -> None:
             assert not engine.step().diagnostics
         wanted, loss = engine.read(patch["judge"]["chance"]), engine.read(patch["train"]["loss"])
     assert loss[0] < 0.2 * np.square(wanted - 0.5).mean()
+
+
+def test_a_voice_from_blocks_plays_its_notes() -> None:
+    """The tone has the pitch of its note, the filter takes what lies above, and the spectrum moves to the left."""
+    patch = load_patch(EXAMPLES / "modular.loom")
+    with Engine(patch, device="host") as engine:
+        for _ in range(11):
+            assert not engine.step().diagnostics
+        sounds = [engine.read(patch[node]["out"]) for node in ("tone", "filter", "echo")]
+        before = engine.read(patch["spectrum"]["out"])
+        engine.step()
+        after = engine.read(patch["spectrum"]["out"])
+    tone, filtered = (np.abs(np.fft.rfft(x * np.hanning(4800), 48000)) for x in sounds[:2])
+    note = 110.0  # the first one, from the root
+    assert abs(np.argmax(tone) - note) < 6
+    share = [x[5000:].sum() / x[:5000].sum() for x in (tone, filtered)]
+    assert share[1] < 0.1 * share[0]
+    assert 0.05 < np.abs(sounds[2]).max() < 1
+    np.testing.assert_array_equal(after[:, :-4], before[:, 4:])
+    assert after[:, -4:, 0].max() > 0.5
+
+
+def test_a_darkroom_opens_the_shadows() -> None:
+    """Dark parts become much lighter than bright ones, whose order stays, and nothing is cut off below 0."""
+    patch = load_patch(EXAMPLES / "darkroom.loom")
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        photo, found = (engine.read(patch[node]["out"])[..., :3].mean(2) for node in ("photo", "curves"))
+    dark, bright = photo < np.quantile(photo, 0.25), photo > np.quantile(photo, 0.95)
+    assert found[dark].mean() > 1.3 * photo[dark].mean()
+    assert found[bright].mean() / photo[bright].mean() < found[dark].mean() / photo[dark].mean()
+    blurred = [ndimage.gaussian_filter(image, 8).ravel() for image in (photo, found)]
+    assert np.corrcoef(blurred)[0, 1] > 0.9
+    assert found.min() >= 0
+
+
+def test_letters_are_as_bright_as_the_film() -> None:
+    """Where the film is bright, its characters cover more, and the picture moves with it."""
+    patch = load_patch(EXAMPLES / "letters.loom")
+    with Engine(patch, device="host") as engine:
+        pictures = []
+        for _ in range(31):
+            assert not engine.step().diagnostics
+            pictures.append(engine.read(patch["ascii"]["cells"]))
+        levels, picture = engine.read(patch["levels"]["out"]), engine.read(patch["ascii"]["out"])
+    rows, columns = pictures[-1].shape
+    film = levels[..., :3] @ np.float32((0.2126, 0.7152, 0.0722))
+    film = ndimage.zoom(ndimage.uniform_filter(film, 6), (rows / film.shape[0], columns / film.shape[1]), order=1)
+    ink = picture[..., :3].max(2).reshape(rows, 14, columns, 7).mean((1, 3))
+    assert np.corrcoef(film.ravel(), ink.ravel())[0, 1] > 0.8
+    assert 0.02 < (pictures[0] != pictures[-1]).mean() < 1

@@ -62,6 +62,16 @@ def test_a_transform_is_scaled_turned_and_moved(device: Device, shape: tuple[int
     np.testing.assert_allclose(found, wanted, atol=5e-5)
 
 
+@pytest.mark.parametrize("edge", MODES)
+@pytest.mark.parametrize("shape", SIZES)
+def test_a_map_names_places_in_an_image(device: Device, shape: tuple[int, int], edge: str) -> None:
+    """Red and green of a map of any size are places in an image, from 0 to 1 between its edges and beyond."""
+    image, way = image_of(shape), image_of((9, 5), seed=4) * 2 - 0.5
+    found = warped(device, "image.remap", image, way, edge=edge)
+    wanted = at(image, way[..., 0] * shape[1] - 0.5, way[..., 1] * shape[0] - 0.5, edge)
+    np.testing.assert_allclose(found, wanted, atol=1e-4)
+
+
 @pytest.mark.parametrize("shape", SIZES)
 def test_a_transform_at_rest_changes_no_bit(device: Device, shape: tuple[int, int]) -> None:
     """With the defaults, each pixel is its own; after a move by whole pixels, it is another one."""

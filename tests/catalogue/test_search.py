@@ -62,6 +62,7 @@ def found(text: str) -> list[str]:
         ("low pass", "Sound Filter"),
         ("tone curve", "Curves"),
         ("terminal", "ASCII"),
+        ("remap", "Remap"),
         ("interpolate", "Interpolate"),
         ("value expression", "Value Expression"),
         ("multiband", "Pyramid Blend"),

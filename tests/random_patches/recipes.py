@@ -800,6 +800,7 @@ RECIPES: dict[str, Cook] = {
     "image.pyramid_up": _enlarged,
     "image.radial_gradient": _sized(**_IMAGE_SIZE),
     "image.relief": _alike(("f32",), "heights", axes=2),
+    "image.remap": _pair("image", "map"),
     "image.resize": _resize,
     "image.shape": _sized(**_IMAGE_SIZE),
     "image.sobel": _color(),
