@@ -42,7 +42,7 @@ class FilmReader:
     The thread keeps the frame of the asked time and those that come next, in the direction of `speed`, and around the
     end if `loop`. Everything that it decodes follows from the time that was asked for last, so there is no mode to
     leave after a seek. With the number of a `gpu`, that one decodes, if it can, in a context that `share` returns, and
-    its frames stay there. A closed reader ends once nobody uses them.
+    its frames stay there.
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -81,8 +82,13 @@ class GpuDecoder:
     def close(self) -> None:
         """End the decoder; no other frame may be in use.
 
-        The library holds the interpreter while it ends a decoder, for 30 ms, but not while it frees a frame. So the
-        decoder's end is left to its newest frame.
+        The library holds the interpreter while it frees a decoder, for 30 ms. So the newest frame keeps the decoder on
+        the GPU, until it is freed itself.
         """
-        self._decoder = None
-        self._newest = None
+        held = None
+        if self._newest is not None and self._shared is not None:
+            with suppress(NotImplementedError):  # of a format that has no array
+                held = self._shared.hold(self._newest.planes[0])
+        self._decoder = self._newest = None
+        if held is not None:
+            held.release()

@@ -2,7 +2,6 @@
 
 import ctypes
 import random
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from tests.blocks.video.films import decoded, encode, pictures
 from warploom import Engine, Patch
 from warploom.api import LentMemory
 from warploom.blocks.video.film_reader import FilmReader
-from warploom.engine.blocktypes.shared_device import shared_device
+from warploom.engine.blocktypes.shared_device import SharedDevices
 from warploom.engine.device.device import Device
 from warploom.engine.device.open import open_device
 
@@ -42,7 +41,7 @@ def test_the_gpu_decodes_the_frames_of_the_cpu(cuda: Device, name: str, tmp_path
     """Played and after seeks, each frame that the GPU decodes is, byte for byte, that of the CPU's decoder."""
     path = encode(tmp_path / name, pictures(40, 322, 198), **FILMS[name])
     expected = decoded(path)
-    reader = FilmReader(str(path), 0, partial(shared_device, cuda))
+    reader = FilmReader(str(path), 0, SharedDevices(cuda).share)
     try:
         layout = reader.info.layout
         if name == "av1.mkv" and not reader.is_on_gpu:
@@ -69,7 +68,7 @@ def test_damage_does_not_end_a_film(cuda: Device, tmp_path: Path) -> None:
         for _ in range(40):
             harmed[draw.randrange(2000, len(held) - 3000)] = draw.randrange(256)
         path.write_bytes(harmed)
-        for reader in (FilmReader(str(path)), FilmReader(str(path), 0, partial(shared_device, cuda))):
+        for reader in (FilmReader(str(path)), FilmReader(str(path), 0, SharedDevices(cuda).share)):
             try:
                 assert all(reader.frame_at(time_s, True) is not None for time_s in (0.0, 1.2, 0.5, 0.1, 0.9))
             finally:
@@ -81,7 +80,7 @@ def test_a_film_may_outlast_the_device(tmp_path: Path) -> None:
     path = encode(tmp_path / "a.mp4", pictures(40, 320, 192))
     for _ in range(3):
         device = open_device("cuda:0")
-        reader = FilmReader(str(path), 0, partial(shared_device, device))
+        reader = FilmReader(str(path), 0, SharedDevices(device).share)
         assert reader.frame_at(0.5, True) is not None and reader.is_on_gpu
         device.close()
         assert reader.frame_at(0.1, True) is not None and reader.is_on_gpu

@@ -16,7 +16,7 @@ import numpy as np
 
 from warploom.engine.blocktypes.block import is_ours
 from warploom.engine.blocktypes.live_blocks import LiveBlock
-from warploom.engine.blocktypes.shared_device import LentMemory, shared_device
+from warploom.engine.blocktypes.shared_device import LentMemory, SharedDevices
 from warploom.engine.catalogue.block_errors import code_diagnostic
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.device.device import Device
@@ -150,6 +150,7 @@ class LiveBuffers:
         self._context, self._device = context, context.device
         self._bound: dict[str, _Bound] = {}
         self._retired: list[_Slots | _Sources] = []
+        self._shares = SharedDevices(self._device)
         self._waits = False
         #: True in a replay, which writes no files; it is set before the first frame.
         self.is_replay = False
@@ -253,7 +254,7 @@ class LiveBuffers:
             for bound in self._bound.values():
                 self._retire(bound)
             self._bound.clear()
-            release_all(*(slots.close for slots in self._retired))
+            release_all(*(slots.close for slots in self._retired), self._shares.close)
 
     def _bind(self, placed: PlacedNode) -> _Bound | None:
         """Create the object that runs for a node, with its structural values as described, and others as they are."""
@@ -274,7 +275,7 @@ class LiveBuffers:
         if before is not None and type(before.block) is type(made) and before.described == _keys(described):
             made.before = before.block.before or before.block  # one that has not begun has nothing to go on with
         made.values = ChainMap(described, self._context.parameters.values[node])  # type: ignore[assignment]
-        made.engine_device, made.share_device = self._device.info.name, partial(shared_device, self._device)
+        made.engine_device, made.share_device = self._device.info.name, self._shares.share
         made.is_replay, made.file_to_write = self.is_replay, partial(self._file_to_write, node)
         made.note_written = lambda path: self._context.save_place().note(path)
         bound = self._bound[node] = _Bound(made, placed.reading, _keys(described), _Sources(self._device))

@@ -13,7 +13,7 @@ from warploom import Engine, Patch
 from warploom.api import BlockBuilder, CudaText, Kernel, LentMemory, LiveBlock, Moment, Out, f32, port
 from warploom.blocks.video.gpu_decoder import PLANE
 from warploom.engine.blocktypes.block import block_types
-from warploom.engine.blocktypes.shared_device import shared_device
+from warploom.engine.blocktypes.shared_device import SharedDevices
 from warploom.engine.device.device import Device
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.protocol.messages import Reset
@@ -115,7 +115,8 @@ def test_planes_are_taken_out_of_surfaces(device: Device, bits: int) -> None:
     """Luma, and each of two colours that take turns, for sizes around those of thread blocks."""
     random = np.random.default_rng(bits)
     dtype: Any = np.uint8 if bits == 8 else np.uint16
-    with shared_device(device) as shared:
+    shares = SharedDevices(device)
+    with shares.share() as shared:
         for columns, rows in ((1, 1), (31, 2), (256, 3), (257, 5)):
             pitch = 1024 * dtype().itemsize
             surface = random.integers(0, 1 << 8 * dtype().itemsize, (rows, 1024)).astype(dtype)
@@ -132,3 +133,23 @@ def test_planes_are_taken_out_of_surfaces(device: Device, bits: int) -> None:
                 np.testing.assert_array_equal(plane, wanted if bits == 8 else wanted >> (16 - bits))
                 del made
             source.free()
+    shares.close()
+
+
+def test_a_device_that_a_thread_has_left_serves_the_next_one(device: Device) -> None:
+    """With memory that has come back; one is closed by its thread if this ends later."""
+    shares = SharedDevices(device)
+    with shares.share() as first:
+        lent = first.take(100)
+        memory = lent.memory
+    with shares.share() as second:
+        assert second is first
+        other = second.take(100)
+        assert other.memory is not memory
+        del lent
+        assert second.take(100).memory is memory
+        with shares.share() as third:
+            assert third is not first
+            shares.close()
+        del other
+    assert not first._memory
