@@ -45,7 +45,7 @@ class LiveBlock(UpdatedBlock, abstract=True):
     saved: ClassVar[tuple[str, ...]] = ()
     #: Those of them that the object goes on with which replaces this one when a file that it has read is saved.
     carried: ClassVar[tuple[str, ...]] = ()
-    #: True in frames by hand and in headless runs, and while the engine is paused.
+    #: True in frames by hand and in headless runs, while the engine is paused, and in a film that shows every frame.
     waits: bool = False
     #: True while the patch is replayed to find a fault: devices of the world outside are left alone.
     is_replay: bool = False

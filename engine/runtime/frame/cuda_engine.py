@@ -199,8 +199,8 @@ class CudaEngine:
             if compiled is not None and not (
                 free_running and level is _NONE and launcher.is_current and (compiled.is_still or not advance)
             ):
-                launcher.launch(compiled, advance, by_hand)
-                is_launched = True
+                launcher.launch(compiled, advance, by_hand, counts=advance or film.ends)
+                is_launched, film.ends = True, False
             # While the device works, everything that doesn't need its results is done.
             has_status = updates.diagnostics.status_plan is not None or (
                 compiled is not None and compiled.status is not None
@@ -555,13 +555,13 @@ class CudaEngine:
         if not updates.is_settled:
             if by_hand and updates.preparing:  # values are computed with all edits applied
                 level = updates.catch_up(moment.frame)
-            if by_hand and context.registry.live_nodes and updates.pending:  # live blocks need their buffers
-                level = max(level, updates.run(moment.frame, wait=True))
+            if context.registry.live_nodes and updates.pending:  # live blocks need their buffers
+                level = max(level, updates.run(moment.frame, wait=by_hand))
             self._follow()
             if not context.value_graph.is_empty:
-                at_interval = advance and not by_hand and self.frames_left is None
+                at_interval = advance and not (by_hand or self.film.takes_time) and self.frames_left is None
                 if self.launcher.live is not None:
-                    counts = advance and self.film.replay_to is None
+                    counts = (advance or self.film.ends) and self.film.replay_to is None
                     self.launcher.live.deliver(waits=not at_interval, counts=counts)
                 if context.value_graph.update(moment, fresh=not at_interval):
                     updates.diagnostics.renew()

@@ -64,6 +64,8 @@ class Film:
         self.exact = False
         #: The engine has paused, and now shows the frame that comes next: what is shown is where the film is.
         self.shows_next = False
+        #: The film has paused before its last frame, which counts when it is shown now.
+        self.ends = False
         #: The film begins again in the next frame.
         self.turns = False
         self._has_all = True  # the state is that of a run from frame 0 as the patch is now
@@ -77,6 +79,11 @@ class Film:
         if self._left_out != self._clock.left_out:
             self._left_out, self._has_all = self._clock.left_out, False
         return self._has_all or not self._states.has_state
+
+    @property
+    def takes_time(self) -> bool:
+        """True if every frame is to be shown, and to be the right one, however long it takes."""
+        return self.timeline is not None and self.timeline.every_frame
 
     @property
     def pacing(self) -> Pacing:
@@ -126,7 +133,7 @@ class Film:
 
     def go_to(self, frame: int, *, exact: bool) -> int:
         """Go to a frame, and return how many frames must be run to get there; no launch may be under way."""
-        self.exact, self.turns, self.replay_to, self.is_active = exact, False, None, True
+        self.exact, self.turns, self.ends, self.replay_to, self.is_active = exact, False, False, None, True
         clock, here = self._clock, self._clock.moment.frame
         if frame == 0:
             self.restart()
@@ -162,4 +169,5 @@ class Film:
         if timeline.loop:
             self.turns = frame > timeline.end
             return True
-        return frame < timeline.end
+        self.ends = frame >= timeline.end
+        return not self.ends

@@ -70,8 +70,11 @@ class Launcher:
         #: When the present wait for the device began; 0 while nothing waits.
         self.waits_since_ns = 0
 
-    def launch(self, compiled: CompiledGraph, advance: bool, by_hand: bool) -> None:
-        """Launch the graph. Without `advance` it redraws a frame, which must not change state."""
+    def launch(self, compiled: CompiledGraph, advance: bool, by_hand: bool, *, counts: bool = True) -> None:
+        """Launch the graph. Without `advance` it redraws a frame, which must not change state.
+
+        Live blocks get the contents of a frame that `counts`.
+        """
         if self.redrawn or self._peeked is not None:
             self.restore()
         read, stream = None, self.stream
@@ -106,7 +109,7 @@ class Launcher:
             self._profiler.launch(compiled, stream, frame, begun_ns, advance=advance, wait=by_hand)
         else:
             compiled.launch(stream, advance=advance, uniforms=read)
-        if self.live is not None and advance:
+        if self.live is not None and counts:
             self.live.take(compiled, stream, self._clock.moment.frame)
         self.launched_ns = _now_ns()
         if self.flying:

@@ -150,6 +150,34 @@ def test_frames_that_are_gone_to_are_those_of_a_run(clock: str, film: Path) -> N
             assert _number(engine.read(out)) == expected[frame]
 
 
+def test_a_film_that_plays_in_every_frame_records_those_of_a_run(film: Path, tmp_path: Path) -> None:
+    """From the first to the last one, with the film's frames and with state, however fast the patch plays."""
+    recorded = {}
+    for name in ("steps", "plays"):
+        patch = Patch()
+        shown = patch.add("io.load_video", file=film)
+        mixed, delayed = patch.add("image.mix"), patch.add("buffer.frame_delay")
+        save = patch.add("io.save_video", file=tmp_path / f"{name}.avi", rate=10, recording=True)
+        for source, target in ((shown["out"], "a"), (delayed["out"], "b")):
+            patch.connect(source, mixed[target])
+        patch.connect(mixed["out"], delayed["x"])
+        patch.connect(mixed["out"], save["image"])
+        patch.animate(mixed, "amount", [(0, 0.1, "linear"), (1, 0.9)])
+        patch.set_timeline(rate=10, length=9, loop=False, every_frame=True)
+        with Engine(patch, device="host") as engine:
+            if name == "steps":
+                for _ in range(9):
+                    engine.step()
+            else:
+                engine.start(rate=1000)
+                while engine.read(save["frames"]) < 9:
+                    time.sleep(0.01)
+                engine.stop()
+        recorded[name] = [frame.to_ndarray(format="rgba") for _, frame in decoded(tmp_path / f"{name}.avi")]
+    assert len(recorded["steps"]) == 9
+    np.testing.assert_array_equal(recorded["plays"], recorded["steps"])
+
+
 def test_a_film_that_takes_the_place_of_another_one_is_played(tmp_path: Path) -> None:
     """A film that is saved again is played from the same position, even at another size; a damaged one is named."""
     path, spare = tmp_path / "film.avi", tmp_path / "spare.avi"
