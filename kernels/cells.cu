@@ -1,4 +1,4 @@
-// Fields whose cells look at the cells next to them: cellular automata, and heat that spreads.
+// Fields whose cells look at the cells next to them: cellular automata, heat that spreads, and substances that react.
 #include "warploom/vector.h"
 
 #define RUN 4  // rows that a thread of an automaton computes, so that it counts each row of three cells once
@@ -64,19 +64,53 @@ extern "C" __global__ void spread_heat(
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     const int y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= width || y >= height) return;
-    const size_t i = static_cast<size_t>(y) * width + x;
-    const float here = field[i], conducts = conductivity ? saturate(conductivity[i]) : 1.0f;
+    const size_t row = static_cast<size_t>(y) * width, i = row + x;
+    const bool is_torus = border == 1, is_cold = border == 2;
+    // Beyond an edge is the cell itself, with which it exchanges nothing, or the other edge, or the cold.
+    const int left = x > 0 ? x - 1 : is_torus ? width - 1 : x, right = x < width - 1 ? x + 1 : is_torus ? 0 : x;
+    const int above = y > 0 ? y - 1 : is_torus ? height - 1 : y, below = y < height - 1 ? y + 1 : is_torus ? 0 : y;
+    const size_t sides[4] = {
+        row + left, row + right, static_cast<size_t>(above) * width + x, static_cast<size_t>(below) * width + x};
+    const bool is_edge[4] = {x == 0, x == width - 1, y == 0, y == height - 1};
+    const float here = field[i];
     float change = 0.0f;
-    for (int side = 0; side < 4; ++side) {
-        const int column = place_of(x + (side == 0) - (side == 1), width, border == 1);
-        const int row = place_of(y + (side == 2) - (side == 3), height, border == 1);
-        if (column < 0 || row < 0) {
-            if (border == 2) change -= conducts * here;
-            continue;
+    if (conductivity) {
+        const float conducts = saturate(conductivity[i]);
+        for (int k = 0; k < 4; ++k) {
+            const float its = saturate(conductivity[sides[k]]), both = conducts + its;
+            const float other = is_cold && is_edge[k] ? 0.0f : field[sides[k]];
+            change += both > 0.0f ? 2.0f * conducts * its / both * (other - here) : 0.0f;
         }
-        const size_t k = static_cast<size_t>(row) * width + column;
-        const float its = conductivity ? saturate(conductivity[k]) : 1.0f, both = conducts + its;
-        change += both > 0.0f ? 2.0f * conducts * its / both * (field[k] - here) : 0.0f;
+    } else {
+        for (int k = 0; k < 4; ++k) change += (is_cold && is_edge[k] ? 0.0f : field[sides[k]]) - here;
     }
     next[i] = here + fminf(rate / steps, 0.25f) * change;
+}
+
+// One step of the reaction of Gray and Scott, in which the second substance turns the first into itself (Pearson,
+// "Complex patterns in a simple system", 1993). Both spread by the weights of Karl Sims, on a torus.
+extern "C" __global__ void react_substances(
+    const float2* __restrict__ field,
+    float2* __restrict__ next,
+    float feed,
+    float kill,
+    float spread_a,
+    float spread_b,
+    int width,
+    int height) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    const int left = x > 0 ? x - 1 : width - 1, right = x < width - 1 ? x + 1 : 0;
+    const float2* row = field + static_cast<size_t>(y) * width;
+    const float2* above = field + static_cast<size_t>(y > 0 ? y - 1 : height - 1) * width;
+    const float2* below = field + static_cast<size_t>(y < height - 1 ? y + 1 : 0) * width;
+    const float2 here = row[x], sides = row[left] + row[right] + above[x] + below[x];
+    const float2 corners = above[left] + above[right] + below[left] + below[right];
+    const float2 spread = sides * 0.2f + corners * 0.05f - here;
+    const float made = here.x * here.y * here.y;
+    next[static_cast<size_t>(y) * width + x] = {
+        here.x + spread_a * spread.x - made + feed * (1.0f - here.x),
+        here.y + spread_b * spread.y + made - (kill + feed) * here.y,
+    };
 }

@@ -134,3 +134,25 @@ def test_heat_is_stable_for_any_rate() -> None:
         found = apply("field.heat", {"field": field}, rate=rate, steps=3)
         assert np.abs(found).max() <= 1
         np.testing.assert_allclose(found, heat(field, min(rate, 0.75), 3, "insulated"), atol=2e-6)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_substances_react_as_numpy_says(device: Device, steps: int) -> None:
+    """Two substances spread on a torus and react, whatever the shape; at rest, nothing changes."""
+    patch, expected, ports = Patch(), [], []
+    for shape in SHAPES:
+        field = np.random.default_rng(2).random((*shape, 2), np.float32)
+        node = patch.add("field.reaction_diffusion", steps=steps, feed=0.03, kill=0.06, spread_a=0.9, spread_b=0.4)
+        pairs = patch.add("buffer.reinterpret", dtype="float2")
+        patch.connect(patch.add("io.array", data=field.reshape(shape[0], -1))["out"], pairs["x"])
+        patch.connect(pairs["out"], node["field"])
+        a, b = field.astype(float).transpose(2, 0, 1)
+        for _ in range(steps):
+            near = [around(each, is_torus=True) for each in (a, b)]
+            spread = [0.2 * sum(n[:4]) + 0.05 * sum(n[4:]) for n in near]
+            made = a * b * b
+            a, b = a + 0.9 * (spread[0] - a) - made + 0.03 * (1 - a), b + 0.4 * (spread[1] - b) + made - 0.09 * b
+        expected.append(np.stack([a, b], -1))
+        ports.append(node["out"])
+    for found, wanted in zip(run(patch, *ports, device=device), expected, strict=True):
+        np.testing.assert_allclose(found.reshape(wanted.shape), wanted, atol=2e-6)

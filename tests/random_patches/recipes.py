@@ -625,6 +625,13 @@ def _cloth(c: Chooser) -> Recipe:
     return Recipe({"rows": rows, "columns": columns, "steps": c.any_of((1, 2))}, pinned)
 
 
+def _springs(c: Chooser) -> Recipe:
+    recipe, rows = _particles(c), c.any_of((1, 9))
+    edges = [[c.chance.randint(-1, 8) for _ in range(2)] for _ in range(rows)]
+    recipe.inputs["edges"] = Want("s32", (rows, 2), np.array(edges, np.int32))
+    return recipe
+
+
 def _scattered(c: Chooser) -> Recipe:
     return Recipe(inputs={"points": Want("float4", (c.any_of((1, 7, 100)),))} if c.maybe() else {})
 
@@ -737,6 +744,7 @@ RECIPES: dict[str, Cook] = {
     "field.jacobi_step": _alike(("f32",), "u", axes=2),
     "field.lattice_boltzmann": _fluid,
     "field.pressure_step": _sized(_alike(("f32",), "pressure", "divergence", axes=2), sweeps=(1, 2, 3)),
+    "field.reaction_diffusion": _sized(_alike(("float2",), "field", axes=2), steps=(1, 2, 3)),
     "field.slime_mould": _slime,
     "field.subtract_gradient": _slope,
     "field.wave_step": _wave,
@@ -861,6 +869,7 @@ RECIPES: dict[str, Cook] = {
     "particles.render_points": _drawn,
     "particles.scatter": _sized(_scattered, count=(1, 7, 100)),
     "particles.select": _sized(_particles, capacity=(1, 5, 200)),
+    "particles.springs": _springs,
     "particles.sph": _sized(_particles, steps=(1, 2)),
     "random.integers": _shaped,
     "random.normal": _shaped,
