@@ -82,33 +82,28 @@ extern "C" __global__ void look_up(
     out[i] = {mixed.x, mixed.y, mixed.z, here.w};
 }
 
-// A value along curve `c` of four, each of `size` values from 0 to 1.
-__device__ inline float along(const float* __restrict__ curves, float value, int c, int size) {
+// The light that light becomes by curve `c` of four. A curve has `size` entries for the square roots of light from 0 to 1,
+// which lie closer together where it is dark.
+__device__ inline float along(const float* __restrict__ curves, float light, int c, int size) {
     int i;
-    const float way = place_in(value, 0.0f, 1.0f, size, i), here = curves[4 * i + c];
+    const float way = place_in(sqrtf(fmaxf(light, 0.0f)), 0.0f, 1.0f, size, i), here = curves[4 * i + c];
     return here + (curves[4 * min(i + 1, size - 1) + c] - here) * way;
 }
 
-// The first curve applies to all colours, or to the luminance; then each of the others to a colour.
+// The first curve changes the luminance, if it does; then each of the others a colour.
 extern "C" __global__ void along_curves(
     const float4* __restrict__ image, const float* __restrict__ curves, float4* __restrict__ out, int size,
-    int by_luminance, int is_encoded, float amount, int count) {
+    int by_luminance, float amount, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     const float4 here = image[i];
     const float3 light = {here.x, here.y, here.z};
     float3 color = light;
     if (by_luminance) {
-        const float before = luminance(light);
-        const float changed = along(curves, is_encoded ? to_srgb(before) : before, 0, size);
-        const float after = is_encoded ? from_srgb(changed) : changed;
+        const float before = luminance(light), after = along(curves, before, 0, size);
         color = before > 1e-6f ? light * (after / before) : float3{after, after, after};
     }
-    if (is_encoded) color = to_srgb(color);
-    if (!by_luminance)
-        color = {along(curves, color.x, 0, size), along(curves, color.y, 0, size), along(curves, color.z, 0, size)};
     color = {along(curves, color.x, 1, size), along(curves, color.y, 2, size), along(curves, color.z, 3, size)};
-    if (is_encoded) color = from_srgb(color);
     const float3 mixed = light + (color - light) * amount;
     out[i] = {mixed.x, mixed.y, mixed.z, here.w};
 }

@@ -12,20 +12,29 @@ __device__ inline int mirrored(int at, int size) {
 }
 
 // Half the size: each pixel is the sum of 5 x 5 weights 1 4 6 4 1 / 16 around every second one.
+template <typename Pixel, typename Across>
+__device__ inline Pixel halved(const Pixel* __restrict__ image, int x, int y, int width, int height, Across across) {
+    Pixel sum = {};
+#pragma unroll
+    for (int j = -2; j <= 2; ++j) {
+        const Pixel* line = image + static_cast<size_t>(mirrored(2 * y + j, height)) * width;
+        const Pixel row = (line[across(-2)] + line[across(2)]) * (1.0f / 16.0f) +
+                          (line[across(-1)] + line[across(1)]) * (4.0f / 16.0f) + line[2 * x] * (6.0f / 16.0f);
+        sum += row * (j == 0 ? 6.0f / 16.0f : j == 1 || j == -1 ? 4.0f / 16.0f : 1.0f / 16.0f);
+    }
+    return sum;
+}
+
 template <typename Pixel>
 __device__ void halve(const Pixel* __restrict__ image, Pixel* __restrict__ out, int width, int height, int out_width,
                       int out_height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= out_width || y >= out_height) return;
-    Pixel sum = {};
-    for (int j = -2; j <= 2; ++j) {
-        const Pixel* line = image + static_cast<size_t>(mirrored(2 * y + j, height)) * width;
-        const Pixel row = (line[mirrored(2 * x - 2, width)] + line[mirrored(2 * x + 2, width)]) * (1.0f / 16.0f) +
-                          (line[mirrored(2 * x - 1, width)] + line[mirrored(2 * x + 1, width)]) * (4.0f / 16.0f) +
-                          line[2 * x] * (6.0f / 16.0f);
-        sum += row * (j == 0 ? 6.0f / 16.0f : j == 1 || j == -1 ? 4.0f / 16.0f : 1.0f / 16.0f);
-    }
-    out[static_cast<size_t>(y) * out_width + x] = sum;
+    const auto beside = [=](int i) { return 2 * x + i; };
+    const auto within = [=](int i) { return mirrored(2 * x + i, width); };
+    out[static_cast<size_t>(y) * out_width + x] = x >= 1 && 2 * x + 2 < width
+                                                      ? halved(image, x, y, width, height, beside)
+                                                      : halved(image, x, y, width, height, within);
 }
 
 extern "C" __global__ void halve_image(

@@ -105,12 +105,13 @@ extern "C" __global__ void echo(
     if (first >= delay) return;
     const size_t begin = static_cast<size_t>(channel) * size + (size - news);
     float* ring = line + static_cast<size_t>(channel) * length;
+    int to = (*at + first) % length;
     for (int sample = first; sample < news; sample += delay) {
-        const int to = (*at + sample) % length;
         const float old = ring[to >= delay ? to - delay : to - delay + length], sent = x[begin + sample];
         const float fed = sent + feedback * old;
         ring[to] = isfinite(fed) ? fed : 0.0f;  // NaN must not stay
         out[begin + sample] = sent + mix * (old - sent);
+        to = to + delay < length ? to + delay : to + delay - length;
     }
 }
 

@@ -124,7 +124,7 @@ class CurveSquare(QWidget):
         """Paint quarters, the curve and its points."""
         painter, colours, box = QPainter(self), current(), self._box()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(colours.canvas_grid), 1))
+        painter.setPen(QPen(QColor(colours.border), 1))
         for part in (0.0, 0.25, 0.5, 0.75, 1.0):
             painter.drawLine(self.place_of((part, 0)), self.place_of((part, 1)))
             painter.drawLine(self.place_of((0, part)), self.place_of((1, part)))

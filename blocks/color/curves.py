@@ -1,9 +1,9 @@
 import numpy as np
 
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
-from warploom.blocks.color.curve_points import STRAIGHT, along_curve, read_points
+from warploom.blocks.color.curve_points import STRAIGHT, Numbers, along_curve, read_points
 
-#: What the curves are made for, and the number of their values that the device has; it interpolates between them.
+#: What the curves are made for, and the number of their entries on the device, which interpolates between them.
 SPACES, _ENTRIES = ("sRGB", "linear"), 4096
 
 
@@ -30,12 +30,22 @@ class Curves(Block, id="image.curves", tags=("tone curve", "contrast", "grade", 
 
     def describe(self, build: BlockBuilder) -> None:
         """Launch one thread per pixel; the curves are uploaded when they change."""
-        places = np.linspace(0, 1, _ENTRIES)
-        curves = [
-            along_curve(read_points(text, name), places)
-            for name, text in (("all", self.all), ("red", self.red), ("green", self.green), ("blue", self.blue))
-        ]
-        entries = np.stack(curves, axis=1).astype(np.float32)
+        light = np.linspace(0, 1, _ENTRIES) ** 2  # the device looks up square roots, which costs less than sRGB's curve
+        whole, *own = (read_points(getattr(self, name), name) for name in ("all", "red", "green", "blue"))
+        is_encoded, by_luminance = self.space == "sRGB", self.by == "luminance"
+        codes = _encoded(light) if is_encoded else light
+        changed = along_curve(whole, codes)
+        columns = [changed, *(along_curve(points, codes if by_luminance else changed) for points in own)]
+        entries = np.stack([_decoded(each) if is_encoded else each for each in columns], axis=1).astype(np.float32)
         table = build.buffer("table", f32, f"[{_ENTRIES}, 4]", state=True, initial=entries)
-        how, count = (_ENTRIES, self.by == "luminance", self.space == "sRGB", self.amount), self.out.size
-        build.launch(self.kernel, num_threads=count, args=(self.image, table, self.out, *how, count))
+        args = (self.image, table, self.out, _ENTRIES, by_luminance, self.amount, self.out.size)
+        build.launch(self.kernel, num_threads=self.out.size, args=args)
+
+
+def _encoded(light: Numbers) -> Numbers:
+    """Return light from 0 to 1 by sRGB's curve."""
+    return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+
+
+def _decoded(codes: Numbers) -> Numbers:
+    return np.where(codes <= 0.04045, codes / 12.92, ((codes + 0.055) / 1.055) ** 2.4)

@@ -162,6 +162,13 @@ ROWS = (
         "Mean of rows", "reduce.along_axis", {"x": "field"}, {"axis": 1},
         lambda x, *, np, **_: np.mean(x, axis=1),
     ),
+    Row("Interpolate", "math.mix", {"a": "list", "b": "list"}, {}, lambda a, b, **_: (a + b) * 0.5),
+    Row("Sound Filter", "signal.filter", LIST, {"resonance": 4.0}),
+    Row("Echo", "signal.echo", LIST),
+    Row("Resample, 160 / 147", "signal.resample", LIST, {"up": 160, "down": 147}),
+    Row("Curves", "image.curves", IMAGE, {"all": "0 0, 0.3 0.2, 0.7 0.8, 1 1"}),
+    Row("Pyramid Down", "image.pyramid_down", IMAGE, {}, None, lambda x, *, cv: cv.pyrDown(x)),
+    Row("ASCII", "image.ascii", IMAGE),
     Row("Mirror", "image.mirror", IMAGE),
     Row("Transform", "image.transform", IMAGE, {"angle": 10.0}),
 )  # fmt: skip
