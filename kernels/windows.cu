@@ -11,9 +11,7 @@
 #define TAKE 0  // 0 for means, 1 for the smallest number, 2 for the largest
 #endif
 
-template <typename Number> __device__ inline Number both(Number a, Number b) {
-    return TAKE == 0 ? a + b : (TAKE == 1 ? a < b : a > b) ? a : b;
-}
+__device__ inline float both(float a, float b) { return TAKE == 0 ? a + b : TAKE == 1 ? fminf(a, b) : fmaxf(a, b); }
 
 __device__ inline float4 both(float4 a, float4 b) {
     return {both(a.x, b.x), both(a.y, b.y), both(a.z, b.z), both(a.w, b.w)};
@@ -219,7 +217,73 @@ __device__ inline int reach(int shape, int radius, int distance) {
     return shape == 3 && distance == 0 ? radius : shape == 2 ? radius - abs(distance) : 0;
 }
 
-// Combines windows of other shapes, column by column. A thread computes RUN rows, whose windows share most pixels.
+// Windows of these shapes with radii of MOST or less are combined from a tile in shared memory, column by column. A thread
+// computes BATCH numbers of a column, whose windows share most numbers.
+constexpr int TILE_WIDE = 128, TILE_HIGH = THREADS / TILE_WIDE * BATCH;
+
+template <int CHANNELS>
+__device__ inline void combine_tile(const void* image, void* out, int number, int width, int height, int row,
+                                    int column, int shape, int radius) {
+    extern __shared__ float tile[];
+    __shared__ int reaches[2 * MOST + 1];
+    constexpr int PITCH = TILE_WIDE + 2 * MOST * CHANNELS;
+    const int numbers = width * CHANNELS, left = blockIdx.x * TILE_WIDE, top = blockIdx.y * TILE_HIGH;
+    if (left >= numbers) return;
+    const int thread = threadIdx.x, x = thread % TILE_WIDE, y = thread / TILE_WIDE * BATCH;
+    if (thread <= 2 * radius) reaches[thread] = reach(shape, radius, thread - radius);
+    by_number(image, number, [&](auto* source) {
+        for (int i = x; i < TILE_WIDE + 2 * radius * CHANNELS; i += TILE_WIDE) {
+            const int from = inside((left + i) / CHANNELS - radius, width) * column * CHANNELS + i % CHANNELS;
+#pragma unroll 8
+            for (int j = thread / TILE_WIDE; j < TILE_HIGH + 2 * radius; j += THREADS / TILE_WIDE)
+                tile[j * PITCH + i] = wide(source[from + inside(top + j - radius, height) * row * CHANNELS]);
+        }
+    });
+    __syncthreads();
+    float all[BATCH];
+    const float* const middle = tile + (y + radius) * PITCH + x + radius * CHANNELS;
+#pragma unroll
+    for (int k = 0; k < BATCH; ++k) all[k] = middle[k * PITCH];
+    for (int distance = -radius; distance <= radius; ++distance) {
+        const int far = reaches[distance + radius];
+        const float* const first = middle + distance * CHANNELS - far * PITCH;
+        const auto add = [&](const auto& found, int at) {
+#pragma unroll
+            for (int k = 0; k < sizeof(found) / sizeof(float); ++k) all[at + k] = both(all[at + k], found[k]);
+        };
+        if (2 * far >= BATCH) {
+            float found[BATCH];
+            combine(found, 2 * far, [=](int i) { return first[i * PITCH]; });
+            add(found, 0);
+        } else if (far >= 4) {
+            float found[8];
+            combine(found, 2 * far, [=](int i) { return first[i * PITCH]; });
+            add(found, 0);
+            combine(found, 2 * far, [=](int i) { return first[(i + 8) * PITCH]; });
+            add(found, 8);
+        } else {
+            slide(all, 2 * far + 1, [=](int i) { return first[i * PITCH]; },
+                  [](float& most, float each, int) { most = both(most, each); });
+        }
+    }
+    if (left + x < numbers) by_number(out, number, [&](auto* target) {
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k)
+            if (top + y + k < height) narrow(all[k], target + ((top + y + k) * numbers + left + x));
+    });
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 3) combine_shapes(
+    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
+    int column, int shape, int radius) {
+    const int number = number_size(type);
+    if ((type & ELEMENT_SIZE) == number)
+        combine_tile<1>(image, out, number, width, height, row, column, shape, radius);
+    else
+        combine_tile<4>(image, out, number, width, height, row, column, shape, radius);
+}
+
+// The same for all radii, from the image itself. A thread computes RUN pixels of a column.
 template <typename Pixel>
 __device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out, int width, int height, int row,
                        int column, int shape, int radius) {
@@ -247,7 +311,7 @@ __device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out,
         if (y + k < height) narrow(all[k], out + (static_cast<size_t>(y + k) * width + x));
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) combine_shapes(
+extern "C" __global__ void __launch_bounds__(128, 3) combine_large_shapes(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
     int column, int shape, int radius) {
     const auto take = [=](auto pixel) {

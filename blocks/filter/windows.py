@@ -9,19 +9,30 @@ from warploom.api import BlockBuilder, BufferHandle, CudaFile, CudaOptions, Kern
 MEAN, SMALLEST, LARGEST = range(3)
 #: Shapes of windows, in the order of their numbers in `kernels/windows.cu`.
 SHAPES = ("square", "disc", "diamond", "cross")
-#: As in the kernels: the threads of a thread block, the rows that it filters together and, for shapes other than a
-#: square, the pixels of a column that a thread computes.
-THREADS, BATCH, RUN = 256, 16, 8
 CHANNELS = 4
-#: The largest radius for which rows and columns are filtered in one pass.
-ONE_PASS = 24
-#: The bytes of shared memory for that: a batch of rows, and those that are kept.
+#: As in the kernels: the threads of a thread block, the rows that it filters together, and the largest radius of
+#: windows that it combines in one pass.
+THREADS, BATCH, ONE_PASS = 256, 16, 24
+#: For shapes other than a square: the numbers of a row and the rows of a tile, and the pixels of a column that a thread
+#: computes if the radius is larger.
+TILE_WIDE, TILE_HIGH, RUN = 128, 32, 8
+#: The bytes of shared memory of `kernels/march.cuh`: a batch of rows, and those that are kept.
 STRIP_BYTES = 4 * (BATCH * (THREADS + 2 * ONE_PASS * CHANNELS + CHANNELS) + 5 * BATCH * (THREADS + CHANNELS))
 
 
 def strips(width: Any, height: Any, segment: int) -> tuple[Any, Any]:
     """Return the number of threads for an image of up to four channels, whose thread blocks have a segment of rows."""
     return -(-(width * CHANNELS) // THREADS) * THREADS, -(-height // segment)
+
+
+class Launch(NamedTuple):
+    """An entry point of `kernels/windows.cu`, and how it is launched; `args` follow those that all of them have."""
+
+    entry: str
+    threads: tuple[Any, Any]
+    args: tuple[Any, ...]
+    shared_bytes: int = 0
+    thread_block: tuple[int, int] = (THREADS, 1)
 
 
 class Window(NamedTuple):
@@ -44,36 +55,25 @@ class Window(NamedTuple):
             return [self]
         return [self._replace(y=0), self._replace(x=0)]
 
-    def launch(
-        self, build: BlockBuilder, common: Sequence[Any], wide: tuple[bool, bool], size: tuple[Any, Any]
-    ) -> None:
-        """Launch a kernel for an image of a width and a height. Its numbers, or those of the result, may be wide."""
-        width, height = size
+    def launch(self, width: Any, height: Any, wide: tuple[bool, bool]) -> Launch:
+        """Return the launch for an image of a size. Its numbers, or those of the result, may be wide."""
         if self.shape != "square":
-            build.launch(
-                self.kernel("combine_shapes"),
-                num_threads=(width, (height + (RUN - 1)) // RUN),
-                args=(*common, SHAPES.index(self.shape), self.x),
-                thread_block=(32, 4),
-            )
-            return
-        threads, shared_bytes = (
-            strips(width, height, segment := 128 + self.y),
-            4 * THREADS * ((2 * self.y + 1) // BATCH),
-        )
-        entry, args = "combine_columns", (*common, self.y, *wide, segment)
+            args = SHAPES.index(self.shape), self.x
+            if self.x > ONE_PASS:
+                return Launch("combine_large_shapes", (width, (height + (RUN - 1)) // RUN), args, 0, (32, 4))
+            tiles = -(-(width * CHANNELS) // TILE_WIDE), -(-height // TILE_HIGH)
+            row, rows = TILE_WIDE + 2 * ONE_PASS * CHANNELS, TILE_HIGH + 2 * self.x
+            return Launch("combine_shapes", (tiles[0] * THREADS, tiles[1]), args, 4 * row * rows)
         if max(self.x, self.y) <= ONE_PASS:
-            threads, shared_bytes = strips(width, height, segment := 64 + 10 * self.y), STRIP_BYTES
-            entry, args = "combine_windows", (*common, self.x, self.y, segment)
-        elif self.y == 0:
-            group, numbers = BATCH * CHANNELS, (THREADS * BATCH + 2 * self.x * CHANNELS)
-            groups = -(-numbers // group)
-            threads = -(-(width * CHANNELS) // (THREADS * BATCH)) * THREADS, height
-            shared_bytes = 4 * groups * (group + 2 * CHANNELS)
-            entry, args = "combine_rows", (*common, self.x, *wide)
-        build.launch(
-            self.kernel(entry), num_threads=threads, args=args, thread_block=(THREADS, 1), shared_bytes=shared_bytes
-        )
+            segment = 64 + 10 * self.y
+            return Launch("combine_windows", strips(width, height, segment), (self.x, self.y, segment), STRIP_BYTES)
+        if self.y > 0:
+            segment = 128 + self.y
+            kept = 4 * THREADS * ((2 * self.y + 1) // BATCH)
+            return Launch("combine_columns", strips(width, height, segment), (self.y, *wide, segment), kept)
+        group, numbers = BATCH * CHANNELS, THREADS * BATCH + 2 * self.x * CHANNELS
+        threads = -(-(width * CHANNELS) // (THREADS * BATCH)) * THREADS, height
+        return Launch("combine_rows", threads, (self.x, *wide), 4 * (group + 2 * CHANNELS) * -(-numbers // group))
 
 
 def describe_windows(build: BlockBuilder, image: BufferHandle, out: BufferHandle, steps: Sequence[Window]) -> None:
@@ -85,6 +85,13 @@ def describe_windows(build: BlockBuilder, image: BufferHandle, out: BufferHandle
     for number, window in enumerate(passes, 1):
         target = out if number == len(passes) else between[number % len(between)]
         # Sums are not rounded between passes.
-        wide = (window.take == MEAN and source is not image, window.take == MEAN and target is not out)
-        window.launch(build, (source, target, build.element_type(image), *size, *strides), wide, size)
+        wide = window.take == MEAN and source is not image, window.take == MEAN and target is not out
+        launch = window.launch(*size, wide)
+        build.launch(
+            window.kernel(launch.entry),
+            num_threads=launch.threads,
+            args=(source, target, build.element_type(image), *size, *strides, *launch.args),
+            thread_block=launch.thread_block,
+            shared_bytes=launch.shared_bytes,
+        )
         source, strides = target, (size[0], 1)
