@@ -16,11 +16,17 @@ from warploom.api import (
 from warploom.blocks.network.ndi import NdiInput, source_names
 
 
-class NdiIn(LiveBlock, id="io.ndi_in", title="NDI In", tags=("network", "video", "camera", "stream", "obs", "mixer")):
+class NdiIn(
+    LiveBlock,
+    id="io.ndi_in",
+    title="NDI In",
+    tags=("network", "video", "camera", "stream", "obs", "mixer", "spout", "syphon"),
+):
     """Outputs the pictures of another program or machine on the network, by NDI.
 
     The newest picture is taken in each frame, and scaled to the size of the output by taking the nearest pixels. The
-    source is looked for by a part of its name, and again after it is gone. The library cyndilib must be installed.
+    source is looked for by a part of its name, and again after it is gone. For Spout and Syphon, which Windows and
+    macOS programs use, there are no blocks: such a program needs NDI too. The library cyndilib must be installed.
     """
 
     out: Out[float4] = port(shape="[height, width]", doc="The newest picture, linear RGBA; black before the first one.")

@@ -16,11 +16,15 @@ from warploom.blocks.network.ndi import NdiOutput
 from warploom.engine.diagnostics import PatchError
 
 
-class NdiOut(LiveBlock, id="io.ndi_out", title="NDI Out", tags=("network", "video", "stream", "obs", "mixer")):
+class NdiOut(
+    LiveBlock, id="io.ndi_out", title="NDI Out", tags=("network", "video", "stream", "obs", "mixer", "spout", "syphon")
+):
     """Sends an image to other programs and machines on the network, by NDI.
 
     They find it by its name. The newest picture is sent as sRGB; a picture that comes before the last one has left
-    replaces those that wait. NDI compresses colours. The library cyndilib must be installed.
+    replaces those that wait. NDI compresses colours. Programs on this machine get pictures by NDI too: Spout and
+    Syphon, which share them on the GPU, are parts of Windows and macOS programs, and there are no blocks for them. The
+    library cyndilib must be installed.
     """
 
     image: In[float4] = port(rank=2, doc="The image to send, linear RGBA, shape [height, width].")

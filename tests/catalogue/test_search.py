@@ -22,6 +22,7 @@ def found(text: str) -> list[str]:
     ("text", "title"),
     [
         ("gausian", "Gaussian Blur"),
+        ("spout", "NDI In"),
         ("gb", "Gaussian Blur"),
         ("gauss blr", "Gaussian Blur"),
         ("lerp", "Mix"),
