@@ -11,12 +11,15 @@ import operator
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from warploom.engine.arguments import shown
 from warploom.engine.device.graph import Graph
+from warploom.engine.device.lending import LentArray
 from warploom.engine.device.occupancy import MultiprocessorLimits
 from warploom.engine.device.protocol import (
     BestCode,
@@ -162,6 +165,13 @@ class Device(Protocol):
         """Wait for CUDA's default stream, which other libraries use and none of a device's own streams waits for."""
         ...
 
+    def order_after(self, consumer: int, producer: Stream | None) -> None:
+        """Let a stream of another library wait, on the device, for the work so far of a stream of this device.
+
+        `consumer` is the handle of a CUDA stream, and `producer` None for the stream of transfers and launches.
+        """
+        ...
+
     def create_stream(self) -> Stream: ...
     def create_event(self, *, timed: bool = True) -> Event:
         """Create an event. One that is not timed costs less to record, and can only be waited for."""
@@ -173,12 +183,19 @@ class Device(Protocol):
 
 @dataclass(frozen=True)
 class Buffer:
-    """Device memory with a numpy dtype and shape; several buffers may share memory."""
+    """Device memory with a numpy dtype and shape; several buffers may share memory.
+
+    Other libraries use the memory in place: `np.asarray(buffer)` on the host, `torch.from_dlpack(buffer)`,
+    `jax.numpy.from_dlpack(buffer)` and `cupy.from_dlpack(buffer)` on both devices. Their streams wait for the work of
+    `stream`, or of the device's transfers and launches. The memory stays as long as this buffer or such an array, even
+    if it was freed or the device closed meanwhile. On a GPU, `np.asarray` makes a copy.
+    """
 
     device: Device
     memory: Memory
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
+    stream: Stream | None = None
 
     @property
     def pointer(self) -> int:
@@ -206,8 +223,37 @@ class Buffer:
         self.device.write(self.memory, array)
 
     def free(self) -> None:
-        """Free the memory."""
+        """Free the memory, once no array of another library uses it."""
         self.memory.free()
+
+    @cached_property
+    def lent(self) -> LentArray:
+        """The memory as other libraries see it, kept as long as this buffer."""
+        return LentArray(self.device, self.memory, self.dtype, self.shape, self.stream)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return self.lent.host_interface()
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return self.lent.cuda_interface()
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return self.lent.array(dtype, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.lent.dlpack_device()
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        return self.lent.dlpack(stream, max_version, dl_device, copy)
 
 
 def upload(device: Device, array: np.ndarray[Any, Any]) -> Buffer:

@@ -17,6 +17,7 @@ CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 #: The newest supported version of the protocol; a producer may use an older one.
 VERSION = (1, 0)
 _READ_ONLY = 1
+_BFLOAT = 4
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 
 _NAME, _USED = b"dltensor", b"used_dltensor"
@@ -105,6 +106,29 @@ class DlpackTensor:
     def release(self) -> None:
         """Return the array to its producer. A second call does nothing."""
         self._finalizer()
+
+
+def export(
+    array: np.ndarray[Any, Any], place: tuple[int, int], max_version: tuple[int, int] | None, *, is_bf16: bool = False
+) -> object:
+    """Return a capsule for an array whose address is one on the device `place`; the capsule keeps the array alive.
+
+    A consumer that supports a `max_version` of 1.0 or later gets that version of the protocol, others the older one.
+    numpy makes the capsule, since its deleter, unlike one in Python, may also be called after the interpreter's end.
+    Raise BufferError for elements that DLPack has no type for, and for a read-only array to an older consumer.
+    """
+    try:
+        capsule = array.__dlpack__(max_version=max_version)
+    except TypeError as reason:
+        raise BufferError(str(reason)) from reason
+    if _is_valid(capsule, _VERSIONED_NAME):
+        tensor = _Versioned.from_address(_pointer_of(capsule, _VERSIONED_NAME)).tensor
+    else:
+        tensor = _Managed.from_address(_pointer_of(capsule, _NAME)).tensor
+    tensor.device_type, tensor.device_id = place
+    if is_bf16:
+        tensor.code = _BFLOAT
+    return capsule
 
 
 def _delete(address: int, deleter: int | None) -> None:

@@ -15,10 +15,9 @@ import numpy as np
 from warploom.engine.device import dlpack
 from warploom.engine.device.device import Buffer
 from warploom.engine.device.dlpack import DlpackTensor
+from warploom.engine.device.lending import LEGACY_STREAM
 from warploom.engine.diagnostics import DeviceError
 
-#: CUDA's legacy default stream, by its number in both protocols.
-LEGACY_STREAM = 1
 _ELEMENT_KINDS = "biufcV"
 
 

@@ -76,6 +76,15 @@ class Memory(Protocol):
     def pointer(self) -> int: ...
     @property
     def size_bytes(self) -> int: ...
+    @property
+    def was_lent(self) -> bool:
+        """True once `lend` was called."""
+        ...
+
+    def lend(self) -> object:
+        """Return an object that keeps the memory valid as long as it lives, also after `free` and `Device.close`."""
+        ...
+
     def free(self) -> None: ...
 
 
@@ -93,6 +102,15 @@ class MemoryPart(msgspec.Struct, frozen=True):  # a dataclass takes three times 
     def pointer(self) -> int:
         """The address on the device. Raise DeviceError after the whole was freed."""
         return self.whole.pointer + self.offset
+
+    @property
+    def was_lent(self) -> bool:
+        """True once the whole was lent."""
+        return self.whole.was_lent
+
+    def lend(self) -> object:
+        """Return an object that keeps the whole valid as long as it lives."""
+        return self.whole.lend()
 
     def free(self) -> None:
         """Raise DeviceError: memory is only freed as a whole."""

@@ -14,8 +14,9 @@ from msgspec import Meta
 from warploom.engine.arguments import checked
 from warploom.engine.blocktypes.block import block_types
 from warploom.engine.catalogue.saved_files import SavedFiles
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.compiler.inspection.data import frame_plan
-from warploom.engine.device.device import Device, DeviceInfo
+from warploom.engine.device.device import Buffer, Device, DeviceInfo
 from warploom.engine.device.open import check_device_name, open_device
 from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, Severity, WarploomError, cut
 from warploom.engine.patch.changes import BlockTypesChanged, PortRef
@@ -78,6 +79,22 @@ class Engine(Client):
         self.core = local.engine
         if not (fuse and share):
             self.post(SetFusing(fuse, share))
+
+    def buffer(self, port: PortRef) -> Buffer:
+        """Return the memory of a port in the running graph, for other libraries: nothing is copied.
+
+        It has the contents of the newest frame. The next frame overwrites them, also while another library reads them:
+        let its work end before `step`, or inside `between_frames` while the engine runs by itself. What is written into
+        it lasts until then. After an edit above HOT, the port may lie elsewhere, and the buffer's contents are
+        undefined: call this again. The memory itself stays as long as an array refers to it. Runs the first frame if
+        there was none. Raise PatchError for a port whose memory does not last after a frame, which `read` computes
+        again: one that was fused, shares memory with others, swaps places in each frame, or is a strided view.
+        """
+        leaf = self.patch.leaf(port)
+        if leaf is None:
+            raise PatchError(f"port to share must lead to a block, got {port}, which leads to none")
+        self._send_begun()
+        return self._local.lend(leaf)
 
     @contextmanager
     def between_frames(self) -> Iterator[None]:
@@ -254,20 +271,39 @@ class LocalEngine:
 
     def _read(self, port: PortRef) -> np.ndarray[Any, Any]:
         with self.lock:
-            compiled = self.engine.updates.compiled
-            # A started engine may not have run its first frame yet.
-            if compiled is None and (self._loop is None or self.engine.clock.moment.frame == 0):
-                self.engine.frame()
-                compiled = self.engine.updates.compiled
+            compiled = self._compiled()
             value = self.engine.context.value_graph.value(port)
             if value is not None:
                 return np.array(value)
-            if compiled is None or compiled.plan.inlined.output(port) not in compiled.plan.layouts:
-                reasons = "; ".join(map(str, self._reasons(port.node)))
-                raise PatchError(
-                    f"port {cut(str(port), 200)} must be part of the running graph{': ' + reasons if reasons else ''}"
-                )
+            self._require_running(compiled, port)
             return self.engine.results.read(port)
+
+    def lend(self, port: PortRef) -> Buffer:
+        """Return the memory of a port, see `Engine.buffer`."""
+        if self._closed:
+            raise _closed()
+        self._end_replay()
+        with self.lock:
+            compiled = self._compiled()
+            if self.engine.context.value_graph.value(port) is not None:
+                raise PatchError(f"port {port} must carry a buffer to be shared, got a value; read it")
+            self._require_running(compiled, port)
+            self.device.activate()
+            return self.engine.results.lend(port)
+
+    def _compiled(self) -> CompiledGraph | None:
+        """Return the running graph, after the first frame unless a started engine's frames have failed."""
+        # A started engine may not have run its first frame yet.
+        if self.engine.updates.compiled is None and (self._loop is None or self.engine.clock.moment.frame == 0):
+            self.engine.frame()
+        return self.engine.updates.compiled
+
+    def _require_running(self, compiled: CompiledGraph | None, port: PortRef) -> None:
+        if compiled is None or compiled.plan.inlined.output(port) not in compiled.plan.layouts:
+            reasons = "; ".join(map(str, self._reasons(port.node)))
+            raise PatchError(
+                f"port {cut(str(port), 200)} must be part of the running graph{': ' + reasons if reasons else ''}"
+            )
 
     def _reasons(self, node: str) -> list[Diagnostic]:
         """Return the problems that keep a node from running, or all if none is known to."""

@@ -20,8 +20,9 @@ from warploom.engine.device.cuda.ownership import DriverObjects
 from warploom.engine.device.cuda.probe import capability, describe_device, start_driver, why_unusable
 from warploom.engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
 from warploom.engine.device.device import Buffer, checked_time_limit, launch_config, upload, whole_number
-from warploom.engine.device.external import LEGACY_STREAM, described
+from warploom.engine.device.external import described
 from warploom.engine.device.graph import Graph
+from warploom.engine.device.lending import LEGACY_STREAM
 from warploom.engine.device.optimiser import OptimiserJob
 from warploom.engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
 from warploom.engine.diagnostics import DeviceError, KernelError
@@ -196,6 +197,18 @@ class CudaDevice:
     def synchronize_default_stream(self) -> None:
         """Wait for the work that other libraries have put into the default stream."""
         check(driver.cuStreamSynchronize(driver.CUstream(LEGACY_STREAM)), "waiting for the default stream")
+
+    def order_after(self, consumer: int, producer: Stream | None) -> None:
+        """Let a stream, by its handle, wait on the GPU for the work so far of a stream of this device."""
+        event = self.create_event(timed=False)
+        try:
+            (self._stream if producer is None else producer).record(event)
+            check(
+                driver.cuStreamWaitEvent(driver.CUstream(consumer), event.handle, 0),
+                "having another library's stream wait",
+            )
+        finally:
+            event.destroy()  # the driver keeps it until the stream has waited
 
     def create_stream(self) -> CudaStream:
         """Make a stream."""

@@ -1,13 +1,15 @@
 """Device memory and page-locked host memory."""
 
 import ctypes
+from contextlib import suppress
 from typing import Any
+from weakref import finalize, ref
 
 import numpy as np
 from cuda.bindings import driver
 
 from warploom.engine.device.cuda.errors import check
-from warploom.engine.device.cuda.ownership import DriverObjects, Release
+from warploom.engine.device.cuda.ownership import DriverObjects, Release, Shared
 from warploom.engine.device.external import ExternalArray, writable_bytes
 from warploom.engine.device.protocol import Memory, PinnedArray
 from warploom.engine.diagnostics import DeviceError
@@ -15,16 +17,38 @@ from warploom.engine.diagnostics import DeviceError
 _Attribute = driver.CUpointer_attribute
 
 
+class _Loan:
+    """Keeps memory and the GPU's primary context, which may both be released with it, on any thread."""
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(self, memory: Shared) -> None:
+        handle = check(driver.cuCtxGetDevice(), "cuCtxGetDevice")
+        context = check(driver.cuDevicePrimaryCtxRetain(handle), "lending memory")
+        memory.lend()
+        finalize(self, _end_loan, memory, handle, context).atexit = False  # the process's end frees all memory
+
+
+def _end_loan(memory: Shared, handle: driver.CUdevice, context: driver.CUcontext) -> None:
+    # The garbage collector may call this: after a fault, it has nobody to report to, and nothing can be freed.
+    if driver.cuCtxPushCurrent(context)[0]:
+        return
+    with suppress(DeviceError):
+        memory.end_loan()
+    driver.cuCtxPopCurrent()
+    driver.cuDevicePrimaryCtxRelease(handle)
+
+
 class CudaMemory:
     """Memory on the GPU: an allocation, or an array that another library owns."""
 
-    __slots__ = ("_objects", "_pointer", "_token", "size_bytes")
+    __slots__ = ("_loan", "_pointer", "_shared", "size_bytes")
 
     def __init__(self, objects: DriverObjects, pointer: int, size_bytes: int, release: Release) -> None:
         self._pointer = pointer
         self.size_bytes = size_bytes
-        self._objects = objects
-        self._token = objects.add(release)
+        self._shared = Shared(objects, release)
+        self._loan: ref[_Loan] | None = None
 
     @property
     def pointer(self) -> int:
@@ -38,7 +62,24 @@ class CudaMemory:
         if not self._pointer:
             raise DeviceError("memory must be freed once, got a second time")
         self._pointer = 0
-        self._objects.release(self._token)
+        self._shared.drop()
+
+    @property
+    def was_lent(self) -> bool:
+        """True once `lend` was called."""
+        return self._loan is not None
+
+    def lend(self) -> object:
+        """Return an object that keeps the memory as long as it lives. Raise DeviceError after `free`.
+
+        The GPU must be current on the calling thread.
+        """
+        loan = self._loan() if self._loan is not None else None
+        if loan is None:
+            assert self.pointer
+            loan = _Loan(self._shared)
+            self._loan = ref(loan)
+        return loan
 
 
 def allocate(objects: DriverObjects, size_bytes: int) -> CudaMemory:

@@ -20,6 +20,9 @@ class DriverObjects:
         self._tokens = itertools.count()
         #: Locked while the count of holds of a shared object changes.
         self.counting = threading.Lock()
+        #: The tokens of lent memory, which outlasts the device.
+        self.lent: set[int] = set()
+        self.is_closed = False
         #: The number of times that functions of loaded modules were exchanged for better ones.
         self.exchanges = 0
 
@@ -36,8 +39,14 @@ class DriverObjects:
             release()
 
     def release_all(self) -> None:
-        """Release the remaining objects, newest first, so a graph before the modules of its kernels."""
-        for token in sorted(self._releases, reverse=True):
+        """Release the remaining objects, newest first, so a graph before the modules of its kernels.
+
+        Lent memory is released when its loan ends.
+        """
+        with self.counting:
+            self.is_closed = True
+            tokens = self._releases.keys() - self.lent
+        for token in sorted(tokens, reverse=True):
             self.release(token)
 
 
@@ -48,12 +57,13 @@ class Shared:
     drop it.
     """
 
-    __slots__ = ("_holders", "_objects", "_token")
+    __slots__ = ("_holders", "_loans", "_objects", "_token")
 
     def __init__(self, objects: DriverObjects, release: Release) -> None:
         self._objects = objects
         self._token = objects.add(release)
         self._holders = 1
+        self._loans = 0
 
     @property
     def alive(self) -> bool:
@@ -72,6 +82,24 @@ class Shared:
         with self._objects.counting:
             self._holders -= 1
             is_last = not self._holders
+        if is_last:
+            self._objects.release(self._token)
+
+    def lend(self) -> None:
+        """Hold the object until the matching `end_loan`, also after the device's end."""
+        self.hold()
+        with self._objects.counting:
+            self._loans += 1
+            self._objects.lent.add(self._token)
+
+    def end_loan(self) -> None:
+        """End a loan. The last one after the device's end releases the object."""
+        with self._objects.counting:
+            self._loans -= 1
+            if not self._loans:
+                self._objects.lent.discard(self._token)
+            is_last = not self._loans and self._objects.is_closed
+        self.drop()
         if is_last:
             self._objects.release(self._token)
 

@@ -189,6 +189,9 @@ class HostDevice:
     def synchronize_default_stream(self) -> None:
         """Do nothing: other libraries have no streams on the host."""
 
+    def order_after(self, consumer: int, producer: Stream | None) -> None:
+        """Do nothing: all work is done when a call returns."""
+
     def create_stream(self) -> HostStream:
         """Return a stream."""
         return HostStream()

@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -68,6 +69,15 @@ class AllocationTable:
             return self._pairs
 
 
+class _Loan:
+    """Keeps the bytes of memory, and the array of another library that they may belong to."""
+
+    __slots__ = ("__weakref__", "_kept")
+
+    def __init__(self, *kept: object) -> None:
+        self._kept = kept
+
+
 class HostMemory:
     """Memory of the host: an allocation, or an array that another library owns. `view` is its bytes."""
 
@@ -77,6 +87,7 @@ class HostMemory:
         self._table = table
         #: The array of another library. Dropping this reference releases it.
         self._lent = lent
+        self._loan: ref[_Loan] | None = None
         self.size_bytes: int = view.size
         table.add(self._pointer, view.size, self)
 
@@ -93,6 +104,19 @@ class HostMemory:
         if self._view is None:
             raise DeviceError(ENDED)
         return self._view
+
+    @property
+    def was_lent(self) -> bool:
+        """True once `lend` was called."""
+        return self._loan is not None
+
+    def lend(self) -> object:
+        """Return an object that keeps the bytes as long as it lives. Raise DeviceError after `free`."""
+        loan = self._loan() if self._loan is not None else None
+        if loan is None:
+            loan = _Loan(self.view, self._lent)
+            self._loan = ref(loan)
+        return loan
 
     def free(self) -> None:
         """Release the memory. Raise DeviceError at a second call."""

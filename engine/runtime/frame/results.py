@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
-from warploom.engine.diagnostics import DeviceError, WarploomError
+from warploom.engine.device.device import Buffer
+from warploom.engine.diagnostics import DeviceError, PatchError, WarploomError
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.profiling.side_work import SideKind
 from warploom.engine.protocol.outbox import Outbox
@@ -14,7 +15,7 @@ from warploom.engine.runtime.frame.launcher import Launcher
 from warploom.engine.runtime.model.context import CudaContext
 from warploom.engine.runtime.preview.outputs import Saver
 from warploom.engine.runtime.preview.previews import Previews
-from warploom.engine.runtime.preview.reading import read_port
+from warploom.engine.runtime.preview.reading import lasting_place, read_port
 from warploom.engine.runtime.preview.samples import Reading
 from warploom.engine.runtime.update.updater import Updater
 
@@ -44,6 +45,34 @@ class Results:
         array = read_port(compiled, services, self._updates.values, self._launcher.stream, port)
         services.times.add(SideKind.DOWNLOAD, str(port), _now_ns() - begun_ns, array.nbytes)
         return array
+
+    def lend(self, port: PortRef) -> Buffer:
+        """Return the memory of a port of the running graph, kept as long as the buffer.
+
+        Raise PatchError if it does not hold the port's contents after each frame.
+        """
+        compiled = self._updates.compiled
+        assert compiled is not None
+        self._launcher.settle()
+        plan = compiled.plan
+        layout, memory = plan.layouts[plan.inlined.output(port)], lasting_place(compiled, port)
+        owner = plan.buffers.places[plan.inlined.output(port)].owner
+        if memory is None:
+            found = "one that was fused, or whose memory others use too"
+        elif owner in plan.buffers.swaps or owner in plan.buffers.swaps.values():
+            found = "one that is in another place in each frame"
+        elif layout.strides is not None:
+            found = "a strided view"
+        else:
+            element = layout.dtype.numpy
+            shape = layout.shape + element.shape
+            buffer = Buffer(self._context.services.device, memory, element.base, shape, self._launcher.stream)
+            _ = buffer.lent  # from now on, the memory stays
+            return buffer
+        raise PatchError(
+            f"port {port} must have its contents in one place after each frame to be shared, got {found}",
+            "read it, which makes a copy, or run it in Engine(patch, share=False)",
+        )
 
     def collect(self, compiled: CompiledGraph | None, frame: int, last: int, *, plays: bool, by_hand: bool) -> None:
         """Take the pictures of visible viewers, and save the requested outputs.

@@ -80,8 +80,10 @@ class BufferPool:
     def release(self, memory: Memory, *, keep: bool = True) -> None:
         """Take back memory from this pool that no graph uses any more, and with `keep` False, free it.
 
-        If too much is then idle, memory of the sizes that were not released for longest is freed.
+        If too much is then idle, memory of the sizes that were not released for longest is freed. Memory that was lent
+        is freed too, since another library's kernels may still use it: freeing it waits for them.
         """
+        keep = keep and not memory.was_lent
         dropped = [] if keep else [memory]
         with self._lock:
             del self._used[memory.pointer]

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.engine.descriptions.checks import shown
+from warploom.engine.device.lending import LentArray
 from warploom.engine.diagnostics import DeviceError
 from warploom.engine.ops.types import can_hold
 from warploom.engine.tensor_ir import gradients as differentiation
@@ -29,7 +30,7 @@ from warploom.engine.tensor_runtime.lazy.devices import LazyDevice, adopted, ele
 from warploom.engine.tensor_runtime.lazy.execution import compute
 from warploom.engine.tensor_runtime.lazy.graph import LazyGraph, LazyNode
 from warploom.engine.tensor_runtime.tensors import Storage
-from warploom.engine.types import Array, DType, Shape, f32, f64
+from warploom.engine.types import Array, DType, Shape, bf16, f32, f64
 
 #: The source of seeds for random tensors without a seed.
 _seeds = random.Random()
@@ -44,9 +45,13 @@ class Tensor(TensorOperand):
 
     Tensors belong to the thread that created them, together with all tensors that they are combined with. `hand_over`
     passes them to another thread. Contents never change.
+
+    Other libraries use computed contents in place, and must not change them: `np.asarray(tensor)` on the host,
+    `torch.from_dlpack(tensor)` and the like on both devices. Their streams wait for the computation, and the memory
+    stays as long as the tensor or such an array. On a GPU, `np.asarray` makes a copy.
     """
 
-    __slots__ = ("__weakref__", "_lazy", "type")
+    __slots__ = ("__weakref__", "_exported", "_lazy", "type")
     __array_ufunc__ = None  # makes `array + tensor` call the tensor's operator
 
     def __init__(self, node: LazyNode) -> None:
@@ -218,10 +223,31 @@ class Tensor(TensorOperand):
         assert self._lazy.value is not None
         return self._lazy.value
 
+    def _lent(self) -> LentArray:
+        """Return the computed contents for other libraries, which must not change them."""
+        storage, where = self._computed(), lazy_device(self.device)
+        memory, shared = storage.buffer.memory, where.tensors
+        with where.lock:
+            return LentArray(
+                shared.device,
+                memory,
+                self.dtype.numpy,
+                self.shape,
+                shared.stream,
+                read_only=True,
+                is_bf16=self.dtype == bf16,
+                keep=storage,
+            )
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if self.device != "host":
+            raise AttributeError(f"tensor on {self.device} can't be used by the processor")
+        self._exported = self._lent()
+        return self._exported.host_interface()
+
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        if copy is False:
-            raise ValueError("tensor must be copied to be numpy's array, got copy=False")
-        return self.numpy().astype(dtype, copy=False)
+        return self._lent().array(dtype, copy)
 
     def __float__(self) -> float:
         return float(self.item())
@@ -231,16 +257,23 @@ class Tensor(TensorOperand):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The computed contents on a GPU, for other libraries to read in place."""
         if self.device == "host":
             raise AttributeError("tensor on the host has no memory on a GPU")
-        return {
-            "shape": self.shape,
-            "typestr": self.dtype.numpy.str,
-            "data": (self._computed().buffer.memory.pointer, False),
-            "version": 3,
-            "stream": None,
-        }
+        self._exported = self._lent()
+        return self._exported.cuda_interface()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._lent().dlpack_device()
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        return self._lent().dlpack(stream, max_version, dl_device, copy)
 
     def to(self, device: str) -> Tensor:
         """Return a tensor with the same contents, computed now, on another device; the tensor itself if it is on that

@@ -29,6 +29,7 @@ class FakeMemory:
     pointer: int
     size_bytes: int
     content: int | None = None
+    was_lent: bool = False
 
     def free(self) -> None:
         self.device.allocated.remove(self)

@@ -241,8 +241,25 @@ def test_numpy_takes_a_tensor(on: str) -> None:
     tensor = Tensor.from_numpy(NUMBERS, device=on) + 1
     np.testing.assert_array_equal(np.asarray(tensor), NUMBERS + 1)
     assert np.asarray(tensor, dtype=np.float64).dtype == np.float64
-    with pytest.raises(ValueError, match="copy=False"):
-        np.asarray(tensor, copy=False)
+    copy = np.array(tensor)
+    copy[...] = 0
+    np.testing.assert_array_equal(tensor.numpy(), NUMBERS + 1)
+    if on != "host":
+        with pytest.raises(ValueError, match="copy=False"):
+            np.asarray(tensor, copy=False)
+
+
+def test_numpy_reads_a_tensor_in_place() -> None:
+    """On the host, numpy's arrays of a tensor share its memory, only read it, and outlast it."""
+    tensor = Tensor.from_numpy(NUMBERS, device="host") + 1
+    arrays = [np.asarray(tensor), np.from_dlpack(tensor), np.asarray(tensor, copy=False)]
+    del tensor
+    others = [(Tensor.from_numpy(NUMBERS, device="host") * step).execute() for step in range(3)]
+    for array in arrays:
+        assert array.ctypes.data == arrays[0].ctypes.data
+        assert not array.flags.writeable
+        np.testing.assert_array_equal(array, NUMBERS + 1)
+    assert all(not np.shares_memory(arrays[0], np.asarray(other)) for other in others)
 
 
 def test_arrays_are_operands(on: str) -> None:
