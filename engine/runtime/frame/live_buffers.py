@@ -214,6 +214,9 @@ class LiveBuffers:
                     stream.copy(memory, array.memory, layout.size_bytes)
                     bound.sources.keep(array, stream)
                     continue
+                if not self._device.info.is_asynchronous and layout.strides is None:
+                    self._device.write(memory, array)  # the launch before has ended
+                    continue
                 slots = self._slots(bound, name, layout.size_bytes)
                 slot = slots.take(MOST_SLOTS)
                 if slot is None:
