@@ -47,6 +47,7 @@ CHOICES: dict[str, tuple[int, int, str]] = {
     "dam": (0, 6, ""),
     "cloth": (100, 6, ""),
     "sculpture": (0, 4, ""),
+    "butterflies": (60, 4, ""),
     "ocean": (0, 4, ""),
     "terrain": (0, 12, ""),
     "life": (20, 6, ""),

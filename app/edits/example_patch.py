@@ -32,6 +32,8 @@ _FEEDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("buffer.constant", {"dtype": "u32", "value": 1.0}),
     ("signal.real_fft", {}),
     ("particles.emitter", {}),
+    ("geometry.surface", {}),
+    ("field.lattice_boltzmann", {}),
 )
 #: Chains of blocks that may show an output.
 _SHOWS: tuple[tuple[str, ...], ...] = (

@@ -14,7 +14,9 @@ class Instances(Block, id="geometry.instances", tags=("copy to points", "scatter
     points: In[float4] = port(rank=1, doc="Positions of the mesh's points, x, y, z, in metres.")
     faces: In[s32] = port(rank=2, doc="Indices of the points of triangles, shape [triangles, 3].")
     places: In[float4] = port(rank=1, doc="Where copies are: x, y, z; the fourth number is 0 for no copy.")
-    normals: In[float4] = port(shape="same(points)", optional=True, doc="Unit vectors x, y, z, of the mesh's points.")
+    normals: In[float4] = port(
+        shape="same(points)", optional=True, advised=False, doc="Unit vectors x, y, z, of the mesh's points."
+    )
     colors: In[float4] = port(
         shape="same(points)", optional=True, advised=False, doc="Linear RGBA of the mesh's points; white without it."
     )

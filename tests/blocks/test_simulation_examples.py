@@ -9,7 +9,7 @@ from warploom.engine.patch.files import dump_patch, load_patch
 from warploom.engine.protocol.messages import SetInput
 
 
-@pytest.mark.parametrize("name", ["wake", "trails", "dam", "cloth", "sculpture", "ocean"])
+@pytest.mark.parametrize("name", ["wake", "trails", "dam", "cloth", "sculpture", "ocean", "butterflies"])
 def test_example_is_what_the_editor_saves(name: str) -> None:
     """Loading and saving an example changes nothing, so a diff of it shows only edits."""
     path = EXAMPLES / f"{name}.loom"
@@ -138,3 +138,23 @@ def test_the_ocean_is_the_sum_of_its_waves() -> None:
     np.testing.assert_allclose(at[..., 0], grid + aside[0], atol=5e-3)
     np.testing.assert_allclose(at[..., 2], grid[:, None] + aside[1], atol=5e-3)
     assert 0.4 < expected.std() < 1 and image[45:, :, 2].mean() > image[45:, :, 0].mean()
+
+
+def test_butterflies_fly_where_they_look() -> None:
+    """Each copy lies around its particle, its middle line points where the particle flies, and all are drawn."""
+    patch = load_patch(EXAMPLES / "butterflies.loom")
+    patch.set("swarm", count=200)
+    patch.set("draw", width=320, height=180)
+    with Engine(patch, device="host") as engine:
+        for _ in range(10):
+            assert not engine.step().diagnostics
+        swarm, points = engine.read(patch["move"]["out"]), engine.read(patch["copies"]["points_out"])
+        mesh, image = engine.read(patch["shape"]["out"]), engine.read(patch["draw"]["image"])
+    copies = points.view(np.float32).reshape(200, 20, 4)[..., :3] - swarm["position"][:, None]
+    shape = mesh.view(np.float32).reshape(20, 4)[:, :3].astype(float)
+    np.testing.assert_allclose(
+        np.linalg.norm(copies, axis=2), np.linalg.norm(shape, axis=1)[None].repeat(200, 0), atol=1e-5
+    )
+    way = swarm["velocity"] / np.linalg.norm(swarm["velocity"], axis=1, keepdims=True)
+    np.testing.assert_allclose(np.einsum("ijk,ik->ij", copies, way), shape[None, :, 2].repeat(200, 0), atol=1e-5)
+    assert 0.02 < image[..., 3].mean() < 0.5
