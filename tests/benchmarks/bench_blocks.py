@@ -1,10 +1,11 @@
 """The time of blocks that move memory, beside a copy of the same bytes and other libraries.
 
-    python -m tests.benchmarks.bench_blocks --device host|cuda:0 [--blocks NAME ...] [--size WIDTH HEIGHT]
+    python -m tests.benchmarks.bench_blocks --device host|cuda:0 [--blocks NAME ...] [--all] [--size WIDTH HEIGHT]
 
 Each row has the time of a frame with one block, the bytes that it must read and write as a share of a copy's bandwidth,
 and the times of CuPy on a GPU, or of numpy, scipy and OpenCV on the CPU, where they are installed. Before that, results
-are compared. Times are medians of one run.
+are compared. Times are medians of one run. With `--all`, rows follow for all other blocks on pictures and lists, with
+their usual parameters.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ import numpy as np
 
 from tests.benchmarks.bench_fusion import milliseconds, run_copy
 from warploom import Engine, Patch, ProfilingLevel, open_device
+from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.device.device import Device
+from warploom.engine.types import any_type, f32, float4
 
 Array = np.ndarray[Any, Any]
 #: Width and height of pictures; a list has eight numbers for each pixel.
@@ -43,6 +47,7 @@ class Row:
     peer: Callable[..., Any] | None = None
     opencv: Callable[..., Any] | None = None
     at: float = 1e-5
+    out: str = "out"
 
 
 #: Sobel's weights for each direction, and one channel.
@@ -185,6 +190,42 @@ def resize(width: int, height: int, factor: float, mode: str) -> Row:
     )  # fmt: skip
 
 
+#: Categories of blocks that move memory, for `--all`.
+CATEGORIES = ("Buffer", "Data", "Field", "Image", "Math", "Reduce")
+
+
+def kind_of(port: PortSpec, others: Mapping[str, str]) -> str | None:
+    """Return which array an input takes: None if none of them fits."""
+    rule = port.dtype_rule or ""
+    for given in (port.shape, rule):
+        if given.startswith("same("):
+            return others.get(given[5:-1])
+    if port.dtype == float4 or rule in ("image", "pixel"):
+        return "image"
+    if rule == "complex":
+        return "spectrum"
+    if port.dtype == f32 or (port.dtype == any_type and rule in ("", "number")):
+        return "field" if port.rank == 2 else "list" if port.rank in (None, 1) else None
+    return None
+
+
+def other_blocks() -> list[Row]:
+    """Return rows for the blocks that have no row of their own and take nothing but these arrays."""
+    known, rows = {row.block for row in ROWS} | {"image.resize"}, []
+    for block in sorted(default_catalogue().all(), key=lambda each: each.id):
+        if block.category not in CATEGORIES or block.id in known or block.is_live or block.is_value or block.regions:
+            continue
+        inputs: dict[str, str | None] = {}
+        for port in block.inputs():
+            if not port.optional:
+                inputs[port.name] = kind_of(port, {name: kind for name, kind in inputs.items() if kind})
+        if inputs and block.outputs() and not any(port.inplace for port in block.outputs()):
+            given = {name: kind for name, kind in inputs.items() if kind}
+            if len(given) == len(inputs):
+                rows.append(Row(block.title, block.id, given, out=block.outputs()[0].name))
+    return rows
+
+
 def arrays(width: int, height: int) -> dict[str, Array]:
     """Return the inputs by name."""
     random, pixels = np.random.default_rng(5), width * height
@@ -199,6 +240,10 @@ def arrays(width: int, height: int) -> dict[str, Array]:
     }  # fmt: skip
 
 
+class Unmeasured(Exception):
+    """A block can't run on these arrays, or there is a warning."""
+
+
 def run_block(device: Device, row: Row, given: Mapping[str, Array], batch: int) -> tuple[float, Array]:
     """Return the time of a frame with a block, and its result."""
     patch = Patch()
@@ -208,10 +253,11 @@ def run_block(device: Device, row: Row, given: Mapping[str, Array], batch: int) 
         patch.connect(source["out"], node[port])
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         report = engine.step()
-        assert not report.diagnostics, report.diagnostics
+        if report.diagnostics:
+            raise Unmeasured(report.diagnostics[0].message)
         compiled, stream = engine.core.updates.compiled, engine.core.launcher.stream
         assert compiled is not None
-        return milliseconds(lambda: compiled.launch(stream), stream.synchronize, batch), engine.read(node["out"])
+        return milliseconds(lambda: compiled.launch(stream), stream.synchronize, batch), engine.read(node[row.out])
 
 
 def peers(row: Row, on_gpu: bool) -> dict[str, tuple[Callable[..., Any], ...]]:
@@ -232,7 +278,11 @@ def peers(row: Row, on_gpu: bool) -> dict[str, tuple[Callable[..., Any], ...]]:
 
 def compare(device: Device, row: Row, given: Mapping[str, Array], copied: float, batch: int) -> None:
     """Print a row: the time, the share of a copy, and the time and the difference of each peer."""
-    taken, result = run_block(device, row, given, batch)
+    try:
+        taken, result = run_block(device, row, given, batch)
+    except Unmeasured as problem:
+        print(f"{row.name:26}{problem}", flush=True)
+        return
     inputs = [given[kind] for kind in row.inputs.values()]
     moved = result.nbytes + sum(array.nbytes for array in inputs)
     line = f"{row.name:26}{taken:10.4f} ms {moved / taken / copied:7.2f}"
@@ -254,6 +304,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="host")
     parser.add_argument("--blocks", nargs="*", default=[], help="beginnings of names of rows; all without it")
+    parser.add_argument("--all", action="store_true", help="add rows for all blocks on pictures and lists")
     parser.add_argument("--size", nargs=2, type=int, metavar=("WIDTH", "HEIGHT"))
     options = parser.parse_args()
     with closing(open_device(options.device)) as device:
@@ -263,7 +314,7 @@ def main() -> None:
         copied = 2 * given["list"].nbytes / run_copy(device, given["list"], batch)
         print(f"{device.info.title}: {size[0]} x {size[1]} pixels; a copy moves {copied * 1e-9:.3f} TB/s")
         rows = [*ROWS, *(resize(size[0], size[1], *how) for how in ((1.5, "linear"), (0.5, "linear"), (0.5, "area")))]
-        for row in rows:
+        for row in rows + other_blocks() * options.all:
             if not options.blocks or row.name.lower().startswith(tuple(map(str.lower, options.blocks))):
                 compare(device, row, given, copied, batch)
 
