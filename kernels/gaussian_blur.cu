@@ -81,10 +81,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) blur(
     const float* __restrict__ weights,
     float sigma,
     int width,
-    int height,
-    int segment) {
+    int height) {
     const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step)), number = sizeof(float);
     if (step > 1) image = small, out = small_out, width = reduced(width, step), height = reduced(height, step);
+    const int segment = (height + gridDim.y - 1) / gridDim.y;
     const auto filter = [=](auto& found, auto load) {
         for (float& sum : found) sum = 0.0f;
         slide(found, 2 * radius + 1, load, [=](float& sum, float pixel, int t) { sum += pixel * weights[abs(t - radius)]; });

@@ -3,7 +3,7 @@ from warploom.blocks.filter.windows import ONE_PASS, STRIP_BYTES, THREADS, strip
 
 #: As in `kernels/gaussian_blur.cu`: the rows that a thread computes, the border of smaller images, the most weights.
 RUN, BORDER, WEIGHTS = 4, 27, 64
-#: The rows of a thread block.
+#: The most rows of a thread block.
 SEGMENT = 12 * ONE_PASS
 
 
@@ -40,7 +40,7 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
         build.launch(
             self.blur,
             num_threads=strips(width + border, height + border, SEGMENT),
-            args=(image, self.out, small, blurred, weights, *common, SEGMENT),
+            args=(image, self.out, small, blurred, weights, *common),
             thread_block=(THREADS, 1),
             shared_bytes=STRIP_BYTES,
         )
