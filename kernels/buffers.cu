@@ -144,3 +144,19 @@ extern "C" __global__ void copy_rows(
         if (i < count)
             copy_element(static_cast<unsigned char*>(out) + place(i) * size, element_at(x, type, i), size);
 }
+
+// A component of each vector of floats, or with `part` 4 its length; 0 if the vector has no such component.
+extern "C" __global__ void take_component(
+    const float* __restrict__ x, unsigned int type, float* __restrict__ out, int part, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const int parts = static_cast<int>(type & ELEMENT_SIZE) / 4;
+    const float* vector = x + static_cast<size_t>(i) * parts;
+    float found = part < parts ? vector[part] : 0.0f;
+    if (part == 4) {
+        float square = 0.0f;
+        for (int k = 0; k < parts; ++k) square += vector[k] * vector[k];
+        found = sqrtf(square);
+    }
+    out[i] = found;
+}

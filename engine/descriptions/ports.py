@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from warploom.engine.types import DType, f32, float4, u8, uchar4
+from warploom.engine.types import DType, f32, float2, float3, float4, u8, uchar4
 from warploom.engine.types.bits import ByBits
 
 #: The kinds of elements that inputs of any type may require: a test of an element type, and the name in messages.
 KINDS: dict[str, tuple[Callable[[DType], bool], str]] = {
     "number": (lambda dtype: dtype.kind in ("float", "integer", "boolean"), "single real numbers or booleans"),
     "complex": (lambda dtype: dtype.kind == "complex", "complex numbers"),
+    "vector": (lambda dtype: dtype in (float2, float3, float4), "float2, float3 or float4"),
     "pixel": (lambda dtype: dtype in (f32, float4), "f32 or float4"),
     "image": (lambda dtype: dtype in (f32, float4, u8, uchar4), "f32, float4, u8 or uchar4"),
 }

@@ -7,6 +7,7 @@ import pytest
 
 from tests.blocks.running import Array, apply_each, problems, run
 from warploom import Patch
+from warploom.engine.device.device import Device
 
 SIZES = (1, 31, 32, 33, 1023)
 TYPES = ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "c8", "c16")
@@ -162,6 +163,27 @@ def test_interpolation_meets_both_ends() -> None:
         expected = a.astype(float) * (1 - amount) + b.astype(float) * amount
         within = 0 if amount in (0, 1) else 4e-7 * (np.abs(a) + np.abs(b)) * max(abs(amount), 1)
         assert (np.abs(out - expected) <= within).all()
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_vectors_are_made_and_taken_apart(device: Device, count: int) -> None:
+    """Combine puts numbers of any type, or its parameters, into vectors; Component takes each back, and the length."""
+    given = {"x": some("f4", 33), "z": some("i2", 33)}
+    patch = Patch()
+    made = patch.add("math.combine", dtype=f"float{count}", y_otherwise=-2.5)
+    for name, data in given.items():
+        patch.connect(patch.add("io.array", data=data)["out"], made[name])
+    parts = [patch.add("math.component", part=part) for part in ("x", "y", "z", "w", "length")]
+    for part in parts:
+        patch.connect(made["out"], part["x"])
+    out, *found = run(patch, made["out"], *(part["out"] for part in parts), device=device)
+    columns = [given["x"], np.full(33, -2.5), given["z"], np.ones(33)][:count]
+    expected = np.stack([each.astype(np.float32) for each in columns], axis=-1)
+    np.testing.assert_array_equal(out, expected)
+    for at, component in enumerate(found[:4]):
+        np.testing.assert_array_equal(component, expected[:, at] if at < count else np.zeros(33))
+    length = np.sqrt((expected.astype(float) ** 2).sum(-1))
+    np.testing.assert_allclose(found[4], np.where(length < 1e19, length, found[4]), rtol=1e-6)
 
 
 def test_map_range_maps_both_ends_exactly() -> None:

@@ -63,6 +63,8 @@ def found(text: str) -> list[str]:
         ("low pass", "Sound Filter"),
         ("tone curve", "Curves"),
         ("terminal", "ASCII"),
+        ("combine", "Combine"),
+        ("component", "Component"),
         ("remap", "Remap"),
         ("interpolate", "Interpolate"),
         ("value expression", "Value Expression"),

@@ -845,6 +845,8 @@ RECIPES: dict[str, Cook] = {
     "linalg.svd": _any_matrix("a"),
     "math.add": _alike(("f32",), "x", "y"),
     "math.clamp": _alike(("f32",), "x"),
+    "math.combine": _alike(NUMBERS, "x", "y", "z", "w", optional=("y", "z", "w")),
+    "math.component": _alike(("float2", "float3", "float4"), "x"),
     "math.compare": _compare,
     "math.map_range": _alike(("f32",), "x"),
     "math.mix": _alike(("f32",), "a", "b"),
