@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -24,6 +25,9 @@ Array = np.ndarray[Any, Any]
 AHEAD = 4
 #: The memory for frames of a film that plays backwards, since a decoder only runs forwards.
 _BACKWARD_BYTES = 256 << 20
+#: How much too early a frame may be shown in a patch that plays, in seconds, but at most by a quarter of it. Frames of
+#: a patch come a little earlier or later than others, and must not each show another frame of a film of the same rate.
+_EARLY_S = 0.001
 _NEVER = 1 << 62
 
 
@@ -97,11 +101,13 @@ class FilmReader:
     ) -> tuple[Array | LentMemory, float] | None:
         """Return the bytes of the frame that is shown at a time, read-only, and the time of this frame in seconds.
 
-        Unless `wait`, it is the nearest frame before it that is decoded, or the last one shown; None if there is none.
-        Before its start, a film shows its first frame, and after its end the last one. Raise PatchError if the film
-        can't be read any further.
+        Unless `wait`, it may be a millisecond early, and it is the nearest frame before it that is decoded, or the last
+        one shown; None if there is none. Before its start, a film shows its first frame, and after its end the last
+        one. Raise PatchError if the film can't be read any further.
         """
         with self._lock:
+            if not wait and speed and self._source is not None:
+                time_s += math.copysign(min(_EARLY_S, 0.25 / (self._source.info.rate or 25)), speed)
             self._asked_s, self._speed, self._loop = time_s, speed, loop
             self._lock.notify_all()
             while (shot := self._shot_at(self._asked)) is None and wait and not self._closing and not self._problem:

@@ -108,11 +108,11 @@ class Watch:
         def show(film: LoadVideo, now: Moment) -> None:
             self._updates[0](film, now)
             self.shown.append(round(film.position_s * RATE))
-            self.due.append(int(now.time_s * RATE + 0.03) % self.frames)
+            self.due.append(int((now.time_s + 0.001) * RATE) % self.frames)
 
         def play(sound: PlayAudio, now: Moment) -> None:
             self._updates[1](sound, now)
-            self.time_s, self.sound_s = now.time_s, sound.position_s
+            self.time_s, self.sound_s = now.time_s + 1 / RATE, sound.position_s  # a frame's sound ends with it
 
         LoadVideo.update, PlayAudio.update = show, play  # type: ignore[method-assign,assignment]
         return self
