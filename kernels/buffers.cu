@@ -65,7 +65,7 @@ constexpr unsigned int EACH = 4;  // elements of a thread, which lie a thread bl
 
 // True if both addresses are multiples of an element's size.
 __device__ inline bool are_aligned(unsigned int size, const void* a, const void* b) {
-    return (reinterpret_cast<size_t>(a) | reinterpret_cast<size_t>(b)) % size == 0;
+    return ((reinterpret_cast<size_t>(a) | reinterpret_cast<size_t>(b)) & (size - 1)) == 0;
 }
 
 template <typename Word, typename Condition>
@@ -80,18 +80,9 @@ __device__ inline void choose_words(Condition condition, const void* a, const vo
         if (i < count) static_cast<Word*>(out)[i] = held[k];
 }
 
-// out[i] = a[i] where element `first` + i * `step` of the condition isn't 0, else b[i].
-extern "C" __global__ void choose(
-    const void* __restrict__ condition,
-    unsigned int condition_type,
-    unsigned int first,
-    unsigned int step,
-    const void* __restrict__ a,
-    const void* __restrict__ b,
-    void* __restrict__ out,
-    unsigned int type,
-    unsigned int count) {
-    const auto is_a = [=](unsigned int i) { return is_true(condition, condition_type, first + i * step); };
+template <typename Condition>
+__device__ inline void choose_elements(
+    Condition is_a, const void* a, const void* b, void* out, unsigned int type, unsigned int count) {
     const unsigned int size = type & ELEMENT_SIZE;
     switch (are_aligned(size, a, b) && are_aligned(size, a, out) ? size : 0) {
         case 1: return choose_words<unsigned char>(is_a, a, b, out, count);
@@ -104,6 +95,24 @@ extern "C" __global__ void choose(
         if (i < count)
             copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size,
                          element_at(is_a(i) ? a : b, type, i), size);
+}
+
+// out[i] = a[i] where element `first` + i * `step` of the condition isn't 0, else b[i].
+extern "C" __global__ void choose(
+    const void* __restrict__ condition,
+    unsigned int condition_type,
+    unsigned int first,
+    unsigned int step,
+    const void* __restrict__ a,
+    const void* __restrict__ b,
+    void* __restrict__ out,
+    unsigned int type,
+    unsigned int count) {
+    const unsigned char* bytes = static_cast<const unsigned char*>(condition);
+    if ((condition_type & ELEMENT_SIZE) == 1)  // most masks
+        return choose_elements([=](unsigned int i) { return bytes[first + i * step] != 0; }, a, b, out, type, count);
+    choose_elements([=](unsigned int i) { return is_true(condition, condition_type, first + i * step); }, a, b, out,
+                    type, count);
 }
 
 template <typename Word, typename Place>

@@ -20,6 +20,7 @@ __device__ inline bool is_true(const void* data, unsigned int type, size_t index
     if (size == 1) return *bytes != 0;  // most masks
     const unsigned int part = type & ELEMENT_FLOAT ? size : type >> ELEMENT_PARTS_AT & 15u;  // a power of two, or 0
     unsigned int found = 0;
+#pragma unroll 1
     for (unsigned int i = 0; i < size; ++i)
         found |= ((i + 1) & (part - 1)) == 0 ? bytes[i] & 127u : bytes[i];  // the last byte has a float's sign
     return found != 0;

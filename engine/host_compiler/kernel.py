@@ -1,12 +1,12 @@
 """Translation of one kernel, with the device functions it uses, to LLVM text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.engine.host_compiler import abi, blocks, parallel
 from warploom.engine.host_compiler.analysis.call_graph import target_of
 from warploom.engine.host_compiler.analysis.canonical_floats import flushing_entry
-from warploom.engine.host_compiler.analysis.control_flow import ControlFlow, control_flow, local_registers
+from warploom.engine.host_compiler.analysis.control_flow import ControlFlow, control_flow, local_registers, used
 from warploom.engine.host_compiler.analysis.guards import Guards
 from warploom.engine.host_compiler.analysis.phase_values import PhaseValues
 from warploom.engine.host_compiler.analysis.provenance import Provenance, provenance
@@ -17,7 +17,9 @@ from warploom.engine.host_compiler.code import quoted
 from warploom.engine.host_compiler.errors import error_at
 from warploom.engine.host_compiler.memory_layout import MemoryLayout
 from warploom.engine.host_compiler.opcodes.calls import FRAME, LINKED, function_name
+from warploom.engine.host_compiler.opcodes.table import emit
 from warploom.engine.host_compiler.passes.inlining import inline_suspending
+from warploom.engine.host_compiler.passes.launch_versions import LaunchVersion, for_launches
 from warploom.engine.host_compiler.passes.lockstep_loops import with_lockstep_loops
 from warploom.engine.host_compiler.passes.plain_divisions import with_plain_divisions
 from warploom.engine.host_compiler.passes.recomputing import with_recomputed_registers
@@ -29,12 +31,13 @@ from warploom.engine.host_compiler.runtime.thread_loops import (
     RUN,
     RowPart,
     block_loop,
+    choice_by_size,
     memory_prologue,
     share,
     thread_loops,
 )
 from warploom.engine.ptx.signature import reachable_functions, shared_layout, shared_variables, symbols
-from warploom.engine.ptx.tree import Function, KernelSignature, PtxModule
+from warploom.engine.ptx.tree import Function, Instruction, KernelSignature, PtxModule, Register
 
 __all__ = ["TranslatedKernel", "linked_function", "translate_kernel"]
 
@@ -118,14 +121,44 @@ def translate_kernel(
         if flushes:
             body = flushing_entry(f"run.{kernel.name}", body)
         return TranslatedKernel(kernel.name, f"{body}\n{share(kernel.name)}", scratch_bytes, spins=False)
+    versions, known = ([LaunchVersion(kernel)], {}) if quickly else for_launches(kernel)
+    if len(versions) > 1:
+        named = [replace(item.kernel, name=f"{kernel.name}|{number}") for number, item in enumerate(versions)]
+        made = [version(item) for item in named]
+        texts = [*(text for text, _, _ in made), share(kernel.name, _choice(kernel, layout, versions, known))]
+        spins = any(spins for _, _, spins in made)
+        return TranslatedKernel(kernel.name, "\n".join(texts), max(size for _, size, _ in made), spins)
     text, scratch_bytes, spins = version(kernel)
     found = None if quickly else for_small_thread_blocks(kernel)
     if found is None:
         return TranslatedKernel(kernel.name, f"{text}\n{share(kernel.name)}", scratch_bytes, spins)
     small, size = replace(found[0], name=f"{kernel.name}|small"), found[1]
     other, bytes_of_other, _ = version(small)
-    whole = f"{text}\n{other}\n{share(kernel.name, small.name, size)}"
+    whole = f"{text}\n{other}\n{share(kernel.name, choice_by_size(kernel.name, small.name, size))}"
     return TranslatedKernel(kernel.name, whole, max(scratch_bytes, bytes_of_other), spins)
+
+
+def _choice(
+    kernel: Function, layout: MemoryLayout, versions: Sequence[LaunchVersion], known: Mapping[str, Instruction]
+) -> str:
+    """Return the text that chooses the version of a kernel for a launch, from its parameters."""
+    body = Body(kernel, layout, kernel.name, provenance(kernel, layout))
+    needed = {name for item in versions for name in item.outcomes}
+    for name, instruction in reversed([*known.items()]):
+        needed |= used(instruction) if name in needed else set()
+    for name, instruction in known.items():
+        if name in needed:
+            emit(body, instruction)
+    chosen = ""
+    for number, item in enumerate(versions):
+        run, fits = f"@{quoted(f'run.{kernel.name}|{number}')}", "true"
+        for name, outcome in item.outcomes.items():
+            value = body.read(Register(name), "pred")
+            value = value if outcome else body.code.value(f"xor i1 {value}, true")
+            fits = body.code.value(f"and i1 {fits}, {value}")
+        chosen = body.code.value(f"select i1 {fits}, ptr {run}, ptr {chosen}") if chosen else run
+    body.code.do(f"%run = select i1 true, ptr {chosen}, ptr null")
+    return "".join(f"{line}\n" for line in (*body.code.entry, *body.code.lines))
 
 
 def _is_straight(kernel: Function, flow: ControlFlow) -> bool:

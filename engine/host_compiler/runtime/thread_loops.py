@@ -281,21 +281,23 @@ failed:
 """
 
 
-def share(kernel: str, small: str = "", size: int = 0) -> str:
+def share(kernel: str, choice: str = "") -> str:
     """Return the function `share.KERNEL`, by which workers take `%chunk` thread blocks at a time.
 
-    Thread blocks of up to `size` threads along x run the version `small`, if there is one.
+    `choice` is text that yields the function `%run` of the version that runs them, if there are several.
     """
-    run, choice = f"@{quoted('run.' + kernel)}", ""
-    if small:
-        choice = launch_i32("nx", abi.THREAD_BLOCK[0]) + (
-            f"  %is.small = icmp ule i32 %nx, {size}\n"
-            f"  %run = select i1 %is.small, ptr @{quoted('run.' + small)}, ptr {run}\n"
-        )
-        run = "%run"
+    run = "%run" if choice else f"@{quoted('run.' + kernel)}"
     return f"""
 define i32 @{quoted("share." + kernel)}(ptr %launch, ptr %params, ptr %worker, i64 %blocks, i64 %chunk) nounwind {{
 {choice}  %result = call i32 @wl.share(ptr %launch, ptr %params, ptr %worker, i64 %blocks, i64 %chunk, ptr {run})
   ret i32 %result
 }}
 """
+
+
+def choice_by_size(kernel: str, small: str, size: int) -> str:
+    """Return the choice of a version `small` in thread blocks of up to `size` threads along x."""
+    return launch_i32("nx", abi.THREAD_BLOCK[0]) + (
+        f"  %is.small = icmp ule i32 %nx, {size}\n"
+        f"  %run = select i1 %is.small, ptr @{quoted('run.' + small)}, ptr @{quoted('run.' + kernel)}\n"
+    )
