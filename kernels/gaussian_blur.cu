@@ -44,32 +44,46 @@ extern "C" __global__ void gaussian_weights(float* __restrict__ weights, float s
     weights[k] = k == 0 ? 1.0f / (sum + 1.0f) : bell(k, rest) / (sum + 1.0f);
 }
 
-// Reduces an image, and gives it a border; idle if the step is 1. Here and in `grow`, a thread computes RUN rows.
-extern "C" __global__ void shrink(
+// Reduces an image, and gives it a border; idle if the step is 1. A thread block adds up the rows of PIXELS columns for a row
+// of the smaller image, and then the columns for as many of its pixels as these are enough for.
+constexpr int EACH = 4, PIXELS = EACH * THREADS;
+
+extern "C" __global__ void __launch_bounds__(THREADS, 4) shrink(
     const float4* __restrict__ image, float4* __restrict__ out, float sigma, int width, int height) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, first = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
-    const int step = step_of(sigma), columns = reduced(width, step), rows = reduced(height, step);
-    if (step == 1 || x >= columns || first >= rows) return;
+    __shared__ float4 sums[PIXELS];
+    const int step = step_of(sigma), columns = reduced(width, step), y = blockIdx.y;
+    if (step == 1 || y >= reduced(height, step)) return;
     // Three boxes of `step` pixels along each axis, convolved with each other.
+    const int taps = 3 * step - 2, part = (PIXELS - taps) / step + 1;
+    const float scale = 1.0f / (step * step * step);
     const auto weight = [=](int t) {
         const int a = t + 1, b = max(a - step, 0), c = max(a - 2 * step, 0);
-        return static_cast<float>((a * (a + 1) - 3 * b * (b + 1) + 3 * c * (c + 1)) / 2) / (step * step * step);
+        return static_cast<float>((a * (a + 1) - 3 * b * (b + 1) + 3 * c * (c + 1)) / 2) * scale;
     };
-    const int left = (x - BORDER) * step - (step - 1), top = (first - BORDER) * step - (step - 1);
-    float4 sum[RUN] = {};
-    for (int j = 0; j < (RUN + 2) * step - 2; ++j) {
-        const float4* source = image + line(top + j, height, width);
-        float4 part = {};
-        for (int i = 0; i < 3 * step - 2; ++i) part = part + source[inside(left + i, width)] * weight(i);
+    const int top = (y - BORDER) * step - (step - 1);
+    for (int first = blockIdx.x * part; first < columns; first += gridDim.x * part) {
+        const int left = (first - BORDER) * step - (step - 1);
+        float4 sum[EACH] = {};
+        int place[EACH];
 #pragma unroll
-        for (int k = 0; k < RUN; ++k) {
-            const int place = j - k * step;
-            if (place >= 0 && place < 3 * step - 2) sum[k] = sum[k] + part * weight(place);
+        for (int k = 0; k < EACH; ++k) place[k] = inside(left + static_cast<int>(threadIdx.x) + k * THREADS, width);
+#pragma unroll 2
+        for (int t = 0; t < taps; ++t) {
+            const float4* const row = image + line(top + t, height, width);
+            const float share = weight(t);
+#pragma unroll
+            for (int k = 0; k < EACH; ++k) sum[k] = sum[k] + row[place[k]] * share;
         }
-    }
 #pragma unroll
-    for (int k = 0; k < RUN; ++k)
-        if (first + k < rows) out[static_cast<size_t>(first + k) * columns + x] = sum[k];
+        for (int k = 0; k < EACH; ++k) sums[threadIdx.x + k * THREADS] = sum[k];
+        __syncthreads();
+        for (int x = threadIdx.x; x < min(part, columns - first); x += THREADS) {
+            float4 all = {};
+            for (int t = 0; t < taps; ++t) all = all + sums[x * step + t] * weight(t);
+            out[static_cast<size_t>(y) * columns + first + x] = all;
+        }
+        __syncthreads();
+    }
 }
 
 // Blurs the image or, if the step is not 1, the smaller image.
@@ -84,7 +98,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) blur(
     int height) {
     const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step)), number = sizeof(float);
     if (step > 1) image = small, out = small_out, width = reduced(width, step), height = reduced(height, step);
-    const int segment = (height + gridDim.y - 1) / gridDim.y;
     const auto filter = [=](auto& found, auto load) {
         for (float& sum : found) sum = 0.0f;
         slide(found, 2 * radius + 1, load, [=](float& sum, float pixel, int t) { sum += pixel * weights[abs(t - radius)]; });
@@ -96,7 +109,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) blur(
         float found[BATCH];
         work(found);
     };
-    march<4>({image, out, number, width, height, width, 1, radius, radius, segment}, choose, filter, down);
+    march<4>({image, out, number, width, height, width, 1, radius, radius}, choose, filter, down);
 }
 
 // The place of a pixel in the smaller image, and the weight of a pixel there at a distance below 2.

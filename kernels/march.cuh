@@ -15,8 +15,15 @@ struct Strips {
     int number;  // the size of a number in bytes
     int width, height, row, column;
     int radius_x, radius_y;
-    int segment;  // rows of a thread block
 };
+
+// The rows of a thread block: at least so many that few of them are filtered twice, and more if there are enough thread
+// blocks. Those of a grid with a thread block for SEGMENT rows suffice.
+constexpr int SEGMENT = 96, BLOCKS = 700;
+
+__device__ inline int segment_of(int height, int strips, int radius) {
+    return max(max(SEGMENT, 32 + 4 * radius), (height * strips + BLOCKS - 1) / BLOCKS);
+}
 
 // The numbers of a strip's row with those beside it that windows need, and a distance between rows that lets threads
 // with neighbouring rows or channels use different banks.
@@ -34,9 +41,11 @@ __device__ inline void march(const Strips& image, Choose choose, Across across, 
     constexpr int PITCH = pitch_of<CHANNELS>, KEPT_PITCH = kept_pitch_of<CHANNELS>;
     float* const kept = tile + BATCH * PITCH;
     const int numbers = image.width * CHANNELS, side = image.radius_x * CHANNELS, wide_row = THREADS + 2 * side;
-    const int left = blockIdx.x * THREADS, top = blockIdx.y * image.segment, thread = threadIdx.x;
-    const int rows = min(image.segment, image.height - top);
-    if (left >= numbers || rows <= 0) return;
+    const int strips = (numbers + THREADS - 1) / THREADS, block = blockIdx.y * gridDim.x + blockIdx.x;
+    const int segment = segment_of(image.height, strips, image.radius_y), thread = threadIdx.x;
+    const int left = block % strips * THREADS, top = block / strips * segment;
+    const int rows = min(segment, image.height - top);
+    if (rows <= 0) return;
 
     const int pitch = image.row * CHANNELS;
     const auto place = [&](int x) {  // of a number in a row of the image

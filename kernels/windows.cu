@@ -21,7 +21,7 @@ __device__ inline float4 both(float4 a, float4 b) {
 // end of the first window give, load(i) is a number before that, and next(k) is number k after that window.
 template <int RUN, typename Number, typename Load, typename Next>
 __device__ inline void combine(Number (&found)[RUN], int known, Number common, Load load, Next next) {
-#pragma unroll 8
+#pragma unroll 4
     for (int i = known - 1; i >= RUN - 1; --i) common = both(common, load(i));
     found[RUN - 1] = common;
 #pragma unroll
@@ -34,9 +34,14 @@ __device__ inline void combine(Number (&found)[RUN], int known, Number common, L
     }
 }
 
-// The same, where load(i) is any number, and the first window ends with load(end).
+// The same, where load(i) is any number, and the first window ends with load(end). Windows may be of one number if RUN is 2.
 template <int RUN, typename Number, typename Load>
 __device__ inline void combine(Number (&found)[RUN], int end, Load load) {
+    if (RUN == 2 && end == 0) {
+        found[0] = load(0);
+        found[1] = load(1);
+        return;
+    }
     combine(found, end, load(end), load, [=](int k) { return load(end + k); });
 }
 
@@ -53,11 +58,14 @@ template <typename Work> __device__ inline void by_radius(int radius, Work work)
     if (radius >= 8) {
         float found[16];
         work(found);
+    } else if (radius >= 4) {
+        float found[8];
+        work(found);
     } else if (radius >= 2) {
         float found[4];
         work(found);
     } else {
-        float found[1];
+        float found[2];
         work(found);
     }
 }
@@ -95,9 +103,9 @@ __device__ inline void march_down(const Strips& strips, Choose choose, Across ac
 // Combines windows with radii of MOST or less.
 extern "C" __global__ void __launch_bounds__(THREADS, 2) combine_windows(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
-    int column, int radius_x, int radius_y, int segment) {
+    int column, int radius_x, int radius_y) {
     const int number = number_size(type);
-    const Strips strips = {image, out, number, width, height, row, column, radius_x, radius_y, segment};
+    const Strips strips = {image, out, number, width, height, row, column, radius_x, radius_y};
     const auto choose = [](int radius, auto work) { by_radius(radius, work); };
     const auto across = [=](auto& found, auto load) { combine(found, 2 * radius_x, load); };
     if ((type & ELEMENT_SIZE) == number)

@@ -1,10 +1,9 @@
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
-from warploom.blocks.filter.windows import ONE_PASS, STRIP_BYTES, THREADS, strips
+from warploom.blocks.filter.windows import STRIP_BYTES, THREADS, strips
 
-#: As in `kernels/gaussian_blur.cu`: the rows that a thread computes, the border of smaller images, the most weights.
-RUN, BORDER, WEIGHTS = 4, 27, 64
-#: The most rows of a thread block.
-SEGMENT = 12 * ONE_PASS
+#: As in `kernels/gaussian_blur.cu`: the rows that a thread computes, the border of smaller images, the most weights,
+#: and the pixels of an image at half the size that a thread block computes.
+RUN, BORDER, WEIGHTS, PART = 4, 27, 64, 511
 
 
 class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "filter", "denoise")):
@@ -33,13 +32,13 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
         halves = f"[image.dim0 // 2 + {border}, image.dim1 // 2 + {border}]"
         small, blurred = (build.buffer(name, float4, halves) for name in ("small", "blurred"))
         weights, common = build.buffer("weights", f32, f"[{WEIGHTS}]"), (self.sigma, width, height)
-        half = (width // 2 + border, (height // 2 + (border + RUN - 1)) // RUN)
         whole = (width, (height + (RUN - 1)) // RUN)
         build.launch(self.weigh, num_threads=WEIGHTS, args=(weights, self.sigma, WEIGHTS))
-        build.launch(self.shrink, num_threads=half, thread_block=(32, 8), args=(image, small, *common))
+        parts = -(-(width // 2 + border) // PART) * THREADS, height // 2 + border
+        build.launch(self.shrink, num_threads=parts, thread_block=(THREADS, 1), args=(image, small, *common))
         build.launch(
             self.blur,
-            num_threads=strips(width + border, height + border, SEGMENT),
+            num_threads=strips(width + border, height + border),
             args=(image, self.out, small, blurred, weights, *common),
             thread_block=(THREADS, 1),
             shared_bytes=STRIP_BYTES,

@@ -10,9 +10,9 @@ MEAN, SMALLEST, LARGEST = range(3)
 #: Shapes of windows, in the order of their numbers in `kernels/windows.cu`.
 SHAPES = ("square", "disc", "diamond", "cross")
 CHANNELS = 4
-#: As in the kernels: the threads of a thread block, the rows that it filters together, and the largest radius of
-#: windows that it combines in one pass.
-THREADS, BATCH, ONE_PASS = 256, 16, 24
+#: As in the kernels: the threads of a thread block, the rows that it filters together, the largest radius of windows
+#: that it combines in one pass, and the fewest of its rows.
+THREADS, BATCH, ONE_PASS, SEGMENT = 256, 16, 24, 96
 #: For shapes other than a square: the numbers of a row and the rows of a tile, and the pixels of a column that a thread
 #: computes if the radius is larger.
 TILE_WIDE, TILE_HIGH, RUN = 128, 32, 8
@@ -20,7 +20,7 @@ TILE_WIDE, TILE_HIGH, RUN = 128, 32, 8
 STRIP_BYTES = 4 * (BATCH * (THREADS + 2 * ONE_PASS * CHANNELS + CHANNELS) + 5 * BATCH * (THREADS + CHANNELS))
 
 
-def strips(width: Any, height: Any, segment: int) -> tuple[Any, Any]:
+def strips(width: Any, height: Any, segment: int = SEGMENT) -> tuple[Any, Any]:
     """Return the number of threads for an image of up to four channels, whose thread blocks have a segment of rows."""
     return -(-(width * CHANNELS) // THREADS) * THREADS, -(-height // segment)
 
@@ -65,10 +65,9 @@ class Window(NamedTuple):
             row, rows = TILE_WIDE + 2 * ONE_PASS * CHANNELS, TILE_HIGH + 2 * self.x
             return Launch("combine_shapes", (tiles[0] * THREADS, tiles[1]), args, 4 * row * rows)
         if max(self.x, self.y) <= ONE_PASS:
-            segment = 64 + 10 * self.y
-            return Launch("combine_windows", strips(width, height, segment), (self.x, self.y, segment), STRIP_BYTES)
+            return Launch("combine_windows", strips(width, height), (self.x, self.y), STRIP_BYTES)
         if self.y > 0:
-            segment = 128 + self.y
+            segment = 256 + self.y
             kept = 4 * THREADS * ((2 * self.y + 1) // BATCH)
             return Launch("combine_columns", strips(width, height, segment), (self.y, *wide, segment), kept)
         group, numbers = BATCH * CHANNELS, THREADS * BATCH + 2 * self.x * CHANNELS
