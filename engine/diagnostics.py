@@ -1,7 +1,7 @@
 """Diagnostics, which report problems to a person, and the exceptions that Warploom raises."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import ClassVar, Self
 
@@ -250,6 +250,13 @@ class LoopStopped(DeviceError):
     def __init__(self, node: int, turns: int, why: str, *, is_over_limit: bool = False) -> None:
         super().__init__(f"loop of graph node {node} was stopped {why}, after {turns:,} turns")
         self.node, self.turns, self.why, self.is_over_limit = node, turns, why, is_over_limit
+
+
+def raise_errors(diagnostics: Iterable[Diagnostic]) -> None:
+    """Raise GraphValidationError if there is an error among some diagnostics."""
+    found = list(diagnostics)
+    if errors := [item for item in found if item.severity is Severity.ERROR]:
+        raise GraphValidationError(errors, [item for item in found if item.severity is not Severity.ERROR])
 
 
 class GraphValidationError(WarploomError):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from warploom.engine.catalogue.catalogue import forget_blocks, trust_blocks
     from warploom.engine.device.open import open_device
+    from warploom.engine.diagnostics import GraphValidationError, WarploomError
     from warploom.engine.patch.document import Patch
     from warploom.engine.patch.files import load_patch, save_patch
     from warploom.engine.profiling.levels import ProfilingLevel
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Engine",
+    "GraphValidationError",
     "Patch",
     "ProfilingLevel",
     "UpdateLevel",
+    "WarploomError",
     "forget_blocks",
     "load_patch",
     "open_device",
@@ -32,9 +35,11 @@ __all__ = [
 
 _MODULES = {
     "Engine": "warploom.engine.runtime.engine",
+    "GraphValidationError": "warploom.engine.diagnostics",
     "Patch": "warploom.engine.patch.document",
     "ProfilingLevel": "warploom.engine.profiling.levels",
     "UpdateLevel": "warploom.engine.protocol.messages",
+    "WarploomError": "warploom.engine.diagnostics",
     "forget_blocks": "warploom.engine.catalogue.catalogue",
     "load_patch": "warploom.engine.patch.files",
     "open_device": "warploom.engine.device.open",

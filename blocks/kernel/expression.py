@@ -22,12 +22,13 @@ class Expression(
     """Computes each element by a formula, such as `sin(x*freq + time) * amp`.
 
     A name is an input, or one of `time` (in seconds), `frame`, `i` (index of the element), `px` and `py` (its pixel
-    position in an image), `u` and `v` (the same from 0 to 1), `pi` and `tau`. Every other name becomes a slider. Write
-    `a if x > 0 else b` for a choice, `vec(r, g, b, 1)` for a colour, `image.x` for a component, and `name = ...` on its
-    own line for an intermediate result. Without inputs, sliders set the size of the output, which is an image if the
-    formula uses `u` or `v`. `min`, `max` and `clamp` of a NaN are NaN. `sample(image, x, y)` interpolates between
-    pixels at a position from 0 to 1. Settings of a function follow by name: `sample(image, u * 2, v, boundary="wrap")`,
-    `gradient_noise(u * 9, v * 9, time, dimensions=3)`.
+    position in an image), `u` and `v` (the same from 0 to 1), `pi` and `tau`. Every other name becomes a slider.
+    Write `a if x > 0 else b` for a choice, `vec(r, g, b, 1)` for a colour, `image.x` for a component, and `name =
+    ...` on its own line for an intermediate result. `int(x)`, `float(x)` and `bool(x)` convert numbers. Without
+    inputs, sliders set the size of the output, which is an image if the formula uses `u` or `v`. `min`, `max` and
+    `clamp` of a NaN are NaN. `sample(image, x, y)` interpolates between pixels at a position from 0 to 1. Settings
+    of a function follow by name: `sample(image, u * 2, v, boundary="wrap")`, `gradient_noise(u * 9, v * 9, time,
+    dimensions=3)`.
     """
 
     expression: str = param("x * gain", language="expression", doc="The formula; its last line is the result.")

@@ -16,7 +16,7 @@ from warploom.engine.arguments import shown
 from warploom.engine.diagnostics import Severity, error
 from warploom.engine.ops.analysis import check_op_graph
 from warploom.engine.ops.graph import TOP, OpError, OpGraph, OpGraphBuilder, OpPort
-from warploom.engine.ops.table import OPS
+from warploom.engine.ops.table import OPS, OpType
 
 _LONGEST = 10_000
 _DEEPEST = 200
@@ -109,15 +109,23 @@ def parse_expression(
 
 
 def function_names() -> dict[str, str]:
-    """Return the functions that an expression may call, each name with the op's help."""
-    names = {op.id.removeprefix("op."): op for op in OPS.values() if _is_callable(op.id)}
-    names |= {alias: names[name] for alias, name in _ALIASES.items() if name in names}
-    return {name: names[name].doc for name in sorted(names)}
+    """Return the functions that an expression may call, each name with its help."""
+    names = {name: op.doc for name, op in _called_ops().items()}
+    names |= {name: f"Convert a number to {kind}: {name}(x)." for name, kind in _CONVERTED.items()}
+    names |= dict.fromkeys(_VECTORS, "Make a vector of 2 to 4 numbers: vec(r, g, b, 1).")
+    names["sample"] = OPS["op.sample"].doc
+    return dict(sorted(names.items()))
 
 
 def predefined_names() -> list[str]:
-    """Return the names that an expression may use without a call, and those of conversions and vectors."""
-    return [*_NAMES, *_NUMBERS, *_CONVERTED, *_VECTORS, "sample"]
+    """Return the names that an expression may use without a call."""
+    return [*_NAMES, *_NUMBERS]
+
+
+def _called_ops() -> dict[str, OpType]:
+    """Return the ops that a call names, also by their other names."""
+    ops = {op.id.removeprefix("op."): op for op in OPS.values() if _is_callable(op.id)}
+    return ops | {alias: ops[name] for alias, name in _ALIASES.items() if name in ops}
 
 
 def _is_callable(op_id: str) -> bool:
@@ -259,7 +267,7 @@ class _Parser:
             return OpPort(self._once(op, node), port)
         if name in _NUMBERS:
             return _NUMBERS[name]
-        if name in function_names():
+        if name in _called_ops():
             raise self._fail(f"{name} must be called, as in {name}(x)", node)
         self._parameter(name, {})
         self._places[name] = node

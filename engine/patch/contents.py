@@ -47,9 +47,8 @@ class NodeRef:
         self.id = node_id
 
     def __getitem__(self, port: str) -> PortRef:
-        block_type = self.patch.block_type(self.id)
-        if block_type is not None:
-            rules.require_end(self.id, block_type, port)
+        if self.patch.block_type(self.id) is not None:
+            self.patch.require_end(self.id, port)
         return OwnPort.of(self.patch, self.id, port)
 
     @property
@@ -251,8 +250,8 @@ class PatchContents:
         source_type, target_type = self._known_type(source.node), self._known_type(target.node)
         rules.check_types(
             connection,
-            rules.require_end(source.node, source_type, source.port),
-            rules.require_end(target.node, target_type, target.port),
+            self.require_end(source.node, source.port),
+            self.require_end(target.node, target.port),
         )
         if rules.is_value_connection(connection, source_type, target_type):
             rules.check_acyclic(connection, partial(self._values_feed, replaced=target), Scopes({}))
@@ -270,7 +269,7 @@ class PatchContents:
         if isinstance(port, Connection) and self._by_target.get(self.own(port.target)) != port:
             raise PatchError(f"sentinel must be of a connection in the patch, got {port}")
         found = self._present(self.own(port.source if isinstance(port, Connection) else port))
-        spec = rules.require_end(found.node, self._known_type(found.node), found.port)
+        spec = self.require_end(found.node, found.port)
         if not isinstance(spec, PortSpec):
             raise PatchError(f"sentinel must check a buffer, got {found}, which is a single value")
         if spec.is_input:
@@ -286,13 +285,31 @@ class PatchContents:
         found = self._present(self.own(port))
         if not self.takes_sentinels:
             raise PatchError(f"pin must be of an output of the patch, got {found}, which is inside a block")
-        if rules.is_target(rules.require_end(found.node, self._known_type(found.node), found.port)):
+        if rules.is_target(self.require_end(found.node, found.port)):
             raise PatchError(f"pin must be of an output, got the input {found}")
         return found
 
     def find_end(self, ref: PortRef) -> rules.End | None:
         """Return the declaration of a port, value output or parameter; None when the node's type has none."""
         return rules.find_end(self.block_type(self.own(ref).node), ref.port)
+
+    def require_end(self, node_id: str, name: str) -> rules.End:
+        """Return the declaration of a port, value output or parameter.
+
+        For a missing one, raise UnknownPort with a list, or with the error that keeps the node from having its ports,
+        such as a mistake in its formula or kernel.
+        """
+        try:
+            return rules.require_end(node_id, self._known_type(node_id), name)
+        except rules.UnknownPort as missing:
+            node = self._require(node_id)
+            _, problem = self.catalogue.resolve(node.type, node.parameters, lambda: self.folder, trusted=self.trusted)
+            if problem is None:
+                raise
+            text = f"node {node_id} must be right to have the port {shown(name)}, got this error: {problem.message}"
+            if problem.file is not None and Path(problem.file).name not in text:
+                text += f" ({problem.file}{f':{problem.line}' if problem.line is not None else ''})"
+            raise rules.UnknownPort(text, problem.remedy) from missing
 
     def fitting_ends(self, start: PortRef) -> set[PortRef]:
         """Return every end that a connection from or to `start` could have.

@@ -249,7 +249,7 @@ class Patch(EditablePatch):
         """Return the node of a group's inputs or outputs that has a port, and the port's name."""
         port = self.own(port)
         if self.is_group(port.node):
-            spec = rules.require_end(port.node, self._known_type(port.node), port.port)
+            spec = self.require_end(port.node, port.port)
             return self.end_of(port.node, INPUTS if rules.is_target(spec) else OUTPUTS), port.port
         if not self.is_end(port.node):
             raise PatchError(f"port must be of a group, or of its inputs or outputs, got {cut(str(port), SHOWN)}")

@@ -18,7 +18,7 @@ from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.compiler.inspection.data import frame_plan
 from warploom.engine.device.device import Buffer, Device, DeviceInfo
 from warploom.engine.device.open import check_device_name, open_device
-from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, Severity, WarploomError, cut
+from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, Severity, WarploomError, cut, raise_errors
 from warploom.engine.patch.changes import BlockTypesChanged, PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.processes.pool import warm_up
@@ -55,7 +55,8 @@ class Engine(Client):
     `device` is "auto", "host", "cuda:0" or an open device, which then stays the caller's. Raise DeviceError if it can't
     be used. Kernels of neighbouring blocks are fused unless `fuse` is False. Buffers share memory unless `share` is
     False, for a comparison: then no kernel is fused, and each buffer has separate memory. With `plain_edges`, no kernel
-    on a CUDA device begins before those that it waits for are complete, see `open_device`.
+    on a CUDA device begins before those that it waits for are complete, see `open_device`. With `raise_on_error`,
+    `step` raises what `check` would raise.
     """
 
     @checked(PatchError, device="its name or its kind is checked by LocalEngine")
@@ -69,6 +70,7 @@ class Engine(Client):
         fuse: bool = True,
         share: bool = True,
         plain_edges: bool = False,
+        raise_on_error: bool = False,
     ) -> None:
         with without_collections():  # a large patch is thousands of messages
             local = LocalEngine(patch, device, profiling=profiling, time_step_s=time_step_s, plain_edges=plain_edges)
@@ -79,6 +81,17 @@ class Engine(Client):
         self.core = local.engine
         if not (fuse and share):
             self.post(SetFusing(fuse, share))
+        if raise_on_error:
+            self._step = partial(_step_or_raise, self._step)
+
+    def check(self) -> None:
+        """Raise GraphValidationError if a block had an error in the newest frame.
+
+        Runs the first frame if there was none. The error's `errors` and `warnings` are diagnostics with the node, the
+        message and the remedy. The last graph without errors keeps running, and so do blocks without errors.
+        """
+        self._send_begun()
+        raise_errors(self._local.diagnostics())
 
     def buffer(self, port: PortRef) -> Buffer:
         """Return the memory of a port in the running graph, for other libraries: nothing is copied.
@@ -105,6 +118,13 @@ class Engine(Client):
         with self._local.lock:
             self._local.engine.launcher.settle()
             yield
+
+
+def _step_or_raise(step: Callable[[bool], FrameReport], real_time: bool) -> FrameReport:
+    report = step(real_time)
+    if report.diagnostics:
+        raise_errors(report.diagnostics)
+    return report
 
 
 @checked(PatchError, device="checked by Engine or the process", command="checked by connect")
@@ -277,6 +297,14 @@ class LocalEngine:
                 return np.array(value)
             self._require_running(compiled, port)
             return self.engine.results.read(port)
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Return what was wrong in the newest frame; runs the first frame if there was none."""
+        if self._closed:
+            raise _closed()
+        with self.lock:
+            self._compiled()
+            return self.engine.updates.diagnostics.all
 
     def lend(self, port: PortRef) -> Buffer:
         """Return the memory of a port, see `Engine.buffer`."""

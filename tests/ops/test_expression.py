@@ -120,5 +120,5 @@ def test_any_text_is_a_graph_or_an_error(text: str) -> None:
 
 def test_every_function_has_help() -> None:
     """Every function has a help text."""
-    assert {"abs", "min", "clamp", "length"} < set(function_names())
+    assert {"abs", "min", "clamp", "length", "int", "sample", "vec"} < set(function_names())
     assert all(function_names().values())

@@ -283,9 +283,27 @@ def test_what_belongs_to_another_patch_is_refused() -> None:
     assert all(type(end) is PortRef for c in mine.connections for end in (c.source, c.target))
 
 
-def test_a_block_without_ports_because_of_its_formula_is_refused_with_a_hint() -> None:
-    """A wrong formula has no ports, so the list of those that there are would be empty."""
+@pytest.mark.parametrize(
+    ("block", "values", "rule"),
+    [
+        ("kernel.expression", {"expression": "x +"}, "must be written in Python's syntax, .* at column 4"),
+        ("kernel.expression", {"expression": "sinus(x)"}, "function must be one of the ops, .*got 'sinus'"),
+        (
+            "kernel.cuda",
+            {"code": "__global__ void f(float* x) { x[0] = ; }"},
+            r"kernel text\(1\): expected an expression",
+        ),
+    ],
+)
+def test_a_block_without_ports_is_refused_with_the_error_of_its_values(
+    block: str, values: dict[str, str], rule: str
+) -> None:
+    """A block whose formula or kernel is wrong has no ports; a connection to it raises that error."""
     patch = Patch()
-    formula = patch.add("kernel.expression", expression="x +")
-    with pytest.raises(UnknownPort, match=r"expression must have the port 'x', got no ports; are its values wrong\?"):
-        patch.connect(patch.add("buffer.constant")["out"], PortRef(formula.id, "x"))
+    wrong = patch.add(block, **values)
+    rule = rf"node {wrong.id} must be right to have the port 'x', [\s\S]*{rule}"
+    with pytest.raises(UnknownPort, match=rule):
+        _ = wrong["x"]
+    with pytest.raises(UnknownPort, match=rule) as raised:
+        patch.connect(patch.add("buffer.constant")["out"], PortRef(wrong.id, "x"))
+    assert raised.value.remedy
