@@ -1,12 +1,25 @@
 // Fields whose cells look at the cells next to them: cellular automata, heat that spreads, and substances that react.
 #include "warploom/vector.h"
 
-#define RUN 4  // rows that a thread of an automaton computes, so that it counts each row of three cells once
+// A row of cells, with what lies beyond its ends: nothing, the last cell itself, or the other end. Loads of neighbouring
+// threads are next to each other, so the host computes many cells at once.
+struct Row {
+    const float* cells;
+    float first, last;
+    int width;
 
-// The place of a cell, which may be one beyond the edge: then the one at the other edge of a torus, else -1.
-__device__ inline int place_of(int place, int size, int is_torus) {
-    if (place >= 0 && place < size) return place;
-    return is_torus ? (place < 0 ? size - 1 : 0) : -1;
+    __device__ Row(const float* cells, int width, bool is_torus, bool is_cold) : cells(cells), width(width) {
+        first = is_torus ? cells[width - 1] : is_cold ? 0.0f : cells[0];
+        last = is_torus ? cells[0] : is_cold ? 0.0f : cells[width - 1];
+    }
+    __device__ float left(int x) const { return x == 0 ? first : cells[max(x - 1, 0)]; }
+    __device__ float right(int x) const { return x == width - 1 ? last : cells[min(x + 1, width - 1)]; }
+};
+
+// The row above or below, which may be one beyond the edge: then the other edge of a torus, or the same row.
+__device__ inline int row_of(int y, int height, bool is_torus) {
+    if (is_torus) return y < 0 ? height - 1 : y == height ? 0 : y;
+    return min(max(y, 0), height - 1);
 }
 
 // One step of a life-like automaton with `last` + 1 states: 0 is dead, `last` alive, and those between are dying. The
@@ -21,37 +34,34 @@ extern "C" __global__ void step_automaton(
     int width,
     int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
-    const int first = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
-    if (x >= width || first >= height) return;
-    const int left = place_of(x - 1, width, is_torus), right = place_of(x + 1, width, is_torus);
-    const float scale = static_cast<float>(last);
-    auto state = [&](int column, int row) {
-        return column < 0 ? 0 : static_cast<int>(saturate(cells[static_cast<size_t>(row) * width + column]) * scale + 0.5f);
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    const float scale = static_cast<float>(last), least = 1.0f - 0.5f / scale;
+    auto row_at = [&](int row) {
+        return Row(cells + static_cast<size_t>(row_of(row, height, is_torus)) * width, width, is_torus, true);
     };
-    int here = 0, beside = 0;  // the state of the cell in the row, and how many of the cells left and right of it live
-    auto take = [&](int row) {
-        here = row < 0 ? 0 : state(x, row);
-        beside = row < 0 ? 0 : (state(left, row) == last) + (state(right, row) == last);
-        return beside + (here == last);
-    };
-    int above = take(place_of(first - 1, height, is_torus));
-    int all = take(first);
-    for (int row = first; row < min(first + RUN, height); ++row) {
-        const int now = here, near = beside;
-        const int below = take(place_of(row + 1, height, is_torus));
-        const int alive = above + near + below;
-        const int lives = now == 0 ? born >> alive & 1 : now == last && survives >> alive & 1;
-        const int after = lives ? last : max(now - 1, 0);
-        next[static_cast<size_t>(row) * width + x] = static_cast<float>(after) / scale;
-        above = all;
-        all = below;
-    }
+    auto lives = [&](float cell) { return cell >= least ? 1 : 0; };
+    const Row row = row_at(y), above = row_at(y - 1), below = row_at(y + 1);
+    int alive = lives(row.left(x)) + lives(row.right(x));
+    const int over = lives(above.left(x)) + lives(above.cells[x]) + lives(above.right(x));
+    const int under = lives(below.left(x)) + lives(below.cells[x]) + lives(below.right(x));
+    alive += is_torus || y > 0 ? over : 0;
+    alive += is_torus || y < height - 1 ? under : 0;
+    const int now = static_cast<int>(saturate(row.cells[x]) * scale + 0.5f);
+    const int rule = now == 0 ? born : now == last ? survives : 0;
+    const int after = rule >> alive & 1 ? last : max(now - 1, 0);
+    next[static_cast<size_t>(y) * width + x] = static_cast<float>(after) / scale;
+}
+
+// Heat flows between two cells as through both, one after the other.
+__device__ inline float flow(float here, float other, float conducts, float its) {
+    const float both = conducts + its;
+    return both > 0.0f ? 2.0f * conducts * its / both * (other - here) : 0.0f;
 }
 
 // One step of the heat equation, in which cells exchange heat with the four next to them: nothing is lost but to a cold
-// edge. `border` is 0 for edges that let nothing through, 1 for a torus, and 2 for edges that are held at 0. Heat flows
-// between two cells as through both, one after the other. The rate is held at 1/4, up to which no cell gets hotter than
-// the hottest around it.
+// edge. `border` is 0 for edges that let nothing through, 1 for a torus, and 2 for edges that are held at 0. The rate is
+// held at 1/4, up to which no cell gets hotter than the hottest around it.
 extern "C" __global__ void spread_heat(
     const float* __restrict__ field,
     const float* __restrict__ conductivity,
@@ -64,27 +74,24 @@ extern "C" __global__ void spread_heat(
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     const int y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= width || y >= height) return;
-    const size_t row = static_cast<size_t>(y) * width, i = row + x;
     const bool is_torus = border == 1, is_cold = border == 2;
-    // Beyond an edge is the cell itself, with which it exchanges nothing, or the other edge, or the cold.
-    const int left = x > 0 ? x - 1 : is_torus ? width - 1 : x, right = x < width - 1 ? x + 1 : is_torus ? 0 : x;
-    const int above = y > 0 ? y - 1 : is_torus ? height - 1 : y, below = y < height - 1 ? y + 1 : is_torus ? 0 : y;
-    const size_t sides[4] = {
-        row + left, row + right, static_cast<size_t>(above) * width + x, static_cast<size_t>(below) * width + x};
-    const bool is_edge[4] = {x == 0, x == width - 1, y == 0, y == height - 1};
-    const float here = field[i];
-    float change = 0.0f;
+    const size_t above = static_cast<size_t>(row_of(y - 1, height, is_torus)) * width + x;
+    const size_t below = static_cast<size_t>(row_of(y + 1, height, is_torus)) * width + x;
+    const size_t start = static_cast<size_t>(y) * width;
+    const Row row(field + start, width, is_torus, is_cold);
+    const float here = row.cells[x], left = row.left(x), right = row.right(x);
+    const float over = is_cold && y == 0 ? 0.0f : field[above];
+    const float under = is_cold && y == height - 1 ? 0.0f : field[below];
+    float change = left + right + over + under - 4.0f * here;
     if (conductivity) {
-        const float conducts = saturate(conductivity[i]);
-        for (int k = 0; k < 4; ++k) {
-            const float its = saturate(conductivity[sides[k]]), both = conducts + its;
-            const float other = is_cold && is_edge[k] ? 0.0f : field[sides[k]];
-            change += both > 0.0f ? 2.0f * conducts * its / both * (other - here) : 0.0f;
-        }
-    } else {
-        for (int k = 0; k < 4; ++k) change += (is_cold && is_edge[k] ? 0.0f : field[sides[k]]) - here;
+        const Row shares(conductivity + start, width, is_torus, false);
+        const float conducts = saturate(shares.cells[x]);
+        change = flow(here, left, conducts, saturate(shares.left(x))) +
+                 flow(here, right, conducts, saturate(shares.right(x))) +
+                 flow(here, over, conducts, saturate(conductivity[above])) +
+                 flow(here, under, conducts, saturate(conductivity[below]));
     }
-    next[i] = here + fminf(rate / steps, 0.25f) * change;
+    next[start + x] = here + fminf(rate / steps, 0.25f) * change;
 }
 
 // One step of the reaction of Gray and Scott, in which the second substance turns the first into itself (Pearson,

@@ -61,13 +61,7 @@ extern "C" __global__ void step_lattice(
     const int y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= width || y >= height) return;
     const size_t count = static_cast<size_t>(width) * height, here = static_cast<size_t>(y) * width + x;
-    if (solid && solid[here] != 0.0f) {
-#pragma unroll
-        for (int i = 0; i < DIRECTIONS; ++i) next[i * count + here] = 0.0f;
-        if (is_last) velocities[here] = {0.0f, 0.0f}, densities[here] = 1.0f;
-        return;
-    }
-
+    const bool is_solid = solid && solid[here] != 0.0f;
     float part[DIRECTIONS], more = 0.0f;
     float2 flow = {0.0f, 0.0f};
 #pragma unroll
@@ -88,7 +82,10 @@ extern "C" __global__ void step_lattice(
     float2 force = {force_x, force_y};
     if (push) force += push[here];
     const float2 velocity = (flow + force * 0.5f) / (1.0f + more);
-    if (is_last) velocities[here] = velocity, densities[here] = 1.0f + more;
+    if (is_last) {
+        velocities[here] = is_solid ? float2{0.0f, 0.0f} : velocity;
+        densities[here] = is_solid ? 1.0f : 1.0f + more;
+    }
 
     // The time in which the fluid comes to balance, longer where eddies that no cell shows would slow it down.
     float stress_xx = 0.0f, stress_xy = 0.0f, stress_yy = 0.0f;
@@ -107,7 +104,8 @@ extern "C" __global__ void step_lattice(
     for (int i = 0; i < DIRECTIONS; ++i) {
         const float2 step = {static_cast<float>(step_x(i)), static_cast<float>(step_y(i))};
         const float2 pull = (step - velocity) * 3.0f + step * (9.0f * dot(step, velocity));
-        next[i * count + here] = part[i] + rate * (balanced(i, more, velocity) - part[i]) +
-                                 (1.0f - 0.5f * rate) * weight(i) * dot(pull, force);
+        const float after = part[i] + rate * (balanced(i, more, velocity) - part[i]) +
+                            (1.0f - 0.5f * rate) * weight(i) * dot(pull, force);
+        next[i * count + here] = is_solid ? 0.0f : after;
     }
 }
