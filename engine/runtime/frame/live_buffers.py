@@ -8,6 +8,7 @@ waits for no copy, except where more are under way than launches.
 import logging
 from collections import ChainMap, deque
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.device.device import Device
 from warploom.engine.device.protocol import Event, PinnedArray, Stream, part_of
 from warploom.engine.device.releasing import release_all
-from warploom.engine.diagnostics import Diagnostic, PatchError
+from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.readings import Reading
 from warploom.engine.runtime.model.context import CudaContext
@@ -59,22 +60,49 @@ class _Lent:
 class _Slots:
     """The slots of one buffer, of `size_bytes` each."""
 
-    def __init__(self, device: Device, size_bytes: int) -> None:
-        self._device, self.size_bytes = device, size_bytes
+    def __init__(self, device: Device, size_bytes: int, maker: ThreadPoolExecutor) -> None:
+        self._device, self.size_bytes, self._maker = device, size_bytes, maker
         self._count = 0
+        self._is_making = False
         self.free: deque[_Slot] = deque()
 
     def take(self, most: int | None) -> _Slot | None:
         """Return a slot that is free, or a new one; None if there are `most` already."""
+        slot = self._free_slot()
+        if slot is None:
+            if most is not None and self._count >= most:
+                return None
+            self._count += 1
+            slot = self._make()
+        if self._device.info.is_asynchronous and self._count < MOST_SLOTS and not self._is_making:
+            self._have_spare()
+        return slot
+
+    def _free_slot(self) -> _Slot | None:
         for _ in range(len(self.free)):
             slot = self.free.popleft()
             if slot.event.is_reached:
                 return slot
             self.free.append(slot)
-        if most is not None and self._count >= most:
-            return None
-        self._count += 1
+        return None
+
+    def _make(self) -> _Slot:
         return _Slot(self._device.pinned(np.zeros(self.size_bytes, np.uint8)), self._device.create_event(timed=False))
+
+    def _have_spare(self) -> None:
+        """Have a slot made beside the frames if none is free: a GPU takes 20 ms for a picture of 3840 x 2160."""
+        if not any(slot.event.is_reached for slot in self.free):
+            self._count, self._is_making = self._count + 1, True
+            self._maker.submit(self._make_spare)
+
+    def _make_spare(self) -> None:
+        try:
+            self._device.activate()
+            self.free.append(self._make())
+        except DeviceError:  # of too little memory, which the frame that needs it reports
+            self._count -= 1
+        finally:
+            self._is_making = False
 
     def close(self) -> None:
         """Free the slots that nobody uses; a later call frees more, and the device the rest when it is closed."""
@@ -151,6 +179,8 @@ class LiveBuffers:
         self._bound: dict[str, _Bound] = {}
         self._retired: list[_Slots | _Sources] = []
         self._shares = SharedDevices(self._device)
+        #: Makes slots.
+        self._maker = ThreadPoolExecutor(1, "warploom-slots")
         self._waits = False
         #: True in a replay, which writes no files; it is set before the first frame.
         self.is_replay = False
@@ -250,6 +280,7 @@ class LiveBuffers:
 
     def close(self) -> None:
         """End the life of all blocks; the device must be done with the graph."""
+        self._maker.shutdown()
         try:
             self.finish()
         finally:
@@ -294,7 +325,7 @@ class LiveBuffers:
         if slots is None or slots.size_bytes != size_bytes:
             if slots is not None:
                 self._retired.append(slots)
-            slots = bound.slots[name] = _Slots(self._device, size_bytes)
+            slots = bound.slots[name] = _Slots(self._device, size_bytes, self._maker)
         return slots
 
     def _file_to_write(self, node: str, name: str) -> Path:

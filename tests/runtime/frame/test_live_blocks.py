@@ -498,3 +498,25 @@ def test_slots_are_used_again(device: Device, events: Events) -> None:
             engine.step()
         counts = [slots._count for bound in engine.core.live._bound.values() for slots in bound.slots.values()]
     assert max(counts) <= live_buffers.MOST_SLOTS // 2
+
+
+def test_slots_are_made_beside_the_frames(late: Device, events: Events, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block that keeps all contents needs a slot in each frame, which is there already after the first one."""
+    patch = fed_sink()
+    patch.set("sink", keeps=True)
+    makers: list[str] = []
+    make = live_buffers._Slots._make
+
+    def noted(slots: Any) -> Any:
+        makers.append(threading.current_thread().name.partition("_")[0])
+        return make(slots)
+
+    monkeypatch.setattr(live_buffers._Slots, "_make", noted)
+    with Engine(patch, late) as engine:
+        for _ in range(6):
+            engine.step()
+            slots = [slots for bound in engine.core.live._bound.values() for slots in bound.slots.values()]
+            while any(each._is_making for each in slots):
+                threading.Event().wait(0.002)
+    beside = makers.count("warploom-slots")
+    assert beside >= 5 and len(makers) - beside == len(slots)
