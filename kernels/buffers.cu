@@ -63,7 +63,7 @@ extern "C" __global__ void copy_strided(
 
 constexpr unsigned int EACH = 4;  // elements of a thread, which lie a thread block's width apart
 
-// True if both addresses are multiples of an element's size.
+// True if both addresses are multiples of an element's size, a power of two.
 __device__ inline bool are_aligned(unsigned int size, const void* a, const void* b) {
     return ((reinterpret_cast<size_t>(a) | reinterpret_cast<size_t>(b)) & (size - 1)) == 0;
 }
