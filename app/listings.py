@@ -13,10 +13,11 @@ from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.device.open import list_devices
 from warploom.engine.kernel_sources.describe import describe_kernels
-from warploom.engine.kernel_sources.image import manifest_paths, read_source, write_manifest
 from warploom.engine.kernel_sources.loader import file_source, load_image
+from warploom.engine.kernel_sources.manifest import manifest_paths, write_manifest
 from warploom.engine.kernel_sources.python.files import kernels_in
 from warploom.engine.kernel_sources.python.trust import trusted_folders
+from warploom.engine.kernel_sources.texts import read_source
 
 
 def block_info(block: type[Block]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.kernel_blocks.comments import ParameterComment
 from warploom.engine.kernel_sources.element_names import DeclaredType, PointerElement
-from warploom.engine.kernel_sources.image import ManifestParameter
+from warploom.engine.kernel_sources.manifest import ManifestParameter
 from warploom.engine.ptx.uses import Direction
 from warploom.engine.types import NAMED, SCALARS, DType, any_type, bf16, boolean, number_range
 

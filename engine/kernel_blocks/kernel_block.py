@@ -26,8 +26,9 @@ from warploom.engine.kernel_blocks.thread_bounds import launch_rank, thread_boun
 from warploom.engine.kernel_sources.describe import covers, describe_kernels
 from warploom.engine.kernel_sources.element_names import parameter_texts
 from warploom.engine.kernel_sources.elements import declared_types
-from warploom.engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter
+from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.loader import file_source, find_source, load_image
+from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestParameter
 from warploom.engine.kernel_sources.sources import (
     ConstantValue,
     CudaFile,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from warploom.engine.diagnostics import TRUST_PATCH, CompileError, KernelError, Mend
 from warploom.engine.disk_cache import cache_key
-from warploom.engine.kernel_sources.image import KERNELS_FOLDER, read_source
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.nvrtc import (
     OPTIONS,
     WAIT,
@@ -24,6 +24,7 @@ from warploom.engine.kernel_sources.nvrtc import (
 )
 from warploom.engine.kernel_sources.python.trust import is_trusted
 from warploom.engine.kernel_sources.sources import CudaFile, CudaText
+from warploom.engine.kernel_sources.texts import read_source
 from warploom.engine.processes.pool import run
 from warploom.engine.readings import is_file, is_pipe, reach, resolved
 

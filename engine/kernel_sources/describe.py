@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 
 from warploom.engine.kernel_sources.element_names import named_element, named_numbers, parameter_texts
-from warploom.engine.kernel_sources.image import KernelImage, KernelManifest, ManifestParameter
+from warploom.engine.kernel_sources.image import KernelImage
+from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestParameter
 from warploom.engine.kernel_sources.sources import PythonKernel
 from warploom.engine.ptx import KernelSignature, PtxModule, parse
 from warploom.engine.ptx.tree import Function, type_size
@@ -42,6 +43,8 @@ def mistakes(given: KernelManifest) -> Iterator[str]:
         if number is not None and number < least:
             yield f"{name} must be at least {least}, got {number}"
     for claim in given.parameters:
+        if claim.alignment is not None and (claim.alignment < 1 or claim.alignment.bit_count() != 1):
+            yield f"alignment of {claim.name} must be a power of two, got {claim.alignment}"
         if claim.element_type is not None and named_element(claim.element_type) is None:
             names = "the name of a scalar or vector, such as f32, float4 or unsigned char"
             yield f"element_type of {claim.name} must be {names}, got {claim.element_type!r:.80}"
@@ -65,7 +68,10 @@ def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str
             # A pointer that the kernel never uses looks like a number. A number may be declared like a pointer.
             "is_pointer": (claim.is_pointer is False and true.is_pointer and true.direction != "unknown")
             or (claim.is_pointer and true.alignment != 8),
-            "alignment": None not in (claim.alignment, true.alignment) and claim.alignment != true.alignment,
+            # That of a pointer may be meant of what it points to.
+            "alignment": not (claim.is_pointer or true.is_pointer)
+            and None not in (claim.alignment, true.alignment)
+            and claim.alignment != true.alignment,
             "element_type": claim.element_type and _is_too_small(claim.element_type, true.element_type or ""),
             "direction": true.is_pointer
             and claim.direction != "unknown"

@@ -16,14 +16,8 @@ from warploom.engine.kernel_sources.compiling import compile_source
 from warploom.engine.kernel_sources.describe import contradictions, describe_kernels, mistakes
 from warploom.engine.kernel_sources.element_names import PointerElement
 from warploom.engine.kernel_sources.elements import declared_types, typed_parameters
-from warploom.engine.kernel_sources.image import (
-    KERNELS_FOLDER,
-    KernelImage,
-    KernelManifest,
-    manifest_paths,
-    read_manifest,
-    read_source,
-)
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER, KernelImage
+from warploom.engine.kernel_sources.manifest import KernelManifest, manifest_paths, read_manifest
 from warploom.engine.kernel_sources.nvrtc import CompileCache, compile_kernels
 from warploom.engine.kernel_sources.python.files import kernels_in
 from warploom.engine.kernel_sources.python.load import load_python
@@ -45,6 +39,7 @@ from warploom.engine.kernel_sources.specialise import (
     specialised_cuda,
     specialised_ptx,
 )
+from warploom.engine.kernel_sources.texts import read_source
 from warploom.engine.ops import OpError
 from warploom.engine.ops.lowering.places import without_lines
 from warploom.engine.ptx import parse, read_signatures

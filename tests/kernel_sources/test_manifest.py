@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.image import KernelManifest, ManifestParameter, read_manifest, write_manifest
+from warploom.engine.kernel_sources.element_names import named_element
 from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestParameter, read_manifest, write_manifest
 from warploom.engine.kernel_sources.nvrtc import CompileCache
 
 PTX = """.version 7.8
@@ -71,6 +72,74 @@ def test_every_field_is_read(tmp_path: Path) -> None:
     assert manifest.parameters[1].direction == "unknown"
 
 
+#: The same facts in the words of other programs.
+OTHERS: list[dict[str, Any]] = [
+    {
+        "entryPoint": "fill",
+        "description": "Fill with a value.",
+        "blockSize": 128,
+        "sharedMemoryBytes": 1024,
+        "parameters": [
+            {"name": "target", "type": "float*", "direction": "out", "isPointer": True},
+            {"name": "value", "type": "float", "isPointer": False},
+        ],
+    },
+    {
+        "EntryPoint": "fill",
+        "Summary": "Fill with a value.",
+        "BlockSize": {"X": 128},
+        "SharedMemoryBytes": 1024,
+        "Parameters": [{"Name": "target", "Type": "float *", "Direction": "Out"}, {"Name": "value", "Type": "float"}],
+    },
+    {
+        "name": "fill",
+        "summary": "Fill with a value.",
+        "max_threads": [32, 4, 1],
+        "block_size": [128, 1, 1],
+        "shared_memory_dynamic": 1024,
+        "parameters": [
+            {
+                "index": 0,
+                "name": "target",
+                "ptx_type": ".u64",
+                "is_pointer": True,
+                "alignment": 4,
+                "element_type": "f32",
+                "direction": "out",
+            },
+            {"index": 1, "name": "value", "ptx_type": ".f32"},
+        ],
+    },
+]
+
+
+@pytest.mark.parametrize("words", OTHERS, ids=["camel case", "pascal case", "snake case"])
+def test_the_words_of_other_programs_mean_the_same(tmp_path: Path, words: dict[str, Any]) -> None:
+    """Names, directions, element types and sizes are those of the manifest in our words."""
+    manifest = load(tmp_path, json.dumps(words))
+    assert manifest is not None
+    assert (manifest.name, manifest.summary, manifest.shared_memory_dynamic) == ("fill", "Fill with a value.", 1024)
+    assert manifest.block_size in (128, [128, 1, 1])
+    assert manifest.max_threads in (None, 128)
+    target, value = manifest.parameters
+    assert (target.name, target.index, target.is_pointer, target.direction) == ("target", 0, True, "out")
+    assert (value.name, value.index, value.element_type) == ("value", 1, None) and not value.is_pointer
+    element = named_element(target.element_type or "")
+    assert element is not None and element.size_bytes == 4
+
+
+def test_wrong_values_in_other_words_are_errors(tmp_path: Path) -> None:
+    """A value of the wrong type is refused with the field in our words, and a contradiction of the PTX too."""
+    for change, message in (
+        ({"blockSize": "wide"}, "Expected `int | array | null`, got `str` - at `$.block_size`"),
+        ({"parameters": [3]}, "Expected `object`, got `int` - at `$.parameters[0]`"),
+        ({"parameters": OTHERS[0]["parameters"][:1]}, "parameters"),
+        ({"entryPoint": "other"}, "other"),
+    ):
+        with pytest.raises(KernelError, match=re.escape(message)[1:]):
+            load(tmp_path, json.dumps(OTHERS[0] | change))
+
+
 def test_only_name_and_parameters_are_needed_and_unknown_fields_do_no_harm(tmp_path: Path) -> None:
     """A manifest needs only a name and parameters, and unknown fields are ignored."""
     parameters = [{"index": 0, "name": "a"}, {"index": 1, "name": "b", "novelty": 3}]
@@ -104,6 +173,10 @@ def test_cut_off_json_is_one_clear_error(tmp_path: Path) -> None:
         ),
         ({"name": "spill"}, r"name in fill\.json must be an entry point of the PTX \(fill\), got spill"),
         ({"parameters": FULL["parameters"][:1]}, r"must have the indices 0 to 1 that fill takes, got \[0\]"),
+        (
+            {"parameters": [FULL["parameters"][0] | {"alignment": 3}, FULL["parameters"][1]]},
+            "alignment of target must be a power of two, got 3",
+        ),
         ({"parameters": [FULL["parameters"][0]] * 2}, r"must have the indices 0 to 1 that fill takes, got \[0, 0\]"),
     ],
 )
@@ -171,7 +244,7 @@ def test_a_manifest_may_say_more_than_the_ptx(tmp_path: Path) -> None:
         (2, {"ptx_type": "b64"}, "ptx_type of factor must be f32, got b64"),
         (2, {"is_pointer": True}, "is_pointer of factor must be False, got True"),
         (0, {"is_pointer": False}, "is_pointer of source must be True, got False"),
-        (0, {"alignment": 4}, "alignment of source must be 8, got 4"),
+        (2, {"alignment": 8}, "alignment of factor must be 4, got 8"),
         (0, {"element_type": "f32"}, "element_type of source must be f64, got f32"),
         (0, {"direction": "out"}, "direction of source must be in, got out"),
         (1, {"direction": "in"}, "direction of target must be out, got in"),

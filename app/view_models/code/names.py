@@ -15,7 +15,8 @@ from warploom.engine.blocktypes.block import Block
 from warploom.engine.descriptions.builder import BlockBuilder
 from warploom.engine.descriptions.handles import BufferHandle
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.image import HEADERS_FOLDER, KERNELS_FOLDER, read_source
+from warploom.engine.kernel_sources.image import HEADERS_FOLDER, KERNELS_FOLDER
+from warploom.engine.kernel_sources.texts import read_source
 from warploom.engine.ops.expression import function_names, predefined_names
 from warploom.engine.ptx.text import code_of
 

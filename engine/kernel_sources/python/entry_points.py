@@ -6,7 +6,8 @@ from collections.abc import Collection
 from msgspec.structs import replace
 
 from warploom.engine.kernel_sources.describe import describe_kernels
-from warploom.engine.kernel_sources.image import KernelImage, KernelManifest
+from warploom.engine.kernel_sources.image import KernelImage
+from warploom.engine.kernel_sources.manifest import KernelManifest
 from warploom.engine.kernel_sources.python.run_file import CompiledPython
 from warploom.engine.kernel_sources.sources import PythonKernel
 from warploom.engine.ptx import read_signatures

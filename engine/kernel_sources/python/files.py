@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.image import read_source
+from warploom.engine.kernel_sources.texts import read_source
 from warploom.engine.readings import is_file
 
 Compiler = Literal["triton", "numba"]

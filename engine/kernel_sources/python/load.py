@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.disk_cache import DiskCache, cache_key
-from warploom.engine.kernel_sources.image import KernelImage, read_source
+from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.nvrtc import CompileCache, reader_version
 from warploom.engine.kernel_sources.python.files import Compiler, kernels_in, local_modules
 from warploom.engine.kernel_sources.python.numba_kernels import compile_numba
@@ -19,6 +19,7 @@ from warploom.engine.kernel_sources.python.run_file import CompiledPython, Pytho
 from warploom.engine.kernel_sources.python.triton_kernels import compile_triton
 from warploom.engine.kernel_sources.python.trust import require_trust
 from warploom.engine.kernel_sources.sources import PythonKernel
+from warploom.engine.kernel_sources.texts import read_source
 from warploom.engine.processes.pool import run
 
 _COMPILERS: dict[Compiler, Callable[[PythonKernel, PythonText, str], CompiledPython]] = {

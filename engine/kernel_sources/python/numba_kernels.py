@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from warploom.engine.diagnostics import CompileError, KernelError
-from warploom.engine.kernel_sources.image import KernelManifest, ManifestParameter
+from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestParameter
 from warploom.engine.kernel_sources.python.entry_points import finished, renamed, without_unused
 from warploom.engine.kernel_sources.python.run_file import CompiledPython, PythonText, failure, running
 from warploom.engine.kernel_sources.sources import PythonKernel

@@ -14,7 +14,7 @@ from types import CodeType, ModuleType
 import msgspec
 
 from warploom.engine.diagnostics import CompileError
-from warploom.engine.kernel_sources.image import KernelManifest
+from warploom.engine.kernel_sources.manifest import KernelManifest
 from warploom.engine.ptx import KernelSignature
 
 #: The module name of a running kernel file, so that code for `__main__` in the file does not run.

@@ -9,7 +9,7 @@ from typing import Any
 from platformdirs import user_cache_dir
 
 from warploom.engine.diagnostics import CompileError, KernelError
-from warploom.engine.kernel_sources.image import KernelManifest, ManifestParameter
+from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestParameter
 from warploom.engine.kernel_sources.python.entry_points import (
     MOST_STATIC_SHARED,
     finished,
