@@ -98,3 +98,15 @@ def test_a_nan_and_a_large_number_stay_in_their_windows() -> None:
     assert np.isnan(mean[33:48, 40:61]).all() and (mean[33:48, 140:161] > 1e27).all()
     np.testing.assert_allclose(mean[~np.isnan(mean) & (mean < 1e27)], 1, atol=1e-6)
     assert (mean > 1e27).sum() + np.isnan(mean).sum() == 2 * 15 * 21
+
+
+def test_a_nan_is_left_out_of_extremes() -> None:
+    """Dilation takes the largest number of a window, even if there is a NaN beside it."""
+    image = np.random.default_rng(4).random((40, 70), np.float32)
+    image[20, 30] = np.nan
+    settings = [("square", 3), ("disc", 4), ("disc", 26)]
+    made = [{"operation": "dilate", "shape": shape, "radius": radius} for shape, radius in settings]
+    for (shape, radius), found in zip(settings, windows(image, "filter.morphology", made), strict=True):
+        y, x = np.mgrid[-radius : radius + 1, -radius : radius + 1]
+        mask = np.hypot(x, y) <= radius + (0.5 if shape == "disc" else radius)
+        assert np.array_equal(found, ndimage.maximum_filter(np.nan_to_num(image), footprint=mask, mode="nearest"))
