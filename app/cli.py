@@ -351,6 +351,17 @@ def trace(**options: Any) -> int:
 
 
 @cli.command()
+@_patch
+@click.option("--python", type=_PATH, metavar="FILE", help="Write FILE.py, a script that builds the patch and runs it.")
+@_trust
+def export(**options: Any) -> int:
+    """Write a patch as a program."""
+    from warploom.app.exporting import export_patch
+
+    return export_patch(**options)
+
+
+@cli.command()
 @click.argument("name", required=False, help="Id of a block type.")
 @_json
 def blocks(name: str | None, as_json: bool) -> None:

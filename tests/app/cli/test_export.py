@@ -1,0 +1,38 @@
+"""`warploom export`."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.app.cli.cli_support import Warploom
+
+
+def test_a_script_saves_what_run_saves(
+    warploom: Warploom, saxpy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The script of a patch saves the same files as `warploom run` of the patch."""
+    script, ours, theirs = tmp_path / "deep" / "script.py", tmp_path / "ours", tmp_path / "theirs"
+    script.parent.mkdir()
+    assert warploom("export", saxpy_file, "--python", script).status == 0
+    words = ("--device", "host", "--frames", "2", "--out")
+    assert warploom("run", saxpy_file, *words, ours).status == 0
+    monkeypatch.setattr(sys, "argv", [str(script), *words, str(theirs)])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(script), run_name="__main__")
+    assert not end.value.code
+    files = sorted(path.name for path in ours.iterdir())
+    assert files and files == sorted(path.name for path in theirs.iterdir())
+    for name in files:
+        assert (ours / name).read_bytes() == (theirs / name).read_bytes()
+
+
+def test_wrong_usage_is_told(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """A missing option, a file that is no script and a folder that is not there get one message each."""
+    found = warploom("export", saxpy_file)
+    assert (found.status, "must be given" in found.err) == (2, True)
+    found = warploom("export", saxpy_file, "--python", saxpy_file)
+    assert (found.status, "--python must be a .py file" in found.err) == (2, True)
+    found = warploom("export", saxpy_file, "--python", tmp_path / "no" / "script.py")
+    assert (found.status, "program must be writable" in found.err) == (1, True)
