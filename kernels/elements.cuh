@@ -68,6 +68,16 @@ __device__ inline double number_at(const void* data, unsigned int type, size_t i
     return type & ELEMENT_SIGNED ? static_cast<double>(static_cast<long long>(whole)) : static_cast<double>(whole);
 }
 
+// Calls work(number), where number(i) is element i as a double. For f32 and f64 it doesn't look at the type, so that
+// several loads can be under way at once.
+template <typename Work> __device__ inline void by_reader(const void* data, unsigned int type, Work work) {
+    switch (type & (ELEMENT_FLOAT | ELEMENT_SIZE)) {
+        case ELEMENT_FLOAT | 4: return work([=](size_t i) -> double { return static_cast<const float*>(data)[i]; });
+        case ELEMENT_FLOAT | 8: return work([=](size_t i) { return static_cast<const double*>(data)[i]; });
+        default: return work([=](size_t i) { return number_at(data, type, i); });
+    }
+}
+
 // The low bits of a whole number.
 __device__ inline void put_whole(void* data, unsigned int type, size_t index, unsigned long long value) {
     switch (type & ELEMENT_SIZE) {

@@ -2,6 +2,8 @@
 #include "elements.cuh"
 #include "extremes.cuh"
 
+constexpr int LOADS = 8;  // of a thread that are under way at once
+
 // The operations, in the order of blocks/reduce/along_axis.py.
 enum Operation { SUM, MEAN, SMALLEST, LARGEST, VARIANCE, DEVIATION };
 
@@ -23,13 +25,28 @@ extern "C" __global__ void reduce_parts(
     const int part = i / inner % parts;
     const size_t line = static_cast<size_t>(i / inner / parts) * size * inner + i % inner;
     const bool is_spread = operation >= VARIANCE;
-    const double start = is_spread ? number_at(x, type, line) : 0.0;
-    double first = number_at(x, type, line + static_cast<size_t>(part) * inner) - start, squares = first * first;
-    for (int k = part + parts; k < size; k += parts) {
-        const double value = number_at(x, type, line + static_cast<size_t>(k) * inner) - start;
-        first = operation == SMALLEST ? smaller(first, value) : operation == LARGEST ? larger(first, value) : first + value;
-        squares += value * value;
-    }
+    double first = 0.0, squares = 0.0;
+    by_reader(x, type, [&](auto number) {
+        const double start = is_spread ? number(line) : 0.0;
+        first = number(line + static_cast<size_t>(part) * inner) - start;
+        squares = first * first;
+        for (int at = part + parts; at < size; at += LOADS * parts) {
+            double values[LOADS];
+#pragma unroll
+            for (int j = 0; j < LOADS; ++j) {
+                const int k = min(at + j * parts, size - 1);
+                values[j] = number(line + static_cast<size_t>(k) * inner) - start;
+            }
+#pragma unroll
+            for (int j = 0; j < LOADS; ++j) {
+                if (at + j * parts >= size) break;
+                first = operation == SMALLEST  ? smaller(first, values[j])
+                        : operation == LARGEST ? larger(first, values[j])
+                                               : first + values[j];
+                squares += values[j] * values[j];
+            }
+        }
+    });
     found[i] = make_double2(first, is_spread ? squares : 0.0);
 }
 

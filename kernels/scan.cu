@@ -9,22 +9,16 @@ __device__ inline double combined(int is_product, double a, double b) { return i
 // The place of an element of a tile in shared memory; the gaps keep threads in different banks.
 __device__ inline int place(int element) { return element + element / EACH; }
 
-// Loads each thread's numbers of a tile, a thread block's width apart; beyond the end, those that change nothing. For the
-// usual types, all loads are under way at once.
+// Loads each thread's numbers of a tile, a thread block's width apart; beyond the end, those that change nothing.
 __device__ inline void load_tile(double (&numbers)[EACH], const void* x, unsigned int type, int is_product,
                                  unsigned long long start, unsigned long long count) {
-    const auto load = [&](auto number) {
+    by_reader(x, type, [&](auto number) {
 #pragma unroll
         for (int k = 0; k < EACH; ++k) {
             const unsigned long long i = start + threadIdx.x + k * THREADS;
             numbers[k] = i < count ? number(i) : is_product ? 1.0 : 0.0;
         }
-    };
-    switch (type & (ELEMENT_FLOAT | ELEMENT_SIZE)) {
-        case ELEMENT_FLOAT | 4: return load([=](size_t i) -> double { return static_cast<const float*>(x)[i]; });
-        case ELEMENT_FLOAT | 8: return load([=](size_t i) { return static_cast<const double*>(x)[i]; });
-        default: return load([=](size_t i) { return number_at(x, type, i); });
-    }
+    });
 }
 
 // Combines the values of a warp's threads before each thread and its own.
