@@ -1,6 +1,7 @@
 import re
 
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+from warploom.blocks.field.rows import ROWS
 from warploom.engine.diagnostics import PatchError
 
 #: A rule: the counts for births and survival, and the number of states.
@@ -42,4 +43,4 @@ class CellularAutomaton(
         born, survives, states = parse_rule(self.rule)
         width, height = self.out.dim(1), self.out.dim(0)
         args = (self.cells, self.out, born, survives, states - 1, self.torus, width, height)
-        build.launch(self.kernel, num_threads=(width, height), args=args)
+        build.launch(self.kernel, num_threads=(width, height), thread_block=ROWS, args=args)

@@ -1,4 +1,5 @@
 from warploom.api import Block, BlockBuilder, BufferHandle, In, Kernel, Out, f32, param, port
+from warploom.blocks.field.rows import ROWS
 
 #: What is beyond the edges, in the order of their numbers in the kernel.
 BORDERS = ("insulated", "torus", "cold")
@@ -32,5 +33,7 @@ class Heat(Block, id="field.heat", tags=("diffusion", "spread", "blur", "tempera
         for left in reversed(range(self.steps)):
             target = other if left % 2 else self.out
             flow = (self.rate, self.steps, BORDERS.index(self.border))
-            build.launch(self.kernel, num_threads=size, args=(source, self.conductivity, target, *flow, *size))
+            build.launch(
+                self.kernel, num_threads=size, thread_block=ROWS, args=(source, self.conductivity, target, *flow, *size)
+            )
             source = target

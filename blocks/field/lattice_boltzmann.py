@@ -1,4 +1,5 @@
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float2, param, port, u32
+from warploom.blocks.field.rows import ROWS
 
 FILE = "lattice.cu"
 #: What is at the edges, in the order of their numbers in the kernel.
@@ -73,6 +74,6 @@ class LatticeBoltzmann(
             source, target = (after, parts) if step % 2 else (parts, after)
             state = (source, self.solid, self.push, target, self.velocity, self.density)
             flags = (int(step == self.steps - 1), *size)
-            build.launch(self.step, num_threads=size, args=(*state, *fluid, *flags))
+            build.launch(self.step, num_threads=size, thread_block=ROWS, args=(*state, *fluid, *flags))
         if self.steps % 2:
             build.copy(parts, after)

@@ -1,4 +1,5 @@
 from warploom.api import Block, BlockBuilder, BufferHandle, In, Kernel, Out, float2, param, port
+from warploom.blocks.field.rows import ROWS
 
 
 class ReactionDiffusion(
@@ -32,5 +33,5 @@ class ReactionDiffusion(
         for left in reversed(range(self.steps)):
             target = other if left % 2 else self.out
             rates = (self.feed, self.kill, self.spread_a, self.spread_b)
-            build.launch(self.kernel, num_threads=size, args=(source, target, *rates, *size))
+            build.launch(self.kernel, num_threads=size, thread_block=ROWS, args=(source, target, *rates, *size))
             source = target

@@ -44,7 +44,7 @@ def water(count: int, steps: int) -> Case:
     patch, edge = Patch(), round(count ** (1 / 3))
     spacing = 1.0 / edge
     source = patch.add("particles.scatter", count=edge**3, shape="box", size=0.5, height=0.5, speed=0.0)
-    node = patch.add("particles.sph", spacing=spacing, steps=steps, half_width=0.5, half_depth=0.5)
+    node = patch.add("particles.sph", spacing=spacing, steps=steps, gravity=0.0, half_width=0.5, half_depth=0.5)
     patch.connect(source["particles"], node["particles"])
     return patch, edge**3, steps, 0
 

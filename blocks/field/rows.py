@@ -1,0 +1,4 @@
+"""How threads over a field are grouped."""
+
+#: A thread block of rows that are longer than tall: its threads read whole cache lines.
+ROWS = (64, 4)
