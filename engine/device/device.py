@@ -226,6 +226,12 @@ class Buffer:
         """Free the memory, once no array of another library uses it."""
         self.memory.free()
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        """Return what a notebook shows: the picture of a float4 or uchar4 image, otherwise the first numbers."""
+        from warploom.engine.drawings.notebook import array_bundle  # only notebooks need it
+
+        return array_bundle(np.array(self), f"Buffer on {self.device.info.name}: {self.dtype} {list(self.shape)}")
+
     @cached_property
     def lent(self) -> LentArray:
         """The memory as other libraries see it, kept as long as this buffer."""

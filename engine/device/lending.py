@@ -6,7 +6,7 @@ An exported array holds a loan of the memory (`Memory.lend`), so `free` takes ef
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,27 @@ from warploom.engine.device import dlpack
 from warploom.engine.device.protocol import Memory, Stream
 from warploom.engine.diagnostics import DeviceError
 
-if TYPE_CHECKING:
-    from warploom.engine.device.device import Device
-
 #: CUDA's legacy default stream, by its number in both protocols.
 LEGACY_STREAM = 1
 #: DLPack's number for a consumer that needs no order.
 _NO_ORDER = -1
+
+
+class _Info(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def has_own_memory(self) -> bool: ...
+
+
+class Owner(Protocol):
+    """What is needed of a `Device`."""
+
+    @property
+    def info(self) -> _Info: ...
+    def activate(self) -> None: ...
+    def order_after(self, consumer: int, producer: Stream | None) -> None: ...
+    def read(self, source: Memory, array: np.ndarray[Any, Any]) -> None: ...
 
 
 class LentArray:
@@ -32,7 +46,7 @@ class LentArray:
 
     def __init__(
         self,
-        device: Device,
+        device: Owner,
         memory: Memory,
         dtype: np.dtype[Any],
         shape: tuple[int, ...],

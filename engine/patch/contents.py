@@ -293,6 +293,12 @@ class PatchContents:
         """Return the declaration of a port, value output or parameter; None when the node's type has none."""
         return rules.find_end(self.block_type(self.own(ref).node), ref.port)
 
+    def _repr_svg_(self) -> str:
+        """Return the drawing that a notebook shows."""
+        from warploom.engine.patch.drawing import patch_svg  # only notebooks need it
+
+        return patch_svg(self.nodes, {node: self.title(node) for node in self.nodes}, self.connections)
+
     def require_end(self, node_id: str, name: str) -> rules.End:
         """Return the declaration of a port, value output or parameter.
 

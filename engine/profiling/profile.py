@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from warploom.engine.drawings.notebook import html_table
+from warploom.engine.figures import format_time
 from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.profiling.side_work import SideWork
 
@@ -167,6 +169,16 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
     def work_ns(self) -> int:
         """The denominator of shares: the mean time of all work outside regions, in the measured frames."""
         return sum(span.mean_ns for span in self.spans if is_outside(span))
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: the mean time and share of each node, the longest first."""
+        times, work_ns = node_times(self.spans), self.work_ns
+        rows = [
+            (node, format_time(mean_ns), f"{mean_ns / work_ns:.1%}" if work_ns else "")
+            for node, mean_ns in sorted(times.items(), key=lambda item: -item[1])
+        ]
+        launch = f", a launch takes {format_time(self.launch_ns)}" if self.launch_ns is not None else ""
+        return html_table(("node", "mean", "share"), rows, f"{self.measured_frames} measured frames{launch}")
 
     @property
     def overhead(self) -> float | None:

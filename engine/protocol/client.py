@@ -1,6 +1,7 @@
 """`Client`: a patch and the engine that runs it, wherever that engine is."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from threading import get_ident
 from typing import Annotated, Any, Protocol, Self
@@ -38,7 +39,8 @@ from warploom.engine.protocol.messages import (
 from warploom.engine.protocol.outbox import Happening, Outbox
 from warploom.engine.protocol.pacing import Pacing
 from warploom.engine.protocol.questions import Answer, CostedEdit, Question, ReplayStep
-from warploom.engine.protocol.sampling import Sample
+from warploom.engine.protocol.sampling import ObservePorts, Sample, Sampling
+from warploom.engine.protocol.showing import LiveView
 
 
 class Transport(Protocol):
@@ -99,7 +101,9 @@ class Client:
         #: The changes of an edit that is not complete, and the thread that makes it.
         self._changes: list[Change] = []
         self._editor = 0
-        self._is_undo = False
+        self._is_undo = self._is_closed = False
+        #: What notebooks show, by the name of the sample.
+        self._views: dict[str, tuple[LiveView, Sampling]] = {}
         self._running = RunningChanges(patch)
         transport.post(SetTrust(patch.trusted))
         for change in self._running.first():
@@ -247,6 +251,30 @@ class Client:
             raise PatchError(f"port to read must lead to a block, got {port}, which leads to none")
         return self._ask(questions.Read(leaf))
 
+    @checked(port="checked by the patch")
+    def show(self, port: PortRef, *, rate: Annotated[float, Meta(gt=0, le=60)] = 10.0) -> LiveView:
+        """Show a port in a notebook's output, which follows the frames, at most `rate` times a second.
+
+        It ends with `close` of the returned view, or of the engine. It observes ports by `ObservePorts`, as only one
+        listener at a time can. Raise WarploomError outside of a notebook, and PatchError for a port of another patch.
+        """
+        leaf = self.patch.leaf(port)
+        if leaf is None:
+            raise PatchError(f"port to show must lead to a block, got {port}, which leads to none")
+        name = f"show {len(self._views)} {leaf}"
+        view = LiveView(leaf, rate, partial(self.take_sample, name), partial(self._forget_view, name))
+        self._views[name] = view, LiveView.sampling(leaf, rate)
+        self._observe_views()
+        return view
+
+    def _forget_view(self, name: str) -> None:
+        self._views.pop(name, None)
+        if not self._is_closed:
+            self._observe_views()
+
+    def _observe_views(self) -> None:
+        self.post(ObservePorts({name: sampling for name, (_, sampling) in self._views.items()}))
+
     @checked()
     def save_outputs(self, folder: Path | None = None) -> list[Saved]:
         """Save outputs (all of them into `folder`, or save blocks to their own paths) and return them.
@@ -318,6 +346,9 @@ class Client:
 
     def close(self) -> None:
         """Stop and free all resources; safe to call again. Raise DeviceError if the device fails only now."""
+        self._is_closed = True
+        for view, _ in tuple(self._views.values()):
+            view.close()
         for end in self._unsubscribe:
             end()
         self._unsubscribe = ()

@@ -14,6 +14,8 @@ import numpy as np
 from warploom.engine.arguments import check_of, shown
 from warploom.engine.device.device import checked_time_limit
 from warploom.engine.diagnostics import Diagnostic, Sighting, WarploomError
+from warploom.engine.drawings.notebook import html_table
+from warploom.engine.figures import format_time
 from warploom.engine.patch.animation.timeline import Timeline
 from warploom.engine.patch.changes import Change, PortRef
 from warploom.engine.patch.organise.osc_addresses import OscTable
@@ -443,6 +445,21 @@ class FrameReport(msgspec.Struct, frozen=True, tag=True):
     replay_to: int | None = None
     #: How many late frames of a film were left out.
     left_out: int = 0
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows."""
+        caption = f"frame {self.frame}: {format_time(self.frame_time_ns)}, update {self.update_level.name}"
+        rows = [
+            (
+                name,
+                node.type,
+                str(node.state),
+                format_time(node.time_ns) if node.time_ns is not None else "",
+                node.message,
+            )
+            for name, node in sorted(self.nodes.items())
+        ]
+        return html_table(("node", "type", "state", "time", "message"), rows, caption)
 
 
 class Probed(msgspec.Struct, frozen=True):

@@ -194,6 +194,12 @@ class Tensor(TensorOperand):
         state = "computed" if self.is_computed else "not computed yet"
         return f"Tensor({self._lazy.label}: {self.type}, {self.device}, {state})"
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        """Return what a notebook shows: the first numbers, or a picture, of a computed tensor."""
+        from warploom.engine.drawings.notebook import array_bundle  # only notebooks need it
+
+        return array_bundle(self.numpy(), repr(self)) if self.is_computed else {"text/plain": repr(self)}
+
     # Computing
 
     def execute(self) -> Tensor:
