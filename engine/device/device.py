@@ -306,6 +306,12 @@ def checked_time_limit(limit_s: object, name: str = "kernel_time_limit_s") -> fl
     return float(limit_s)
 
 
+def check_issue(label: str, issue: object) -> None:
+    """Raise DeviceError unless the calls to capture are a function."""
+    if not callable(issue):
+        raise DeviceError(f"calls of {label} must be a function of a stream, got {shown(issue)}")
+
+
 def whole_number(what: str, value: object) -> int:
     """Return a whole number, which may be numpy's, as a Python int. For anything else, raise DeviceError."""
     try:

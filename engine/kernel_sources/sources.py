@@ -122,6 +122,12 @@ class _File(_Held, frozen=True, tag_field="kind", omit_defaults=True):
 
     path: str
 
+    def __post_init__(self) -> None:
+        if isinstance(self.path, Path):
+            msgspec.structs.force_setattr(self, "path", str(self.path))
+        elif not isinstance(self.path, str):
+            raise _refused("file", "be a path", self.path)
+
     @property
     def label(self) -> str:
         """The source's name in messages."""

@@ -110,3 +110,10 @@ def test_a_library_that_fails_says_so(kernels: Kernels) -> None:
     graph = device.create_graph()
     graph.add_captured(copies(device, (b, a)), [])
     assert kernels.run(graph, b) == [1]
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "copy"])
+def test_calls_that_are_no_function_are_refused(device: Device, wrong: object) -> None:
+    """What can't be called is refused when it is captured, not when the graph runs."""
+    with pytest.raises(DeviceError, match="calls of sum must be a function of a stream, got "):
+        device.capture("sum", wrong)  # type: ignore[arg-type]

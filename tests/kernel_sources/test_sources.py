@@ -178,3 +178,12 @@ def test_elements_of_a_text_are_known(cache: CompileCache) -> None:
     text = 'typedef TYPE T;\nextern "C" __global__ void k(const float* a, T* b) { b[0] = a[0]; }\n'
     image = load_image(CudaText(text, CudaOptions(defines={"TYPE": "double"})), "compute_75", cache)
     assert [item.size_bytes for item in pointer_elements(image, "k") if item] == [4, 8]
+
+
+@pytest.mark.parametrize("kind", [PtxFile, CudaFile])
+def test_a_file_is_a_path(kind: type[PtxFile | CudaFile], tmp_path: Path) -> None:
+    """A file's path may be a Path, and is the same as its text; anything else is refused."""
+    assert kind(tmp_path / "a.cu") == kind(str(tmp_path / "a.cu"))  # type: ignore[arg-type]
+    for wrong in (None, 3, b"a.cu", ["a.cu"]):
+        with pytest.raises(KernelError, match="file of a kernel must be a path, got "):
+            kind(wrong)  # type: ignore[arg-type]

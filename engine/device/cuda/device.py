@@ -19,7 +19,7 @@ from warploom.engine.device.cuda.module import CudaModule, own_kernel
 from warploom.engine.device.cuda.ownership import DriverObjects
 from warploom.engine.device.cuda.probe import capability, describe_device, start_driver, why_unusable
 from warploom.engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
-from warploom.engine.device.device import Buffer, checked_time_limit, launch_config, upload, whole_number
+from warploom.engine.device.device import Buffer, check_issue, checked_time_limit, launch_config, upload, whole_number
 from warploom.engine.device.external import described
 from warploom.engine.device.graph import Graph
 from warploom.engine.device.lending import LEGACY_STREAM
@@ -188,6 +188,7 @@ class CudaDevice:
 
     def capture(self, label: str, issue: Issue) -> CudaCapture:
         """Record the kernels and copies that a library issues for `issue`; they are not run now."""
+        check_issue(label, issue)
         return self._recorder.capture(label, issue)
 
     def synchronize(self) -> None:

@@ -15,6 +15,7 @@ from warploom.engine.device.device import (
     HOST_ARCHITECTURE,
     Buffer,
     DeviceInfo,
+    check_issue,
     checked_time_limit,
     launch_config,
     upload,
@@ -165,6 +166,7 @@ class HostDevice:
     def capture(self, label: str, issue: Issue) -> HostCapture:
         """Return a capture of a library call, which is made each time a graph reaches it."""
         self._check_open()
+        check_issue(label, issue)
         return HostCapture(label, issue)
 
     @property
