@@ -93,7 +93,7 @@ extern "C" __global__ void advance_stage(
 }
 
 // Echoes. `line` is a ring of the samples that were sent into the delay, for each channel; `at` is the place of the
-// first new one. A thread has every `delay`-th sample, so that it reads what it has written itself.
+// first new one. A thread has every `delay`-th sample, so that what it has sent into the delay comes out next.
 extern "C" __global__ void echo(
     const float* __restrict__ x, float* __restrict__ out, float* line, const int* __restrict__ at,
     const int* __restrict__ added, int live, float seconds, float feedback, float mix, int rate, int size, int length,
@@ -106,11 +106,11 @@ extern "C" __global__ void echo(
     const size_t begin = static_cast<size_t>(channel) * size + (size - news);
     float* ring = line + static_cast<size_t>(channel) * length;
     int to = (*at + first) % length;
+    float old = ring[to >= delay ? to - delay : to - delay + length];
     for (int sample = first; sample < news; sample += delay) {
-        const float old = ring[to >= delay ? to - delay : to - delay + length], sent = x[begin + sample];
-        const float fed = sent + feedback * old;
-        ring[to] = isfinite(fed) ? fed : 0.0f;  // NaN must not stay
+        const float sent = x[begin + sample], fed = sent + feedback * old;
         out[begin + sample] = sent + mix * (old - sent);
+        ring[to] = old = isfinite(fed) ? fed : 0.0f;  // NaN must not stay
         to = to + delay < length ? to + delay : to + delay - length;
     }
 }

@@ -34,6 +34,7 @@ _FEEDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("particles.emitter", {}),
     ("geometry.surface", {}),
     ("field.lattice_boltzmann", {}),
+    ("signal.oscillator", {}),
 )
 #: Chains of blocks that may show an output.
 _SHOWS: tuple[tuple[str, ...], ...] = (

@@ -1,7 +1,12 @@
 from warploom.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
 
 
-class Multiply(Block, id="linalg.multiply", tags=("matmul", "gemm", "dot", "product", "blas", "linear", "layer")):
+class Multiply(
+    Block,
+    id="linalg.multiply",
+    title="Multiply Matrices",
+    tags=("matmul", "gemm", "dot", "product", "blas", "linear", "layer"),
+):
     """Multiplies two matrices.
 
     out = activation(alpha a b + beta c + bias), with a [m, k], b [k, n] and out [m, n]. Leading axes are batch axes,

@@ -5,7 +5,9 @@ from warploom.blocks.particles.particle import Particle
 QUANTITIES = ("speed", "height", "age", "distance")
 
 
-class SelectParticles(Block, id="particles.select", title="Select", tags=("filter", "append", "cull", "count", "find")):
+class SelectParticles(
+    Block, id="particles.select", title="Select Particles", tags=("filter", "append", "cull", "count", "find")
+):
     """Selects the particles whose speed, height, age or distance from the origin is in a range.
 
     Copies the living particles in the range to the front of a buffer, in any order, and counts them. If more particles

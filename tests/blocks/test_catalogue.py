@@ -90,6 +90,12 @@ def test_each_choice_can_be_described() -> None:
                 describe(block("node", _placed(block).values | {name: choice}))
 
 
+def test_titles_tell_blocks_apart() -> None:
+    """No two blocks have the same title."""
+    titles = [block.title for block in BLOCKS]
+    assert [title for title in titles if titles.count(title) > 1] == []
+
+
 def test_one_file_holds_one_block_named_as_its_id() -> None:
     """The block with the id `category.name` is defined in blocks/FOLDER/name.py, and each file has a block at most."""
     assert [block.id.rpartition(".")[2] for block in BLOCKS] == [b.__module__.rpartition(".")[2] for b in BLOCKS]

@@ -25,6 +25,7 @@ _SOME = (
     "buffer.gather",
     "linalg.lu",
     "reduce.sum",
+    "signal.pitch",
     "value.ramp",
     "kernel.file",
     "kernel.chain",
