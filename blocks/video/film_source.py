@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from warploom.api import LentMemory, SharedDevice
 from warploom.blocks.video.frame_layout import FrameLayout, layout_of
-from warploom.blocks.video.gpu_decoder import GpuDecoder
+from warploom.blocks.video.gpu_decoder import GpuDecoder, is_for_nvdec
 from warploom.blocks.video.picture_writer import reason_of
 from warploom.engine.diagnostics import DeviceError, KernelError, PatchError
 
@@ -71,8 +71,9 @@ class FilmSource:
     """The frames of a film, in order; times are in ticks since the first frame. For one thread at a time.
 
     `name` is a path, an address, or what another `form` of input takes. With the number of a `gpu` that is current on
-    the thread, and shared, its NVDEC decodes the film, if it can: then `read_to_keep` returns bytes in memory
-    of the GPU, as `info.layout` has them. Raise PatchError when the film can't be opened.
+    the thread, and shared, its NVDEC decodes the film, if it can: then `read_to_keep` returns bytes in memory of the
+    GPU, as `info.layout` has them. A source that `only_looks` at the film decodes by one thread: the library holds the
+    interpreter while it starts others. Raise PatchError when the film can't be opened.
     """
 
     def __init__(
@@ -82,13 +83,14 @@ class FilmSource:
         options: dict[str, str] | None = None,
         gpu: int | None = None,
         shared: SharedDevice | None = None,
+        only_looks: bool = False,
     ) -> None:
         self._av = load_av()
         self._container: Any = None
         self._decoder: Any = None
         self._packets: Iterator[Any] = iter(())
         self._frames: Iterator[av.VideoFrame] = iter(())
-        self._gpu, self._shared = gpu, shared
+        self._gpu, self._shared, self._only_looks = gpu, shared, only_looks
         #: NVDEC, if it decodes the film.
         self._nvdec: GpuDecoder | None = None
         #: Why the CPU decodes the film although there is a GPU; "" otherwise.
@@ -158,9 +160,9 @@ class FilmSource:
         except (OSError, ValueError, self._av.FFmpegError, StopIteration, DeviceError, KernelError) as problem:
             reason = "no frames" if isinstance(problem, StopIteration) else reason_of(problem)
             what = f"{usual.name}, {usual.pix_fmt}, {usual.width} x {usual.height}"
-            self.why_not_gpu = f"a film that it refuses ({what}: {reason})"
             if decoder is not None:
                 decoder.close()
+            self.use_cpu(f"a film that it refuses ({what}: {reason})")
             return
         usual.flush_buffers()
         self._decoder = self._nvdec = decoder
@@ -172,7 +174,8 @@ class FilmSource:
         name = _WITH_ALPHA.get(stream.codec_context.name)
         tags = {key.lower(): value for key, value in stream.metadata.items()}
         if name is None or tags.get("alpha_mode") != "1" or name not in self._av.codecs_available:
-            stream.thread_type = "AUTO"
+            is_alone = self._only_looks or (self._gpu is not None and is_for_nvdec(stream.codec_context.name))
+            stream.thread_type = "NONE" if is_alone else "AUTO"
             return stream.codec_context
         decoder: Any = self._av.CodecContext.create(name, "r")
         decoder.extradata, decoder.thread_type = stream.codec_context.extradata, "AUTO"

@@ -18,6 +18,11 @@ PLANE = Kernel("film.cu", entry="plane_of_surface")
 _FOR_NVDEC = {"h264": "h264", "hevc": "hevc", "vp8": "vp8", "vp9": "vp9", "av1": "av1", "libdav1d": "av1"}
 
 
+def is_for_nvdec(name: str) -> bool:
+    """True for a decoder of FFmpeg's that NVDEC may replace."""
+    return name in _FOR_NVDEC
+
+
 class Surface(NamedTuple):
     """A plane of a decoded frame: an argument of a kernel."""
 
@@ -33,7 +38,7 @@ class GpuDecoder:
     """
 
     def __init__(self, library: ModuleType, usual: av.VideoCodecContext, gpu: int, shared: SharedDevice | None) -> None:
-        if usual.name not in _FOR_NVDEC:
+        if not is_for_nvdec(usual.name):
             raise ValueError("a codec that it doesn't decode")
         if not hasattr(library.video.plane.VideoPlane, "__dlpack__"):
             raise ValueError(f"PyAV {library.__version__}, which can't leave frames there; type: pip install -U av")

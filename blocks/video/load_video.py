@@ -181,6 +181,6 @@ def _info(source: str) -> FilmInfo:
 
 @lru_cache(32)
 def _probed(source: str, _: tuple[int, int] | None) -> FilmInfo:
-    film = FilmSource(source)
+    film = FilmSource(source, only_looks=True)
     film.close()
     return film.info
