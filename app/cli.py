@@ -305,6 +305,63 @@ def run(**options: Any) -> int:
 
 @cli.command()
 @_patch
+@click.option(
+    "--grid",
+    multiple=True,
+    metavar="NODE.PARAM=VALUES",
+    help="Values of a parameter: start:stop:step, such as 0:1:0.1, or 1,2,3; may be repeated.",
+)
+@click.option(
+    "--files",
+    multiple=True,
+    metavar="NODE.PARAM=PATTERN",
+    help="Files of a parameter, such as 'shots/*.exr' in quotation marks; may be repeated.",
+)
+@click.option(
+    "--frames",
+    type=_FrameRange(),
+    multiple=True,
+    metavar="N|A-B",
+    help="Number of frames from 0 on, or the frames A to B; may be repeated. The outputs are those of the last frame.",
+    show_default="those between in and out of the patch's timeline, or 60",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of processes.",
+    show_default="one for each GPU, or else for each core",
+)
+@click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, whose scheduler has this address.")
+@click.option("--task", metavar="K/N", help="Run slice K of N, for a render farm; the whole command then joins them.")
+@_device
+@click.option("--set", "settings", multiple=True, metavar="NODE.PARAM=VALUE", help="Set a parameter; may be repeated.")
+@click.option(
+    "--out",
+    type=_PATH,
+    required=True,
+    metavar="DIR",
+    help="Folder of the table, results.parquet, and of the outputs. Runs that are done there are not run again.",
+)
+@_json
+@_trust
+def sweep(**options: Any) -> int:
+    """Run a patch over the product of parameters, files and frames, and write a table of the runs.
+
+    The same command goes on with a sweep that was stopped. A run that fails is a row of the table, and the exit status
+    is then 1.
+    """
+    reported: dict[str, Any] = {"runs": 0, "done": 0, "failed": 0, "left": 0, "skipped": 0, "table": None}
+    with json_object(options["as_json"], reported.copy):
+        _check_device(options["device"])
+        with _importing():
+            from warploom.app.sweep_command import sweep_headless
+
+        return sweep_headless(reported=reported, **options)
+
+
+@cli.command()
+@_patch
 @_json
 @_trust
 def check(**options: Any) -> int:

@@ -1,7 +1,5 @@
 """`warploom run`, `check`, `trace` and `plan`: patches without a window."""
 
-import hashlib
-import json
 import math
 import tempfile
 import threading
@@ -25,7 +23,7 @@ from warploom.engine.compiler.inspection import frame_plan, memory_svg, plan_dot
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, printable
 from warploom.engine.figures import plural
-from warploom.engine.patch.files import dump_node, write_atomically
+from warploom.engine.patch.files import patch_digest, write_atomically
 from warploom.engine.patch.organise.osc_addresses import osc_settings
 from warploom.engine.patch.trust import asks_for_trust
 from warploom.engine.profiling.exports import profile_csv, profile_json
@@ -91,7 +89,7 @@ def run_headless(
     if profile_out is not None and level is ProfilingLevel.NONE:
         raise click.BadParameter("--profile-out needs a level that measures, got none; leave out --profile")
     opened = open_patch(patch, trust=trust)
-    _apply_settings(opened, settings)
+    apply_settings(opened, settings)
     if opened.timeline is not None or isinstance(frames, range) or is_film(out):
         pacer = _make_film(opened, step_s, rate, pacer, real_time)
         step_s = None
@@ -328,14 +326,6 @@ def begin_from(client: Client, path: Path, first: int) -> int:
     return state.frame
 
 
-def patch_digest(patch: Patch) -> str:
-    """Return a key of what an engine runs of a patch, and of its rate."""
-    nodes = [{**dump_node(node), "title": "", "position": ""} for _, node in sorted(patch.nodes.items())]
-    connections = sorted(map(str, patch.connections))
-    rate = patch.timeline.rate if patch.timeline is not None else None
-    return hashlib.sha256(json.dumps([nodes, connections, rate]).encode()).hexdigest()
-
-
 def _profiling_level(text: str) -> ProfilingLevel:
     name = text.upper().replace("-", "_")
     if name not in ProfilingLevel.__members__:
@@ -344,7 +334,7 @@ def _profiling_level(text: str) -> ProfilingLevel:
     return ProfilingLevel[name]
 
 
-def _apply_settings(patch: Patch, settings: Sequence[str]) -> None:
+def apply_settings(patch: Patch, settings: Sequence[str]) -> None:
     for setting in settings:
         target, equals, text = setting.partition("=")
         node, dot, parameter = target.partition(".")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from warploom.engine.profiling.levels import ProfilingLevel
     from warploom.engine.protocol.messages import UpdateLevel
     from warploom.engine.runtime.engine import Engine
+    from warploom.engine.sweeps.sweep import sweep
 
 __all__ = [
     "Engine",
@@ -30,6 +31,7 @@ __all__ = [
     "load_patch",
     "open_device",
     "save_patch",
+    "sweep",
     "trust_blocks",
 ]
 
@@ -44,6 +46,7 @@ _MODULES = {
     "load_patch": "warploom.engine.patch.files",
     "open_device": "warploom.engine.device.open",
     "save_patch": "warploom.engine.patch.files",
+    "sweep": "warploom.engine.sweeps.sweep",
     "trust_blocks": "warploom.engine.catalogue.catalogue",
 }
 _ROOT = Path(__file__).parents[1]

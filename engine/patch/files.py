@@ -322,6 +322,14 @@ def dump_node(node: Node) -> dict[str, Any]:
     return fields
 
 
+def patch_digest(patch: Patch) -> str:
+    """Return a key of what an engine runs of a patch, and of its rate."""
+    nodes = [{**dump_node(node), "title": "", "position": ""} for _, node in sorted(patch.nodes.items())]
+    connections = sorted(map(str, patch.connections))
+    rate = patch.timeline.rate if patch.timeline is not None else None
+    return hashlib.sha256(json.dumps([nodes, connections, rate]).encode()).hexdigest()
+
+
 def dump_value(value: Any) -> Any:
     """Return a parameter's value as JSON."""
     if isinstance(value, np.ndarray):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -63,9 +63,9 @@ class _RemoteTraceback(Exception):
 
 
 class WorkerProcess:
-    """One worker process."""
+    """One worker process; `environment` is added to that of this program."""
 
-    def __init__(self, modules: tuple[str, ...]) -> None:
+    def __init__(self, modules: tuple[str, ...], environment: Mapping[str, str] | None = None) -> None:
         # The worker searches the same folders: the engine may have been imported from one that only this program knows
         # of.
         folders = dict.fromkeys([str(Path(__file__).parents[2]), *filter(None, sys.path)])
@@ -73,7 +73,7 @@ class WorkerProcess:
             [sys.executable, "-P", "-m", "warploom.engine.processes.worker", str(os.getpid()), *modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)},
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)} | dict(environment or {}),
             process_group=0,  # Ctrl+C in a terminal is for this program, which ends its workers
         )
 
