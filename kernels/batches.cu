@@ -37,8 +37,7 @@ extern "C" __global__ void take_rows(
     const unsigned long long taken = *taken_before + i / columns;
     const unsigned int round = static_cast<unsigned int>(taken / rows), place = static_cast<unsigned int>(taken % rows);
     const unsigned int row = is_shuffled ? permuted(place, rows, hash(round ^ hash(seed ^ frame->seed))) : place;
-    const unsigned char* element = element_at(source, type, static_cast<size_t>(row) * columns + i % columns);
-    copy_element(static_cast<unsigned char*>(batch) + i * (type & ELEMENT_SIZE), element, type & ELEMENT_SIZE);
+    move_element(batch, i, source, static_cast<size_t>(row) * columns + i % columns, type);
 }
 
 extern "C" __global__ void count_rows(unsigned long long* taken, int size) { *taken += size; }

@@ -158,3 +158,19 @@ __device__ inline void copy_element(void* target, const void* source, unsigned i
     else
         copy_words<unsigned char>(target, source, size);
 }
+
+// Copies element `from` of one buffer to place `to` of another. The size and the alignment of the buffers are the same
+// for all threads, so a launch takes one of the ways.
+__device__ inline void move_element(void* target, size_t to, const void* source, size_t from, unsigned int type) {
+    const unsigned int size = type & ELEMENT_SIZE;
+    const size_t all = reinterpret_cast<size_t>(target) | reinterpret_cast<size_t>(source) | 16u;
+    if ((size & (size - 1)) != 0 || all & (size - 1))  // not a power of two up to 16, or not aligned
+        return copy_element(static_cast<unsigned char*>(target) + to * size, element_at(source, type, from), size);
+    switch (size) {
+        case 1: static_cast<unsigned char*>(target)[to] = static_cast<const unsigned char*>(source)[from]; break;
+        case 2: static_cast<unsigned short*>(target)[to] = static_cast<const unsigned short*>(source)[from]; break;
+        case 4: static_cast<unsigned int*>(target)[to] = static_cast<const unsigned int*>(source)[from]; break;
+        case 8: static_cast<uint2*>(target)[to] = static_cast<const uint2*>(source)[from]; break;
+        case 16: static_cast<uint4*>(target)[to] = static_cast<const uint4*>(source)[from]; break;
+    }
+}

@@ -28,8 +28,6 @@ extern "C" __global__ void gather(
     if (i >= count) return;
     const int row = width > 1 ? i / width : i, inner = width > 1 ? i % width : 0;  // divisions cost most
     const int outer = taken * width < count ? row / taken : 0;
-    const unsigned int bytes = type & ELEMENT_SIZE;
-    unsigned char* place = static_cast<unsigned char*>(out) + static_cast<size_t>(i) * bytes;
     long long at = index_at(indices, index_type, row - outer * taken);
     const bool is_inside = at >= 0 && at < size;
     if (edge == 1) {
@@ -38,11 +36,14 @@ extern "C" __global__ void gather(
     }
     at = at < 0 ? 0 : at >= size ? size - 1 : at;
     if (edge == 2 && !is_inside) {
+        const unsigned int bytes = type & ELEMENT_SIZE;
+        unsigned char* place = static_cast<unsigned char*>(out) + static_cast<size_t>(i) * bytes;
+#pragma unroll 1
         for (unsigned int byte = 0; byte < bytes; ++byte) place[byte] = 0;
         return;
     }
     const size_t from = (static_cast<size_t>(outer) * size + at) * width + inner;
-    copy_element(place, element_at(x, type, from), bytes);
+    move_element(out, i, x, from, type);
 }
 
 // Notes for each of `size` places the last index that names it, counted from 1. `last` starts as zeros. One thread per

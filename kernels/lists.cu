@@ -28,8 +28,8 @@ extern "C" __global__ void pick(
         positions[i] = 0;
     }
     if (!is_picked(ends, i)) return;
-    const unsigned int at = ends[i] - 1u, size = type & ELEMENT_SIZE;
-    copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(at) * size, element_at(x, type, i), size);
+    const unsigned int at = ends[i] - 1u;
+    move_element(out, at, x, i, type);
     positions[at] = static_cast<unsigned int>(i);
 }
 
@@ -72,8 +72,8 @@ extern "C" __global__ void find_runs(
     }
     if (static_cast<unsigned int>(i) >= ends[count - 1]) put_zeros(out, type, i);
     if (!is_picked(ends, i)) return;
-    const unsigned int at = ends[i] - 1u, size = type & ELEMENT_SIZE;
-    copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(at) * size, element_at(x, type, order[i]), size);
+    const unsigned int at = ends[i] - 1u;
+    move_element(out, at, x, order[i], type);
     starts[at] = static_cast<unsigned int>(i);
 }
 
@@ -163,7 +163,6 @@ extern "C" __global__ void take_first(
     int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const unsigned int size = type & ELEMENT_SIZE;
-    copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, element_at(x, type, order[i]), size);
+    move_element(out, i, x, order[i], type);
     positions[i] = order[i];
 }

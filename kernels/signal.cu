@@ -79,14 +79,14 @@ extern "C" __global__ void turn_axes(
     unsigned int count) {
     const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    // Divisions cost more than everything else.
-    const unsigned int row = i / size0, plane = row / size1, block = plane / size2;
+    // Divisions cost more than everything else, and most buffers have few axes.
+    const unsigned int row = count > size0 ? i / size0 : 0, plane = count > size0 * size1 ? row / size1 : 0;
+    const unsigned int block = count > size0 * size1 * size2 ? plane / size2 : 0;
     const unsigned int x0 = i - row * size0 + turn0, x1 = row - plane * size1 + turn1, x2 = plane - block * size2 + turn2;
     const size_t to_plane = static_cast<size_t>(block) * size2 + (x2 < size2 ? x2 : x2 - size2);
     const size_t to_row = to_plane * size1 + (x1 < size1 ? x1 : x1 - size1);
     const size_t to = to_row * size0 + (x0 < size0 ? x0 : x0 - size0);
-    const unsigned int size = type & ELEMENT_SIZE;
-    copy_element(static_cast<unsigned char*>(out) + to * size, element_at(x, type, i), size);
+    move_element(out, to, x, i, type);
 }
 
 // The position in a spectrum of a height in a spectrogram; both begin with the lowest frequency.

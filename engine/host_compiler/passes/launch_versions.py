@@ -14,10 +14,12 @@ from warploom.engine.host_compiler.analysis.reachability import Reachability, me
 from warploom.engine.host_compiler.analysis.rematerialise import PURE, computed_once
 from warploom.engine.ptx.tree import Function, Instruction, Integer, Register, Statement, Symbol
 
-#: The most versions, and the most instructions that they have together, in those of the kernel.
-_MOST, _GROWTH = 12, 3
-#: The fewest instructions that a way must have, and their least share: it costs less to mask fewer.
-_LEAST, _SHARE = 4, 8
+#: The most versions, the most instructions that they have together, in those of the kernel, and the most that they add.
+_MOST, _GROWTH, _MOST_ADDED = 12, 4, 1500
+#: The least share of a kernel's work that a way must leave out: it costs less to mask a smaller one.
+_SHARE = 16
+#: The work of a masked access, in other instructions.
+_ACCESS = 8
 #: The branches of which the best is chosen.
 _TRIED = 6
 
@@ -37,10 +39,9 @@ def for_launches(kernel: Function) -> tuple[list[LaunchVersion], dict[str, Instr
     """
     known = _decided(kernel)
     versions, pending = list[LaunchVersion](), [LaunchVersion(kernel)]
-    room = (_GROWTH - 1) * len(kernel.instructions)
+    room = min((_GROWTH - 1) * len(kernel.instructions), _MOST_ADDED)
     while pending:
-        version = max(pending, key=lambda item: len(item.kernel.instructions))
-        pending.remove(version)
+        version = pending.pop(0)
         split = _split(version, known, room) if len(versions) + len(pending) + 1 < _MOST else []
         if not split:
             versions.append(version)
@@ -65,7 +66,7 @@ def _split(version: LaunchVersion, known: Mapping[str, Instruction], room: int) 
     Of the outermost branches, the one that leaves the fewest instructions is chosen. If the outcomes so far decide one,
     there is one version.
     """
-    count = len(version.kernel.instructions)
+    count, work = len(version.kernel.instructions), _work(version.kernel)
     best, least = list[LaunchVersion](), count + room + 1
     for name in islice((name for name in _guards(version.kernel) if name in known), _TRIED):
         outcome = _outcome(known[name], version.outcomes, known)
@@ -75,10 +76,16 @@ def _split(version: LaunchVersion, known: Mapping[str, Instruction], room: int) 
             LaunchVersion(_without(version.kernel, {name: outcome}), {**version.outcomes, name: outcome})
             for outcome in (True, False)
         ]
-        sizes = [len(way.kernel.instructions) for way in ways]
-        if count - min(sizes) > max(_LEAST, count // _SHARE) and sum(sizes) < least:
-            best, least = ways, sum(sizes)
+        size = sum(len(way.kernel.instructions) for way in ways)
+        if work - min(_work(way.kernel) for way in ways) > work // _SHARE and size < least:
+            best, least = ways, size
     return best
+
+
+def _work(kernel: Function) -> int:
+    """Return the number of a kernel's instructions, of which accesses count more than others."""
+    accesses = sum(item.opcode in ("ld", "st") and "param" not in item.modifiers for item in kernel.instructions)
+    return len(kernel.instructions) + (_ACCESS - 1) * accesses
 
 
 def _guards(kernel: Function) -> list[str]:
