@@ -1,6 +1,8 @@
 // Fields whose cells look at the cells next to them: cellular automata, heat that spreads, and substances that react.
 #include "warploom/vector.h"
 
+#define RUN 4  // cells of an automaton that a thread computes; equals RUN in cellular_automaton.py
+
 // A row of cells, with what lies beyond its ends: nothing, the last cell itself, or the other end. Loads of neighbouring
 // threads are next to each other, so the host computes many cells at once.
 struct Row {
@@ -23,7 +25,8 @@ __device__ inline int row_of(int y, int height, bool is_torus) {
 }
 
 // One step of a life-like automaton with `last` + 1 states: 0 is dead, `last` alive, and those between are dying. The
-// field holds the states divided by `last`. Bit n of `born` and `survives` is for n living neighbours of 8.
+// field holds the states divided by `last`. Bit n of `born` and `survives` is for n living neighbours of 8. A thread
+// computes RUN cells of a column, so it counts each row of three cells once.
 extern "C" __global__ void step_automaton(
     const float* __restrict__ cells,
     float* __restrict__ next,
@@ -34,23 +37,30 @@ extern "C" __global__ void step_automaton(
     int width,
     int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
-    const int y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= width || y >= height) return;
+    const int first = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
+    if (x >= width || first >= height) return;
     const float scale = static_cast<float>(last), least = 1.0f - 0.5f / scale;
-    auto row_at = [&](int row) {
-        return Row(cells + static_cast<size_t>(row_of(row, height, is_torus)) * width, width, is_torus, true);
-    };
     auto lives = [&](float cell) { return cell >= least ? 1 : 0; };
-    const Row row = row_at(y), above = row_at(y - 1), below = row_at(y + 1);
-    int alive = lives(row.left(x)) + lives(row.right(x));
-    const int over = lives(above.left(x)) + lives(above.cells[x]) + lives(above.right(x));
-    const int under = lives(below.left(x)) + lives(below.cells[x]) + lives(below.right(x));
-    alive += is_torus || y > 0 ? over : 0;
-    alive += is_torus || y < height - 1 ? under : 0;
-    const int now = static_cast<int>(saturate(row.cells[x]) * scale + 0.5f);
-    const int rule = now == 0 ? born : now == last ? survives : 0;
-    const int after = rule >> alive & 1 ? last : max(now - 1, 0);
-    next[static_cast<size_t>(y) * width + x] = static_cast<float>(after) / scale;
+    float here[RUN + 2];
+    int beside[RUN + 2], all[RUN + 2];  // how many of the cells left and right live, and of all three
+#pragma unroll
+    for (int k = 0; k < RUN + 2; ++k) {
+        const int y = min(first + k - 1, height);
+        const size_t start = static_cast<size_t>(row_of(y, height, is_torus)) * width;
+        const Row row(cells + start, width, is_torus, true);
+        const int is_inside = is_torus || (y >= 0 && y < height);
+        here[k] = row.cells[x];
+        beside[k] = is_inside * (lives(row.left(x)) + lives(row.right(x)));
+        all[k] = beside[k] + is_inside * lives(here[k]);
+    }
+#pragma unroll
+    for (int k = 1; k <= RUN; ++k) {
+        const int y = first + k - 1, alive = all[k - 1] + beside[k] + all[k + 1];
+        const int now = static_cast<int>(saturate(here[k]) * scale + 0.5f);
+        const int rule = now == 0 ? born : now == last ? survives : 0;
+        const int after = rule >> alive & 1 ? last : max(now - 1, 0);
+        if (y < height) next[static_cast<size_t>(y) * width + x] = static_cast<float>(after) / scale;
+    }
 }
 
 // Heat flows between two cells as through both, one after the other.

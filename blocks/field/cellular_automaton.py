@@ -4,6 +4,8 @@ from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 from warploom.blocks.field.rows import ROWS
 from warploom.engine.diagnostics import PatchError
 
+#: Cells of a column that a thread computes; equals RUN in cells.cu.
+RUN = 4
 #: A rule: the counts for births and survival, and the number of states.
 _RULE = re.compile(r"b?([0-8]*)/s?([0-8]*)(?:/[cg]?(\d{1,3}))?", re.IGNORECASE)
 
@@ -39,8 +41,8 @@ class CellularAutomaton(
     kernel = Kernel("cells.cu", entry="step_automaton")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch one thread per cell."""
+        """Launch one thread for RUN cells of a column."""
         born, survives, states = parse_rule(self.rule)
         width, height = self.out.dim(1), self.out.dim(0)
         args = (self.cells, self.out, born, survives, states - 1, self.torus, width, height)
-        build.launch(self.kernel, num_threads=(width, height), thread_block=ROWS, args=args)
+        build.launch(self.kernel, num_threads=(width, (height + RUN - 1) // RUN), thread_block=ROWS, args=args)
