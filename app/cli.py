@@ -410,6 +410,18 @@ def trace(**options: Any) -> int:
 @cli.command()
 @_patch
 @click.option("--python", type=_PATH, metavar="FILE", help="Write FILE.py, a script that builds the patch and runs it.")
+@click.option(
+    "--standalone",
+    type=_PATH,
+    metavar="FILE",
+    help="Write FILE.py, which runs the graph on a GPU with cuda-python and numpy, without Warploom.",
+)
+@click.option(
+    "--architecture",
+    metavar="SM",
+    help="The GPU that kernels are compiled for, such as sm_90; others compile their PTX.",
+    show_default="the first GPU of this machine; without one, only PTX",
+)
 @_trust
 def export(**options: Any) -> int:
     """Write a patch as a program."""

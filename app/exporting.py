@@ -1,24 +1,46 @@
 """`warploom export`: a patch as a program."""
 
+import re
 from pathlib import Path
 
 import click
 
 from warploom.app.documents.trust.trust import open_patch
+from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.device.open import list_devices
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.export.python_script import python_script
+from warploom.engine.export.standalone import exported_graph, standalone_script
 from warploom.engine.patch.files import write_atomically
 
 
-def export_patch(*, patch: Path, python: Path | None, trust: bool) -> int:
+def export_patch(
+    *, patch: Path, python: Path | None, standalone: Path | None, architecture: str | None, trust: bool
+) -> int:
     """Write a patch as a program, and return the exit status."""
-    if python is None:
-        raise click.UsageError("--python FILE must be given")
-    if python.suffix != ".py":
-        raise click.BadParameter(f"--python must be a .py file, got {python}")
-    _write(python, python_script(open_patch(patch, trust=trust), python).encode(errors="backslashreplace"))
-    click.echo(f"wrote {python}")
+    given = {"--python": python, "--standalone": standalone}
+    chosen = [(name, file) for name, file in given.items() if file is not None]
+    if len(chosen) != 1:
+        raise click.UsageError(f"one of {', '.join(given)} must be given, got {len(chosen)}")
+    if architecture is not None and not re.fullmatch(r"sm_\d{2,3}[af]?", architecture):
+        raise click.BadParameter(f"--architecture must be a GPU's, such as sm_90, got {architecture!r}")
+    ((name, file),) = chosen
+    if file.suffix != ".py":
+        raise click.BadParameter(f"{name} must be a .py file, got {file}")
+    opened = open_patch(patch, trust=trust)
+    if standalone is not None:
+        text = standalone_script(exported_graph(opened, architecture or _own_architecture()))
+    else:
+        text = python_script(opened, file)
+    _write(file, text.encode(errors="backslashreplace"))
+    click.echo(f"wrote {file}")
     return 0
+
+
+def _own_architecture() -> str:
+    """Return the architecture of the first GPU, or that of PTX."""
+    found = [device.architecture for device in list_devices() if device.usable and device.name != "host"]
+    return found[0] if found else HOST_ARCHITECTURE
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -1,7 +1,7 @@
 """Checking a patch without a device: would it compile?"""
 
 import dataclasses
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
 from functools import cache
 
@@ -41,6 +41,13 @@ def check_patch(patch: Patch) -> list[Diagnostic]:
 
 def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[Diagnostic]]:
     """Return the plan of the blocks that can be described, None without any, and all diagnostics."""
+    return plan_with_values(patch, fuses=fuses)[:2]
+
+
+def plan_with_values(
+    patch: Patch, *, fuses: bool = True
+) -> tuple[Plan | None, list[Diagnostic], Mapping[str, Mapping[str, object]]]:
+    """Return the result of `plan_patch`, and the parameter values of the plan's blocks."""
     running = Running.of(patch)
     patch = patch.without_groups()
     parameters = ParameterStore(lambda: patch.folder)
@@ -53,10 +60,10 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
         wires = [c for c in connections if not patch.is_value_connection(c)]
         described = describe_patch(registry.snapshot(wires, running.sentinels), code)
         drives = [c for c in connections if patch.is_value_connection(c)]
-        values = registry.value_blocks
-        wiring = wire_values([*values, *registry.live_nodes], drives, registry.type_of)
+        value_blocks = registry.value_blocks
+        wiring = wire_values([*value_blocks, *registry.live_nodes], drives, registry.type_of)
         found = [*described.problems, *wiring.problems]
-        settings = {node: read_settings(block, code) for node, block in values.items()}
+        settings = {node: read_settings(block, code) for node, block in value_blocks.items()}
     found += [told for _, told in settings.values() if told]
     found += [*parameters.misfits_beside(wiring.problems), *described.notices]
     description = described.inlined.description
@@ -70,10 +77,11 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
     plan = None
     try:
         # Blocks that depend on one that can't be described have no errors of their own.
-        runs = description.without(description.dependents(described.undescribed - values.keys()))
+        runs = description.without(description.dependents(described.undescribed - value_blocks.keys()))
         plan = make_plan(runs, fuses=fuses)
         if followed := number_drives(drives, registry.type_of):
-            plan = _followed(described.inlined.original, followed, described.undescribed - values.keys(), fuses) or plan
+            undescribed = described.undescribed - value_blocks.keys()
+            plan = _followed(described.inlined.original, followed, undescribed, fuses) or plan
         found += plan.warnings
         found += _memory_problems(plan)
         if not has_errors(found):
@@ -83,7 +91,8 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
             found += number_problems(plan, image, plan.inlined.all_values(parameters.snapshot()))
     except GraphValidationError as problem:
         found += [*problem.errors, *problem.warnings]
-    return plan, [described.inlined.shown(item) for item in found]
+    values = plan.inlined.all_values(parameters.snapshot()) if plan is not None else {}
+    return plan, [described.inlined.shown(item) for item in found], values
 
 
 def _followed(

@@ -93,17 +93,19 @@ class StateStore:
         if isinstance(state.initial, np.ndarray):
             with self._times.timed(SideKind.UPLOAD, str(owner), state.initial.nbytes):
                 self._device.write(state.memory, state.initial)
-            return
-        if same(float(state.initial), 0.0):
+        elif same(float(state.initial), 0.0):
             self._device.fill(state.memory, 0)
-            return
-        dtype = state.layout.dtype
-        if dtype.fields:  # fill every number of the struct
-            contents = np.full(state.layout.size_bytes // dtype.size_bytes, state.initial, dtype.numpy)
         else:
-            number = nearest_number(dtype, state.initial)
-            contents = np.full(state.layout.size_bytes // number.itemsize, number)
-        self._device.write(state.memory, contents)
+            self._device.write(state.memory, filled(state.layout, state.initial))
+
+
+def filled(layout: Layout, number: float) -> np.ndarray[Any, Any]:
+    """Return the contents of a state in which every number is the same."""
+    dtype = layout.dtype
+    if dtype.fields:  # fill every number of the struct
+        return np.full(layout.size_bytes // dtype.size_bytes, number, dtype.numpy)
+    nearest = nearest_number(dtype, number)
+    return np.full(layout.size_bytes // nearest.itemsize, nearest)
 
 
 def waits(left_out: Collection[str], state: PortRef) -> bool:

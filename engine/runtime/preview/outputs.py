@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.compiler.inlining import owner
+from warploom.engine.compiler.plan import Plan
 from warploom.engine.descriptions.entries import Display
 from warploom.engine.diagnostics import Diagnostic, PatchError, Source, error
 from warploom.engine.patch.changes import PortRef
@@ -31,15 +32,15 @@ from warploom.engine.types import bf16, from_bf16, uchar4
 _log = logging.getLogger(__name__)
 
 
-def displays(compiled: CompiledGraph, node: str | None = None) -> list[tuple[str, Display]]:
+def displays(plan: Plan, node: str | None = None) -> list[tuple[str, Display]]:
     """Return the displays of viewers and save blocks with their nodes, ordered by node id."""
-    blocks = sorted(compiled.plan.description.nodes, key=lambda block: block.id)
+    blocks = sorted(plan.description.nodes, key=lambda block: block.id)
     return [(b.id, d) for b in blocks if node in (None, b.id, owner(b.id)) for d in b.description.displays]
 
 
-def leaf_outputs(compiled: CompiledGraph) -> list[PortRef]:
+def leaf_outputs(plan: Plan) -> list[PortRef]:
     """Return the unconnected output ports of the patch's nodes."""
-    description, inlined = compiled.plan.description, compiled.plan.inlined
+    description, inlined = plan.description, plan.inlined
     ports = [
         PortRef(block.id, spec.name)
         for block in description.nodes
@@ -100,7 +101,7 @@ def read_outputs(
 
     folder = place.folder
     taken: set[Path] = set()
-    for node_id, display in displays(compiled, node):
+    for node_id, display in displays(compiled.plan, node):
         port = PortRef(node_id, display.buffer)
         layout = compiled.plan.layouts[port]
         suffix = ".png" if layout.dtype == uchar4 and len(layout.shape) == 2 else ".npy"
@@ -111,7 +112,7 @@ def read_outputs(
                 path = path.with_name(f"{name}.{display.buffer}{path.suffix}")
             taken.add(path)
         yield contents(port, path, display)
-    for port in leaf_outputs(compiled) if node is None else ():
+    for port in leaf_outputs(compiled.plan) if node is None else ():
         yield contents(port, folder / f"{port.node}.{port.port}.npy" if folder else None, Display(port.port))
 
 

@@ -1,0 +1,176 @@
+"""Graphs as data for programs that need no Warploom: replayed on the host, they compute what an engine computes."""
+
+import ast
+import base64
+import json
+import re
+import struct
+import sys
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.small_examples import small
+from warploom import Engine, Patch
+from warploom.engine.device.device import Device
+from warploom.engine.device.open import open_device
+from warploom.engine.device.protocol import part_of
+from warploom.engine.diagnostics import PatchError
+from warploom.engine.export.graph_data import GraphData, OutputData
+from warploom.engine.export.standalone import exported_graph, standalone_script
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch
+
+FRAMES = 3
+
+
+class Replay:
+    """Runs the data of a graph on the host, operation by operation."""
+
+    def __init__(self, graph: GraphData, device: Device) -> None:
+        self.graph, self.device, self.frame = graph, device, 0
+        self.modules = [device.load_module(module.ptx) for module in graph.modules]
+        self.buffers = [device.allocate(max(1, buffer.size_bytes)) for buffer in graph.buffers]
+        for memory, buffer in zip(self.buffers, graph.buffers, strict=True):
+            device.fill(memory, 0)
+            if buffer.contents:
+                device.write(memory, np.frombuffer(base64.b64decode(buffer.contents), np.uint8))
+        self.blocks = [bytearray(base64.b64decode(made.block)) for made in graph.operations]
+
+    def step(self) -> None:
+        places = self.places(self.frame)
+        step_s = self.graph.time_step_s
+        for made, block in zip(self.graph.operations, self.blocks, strict=True):
+            target = places[made.target[0]] if made.target[0] >= 0 else None
+            if made.kind == "kernel":
+                addresses = {offset: (buffer, start) for offset, buffer, start in made.addresses}
+                arguments: list[object] = []
+                for offset, size in zip(made.offsets, made.sizes, strict=True):
+                    if offset in addresses:
+                        buffer, start = addresses[offset]
+                        whole = places[buffer]
+                        arguments.append(part_of(whole, start, whole.size_bytes - start))
+                    else:
+                        arguments.append(bytes(block[offset : offset + size]))
+                kernel = self.modules[made.module].kernel(made.entry)
+                shape = {"grid": made.grid, "thread_block": made.thread_block, "shared_bytes": made.shared_bytes}
+                self.device.launch(kernel, args=arguments, **shape)
+            elif made.kind == "fill":
+                assert target is not None
+                data = np.full(made.size_bytes, made.value, np.uint8)
+                self.device.write(part_of(target, made.target[1], made.size_bytes), data)
+            elif made.kind == "copy":
+                assert target is not None
+                data = np.empty(made.size_bytes, np.uint8)
+                self.device.read(part_of(places[made.source[0]], made.source[1], made.size_bytes), data)
+                self.device.write(part_of(target, made.target[1], made.size_bytes), data)
+            elif made.kind == "frame":
+                assert target is not None
+                uniforms = struct.pack("<IffI", self.frame, self.frame * step_s, step_s, 0)
+                self.device.write(target, np.frombuffer(uniforms, np.uint8))
+            self.device.synchronize()
+        self.frame += 1
+
+    def close(self) -> None:
+        for memory in self.buffers:
+            memory.free()
+
+    def places(self, frame: int) -> list[Any]:
+        found = list(self.buffers)
+        for one, other in self.graph.swaps if frame % 2 else ():
+            found[one], found[other] = self.buffers[other], self.buffers[one]
+        return found
+
+    def read(self, output: OutputData) -> bytes:
+        assert output.strides == list(np.cumprod([1, *output.shape[:0:-1]])[::-1])  # dense
+        data = np.empty(output.span_bytes, np.uint8)
+        whole = self.places(self.frame - 1)[output.buffer]
+        self.device.read(part_of(whole, output.offset, output.span_bytes), data)
+        return data.tobytes()
+
+
+def moved_sum() -> Patch:
+    """A patch whose state turns in place, with a delay, a fused chain and values of several types."""
+    patch = Patch()
+    array = patch.add("io.array", data=np.arange(33, dtype=np.float32))
+    delay, add = patch.add("buffer.frame_delay"), patch.add("math.saxpy", a=0.5)
+    patch.connect(array["out"], add["x"])
+    patch.connect(delay["out"], add["y"])
+    patch.connect(add["out"], delay["x"])
+    patch.connect(add["out"], patch.add("math.saxpy", node_id="last")["x"])
+    patch.connect(array["out"], patch["last"]["y"])
+    return patch
+
+
+@pytest.mark.parametrize("name", ["particles", "moved_sum"])
+def test_data_replayed_on_the_host_gives_the_frames_of_an_engine(name: str) -> None:
+    """Every output has the same bits as in an engine after some frames, with a parameter set before the last one."""
+    patch = moved_sum() if name == "moved_sum" else small(name)
+    graph = exported_graph(patch)
+    assert graph.outputs and all(made.kind for made in graph.operations)
+    device = open_device("host")
+    try:
+        replay = Replay(graph, device)
+        setting = sorted(name for name, made in graph.parameters.items() if made.places[0][3] == "f")[0]
+        node, _, parameter = setting.partition(".")
+        with Engine(patch, device) as engine:
+            for frame in range(FRAMES):
+                if frame == FRAMES - 1:
+                    patch.set(node, **{parameter: 0.25})
+                    for index, offset, _, form in graph.parameters[setting].places:
+                        struct.pack_into(f"<{form}", replay.blocks[index], offset, 0.25)
+                engine.step()
+                replay.step()
+            for output in graph.outputs:
+                expected = engine.read(PortRef(output.node, output.port))
+                assert replay.read(output) == expected.tobytes(), output
+        replay.close()
+    finally:
+        device.close()
+
+
+def test_the_program_has_the_data_and_imports_nothing_of_warploom() -> None:
+    """The text is Python, its data is that of the graph, and it imports numpy, cuda and the standard library alone."""
+    graph = exported_graph(moved_sum())
+    text = standalone_script(graph)
+    tree = ast.parse(text)
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    roots = {name.partition(".")[0] for node in imports for name in _names(node)}
+    assert roots - sys.stdlib_module_names == {"numpy", "cuda"}
+    found = re.search(r'^DATA = r"(.*)"$', text, re.MULTILINE)
+    assert found is not None
+    data = json.loads(zlib.decompress(base64.b85decode(found[1])))
+    assert [made["entry"] for made in data["operations"]] == [made.entry for made in graph.operations]
+    assert data["parameters"].keys() == graph.parameters.keys()
+
+
+def _names(node: ast.Import | ast.ImportFrom) -> list[str]:
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("jacobi", "loop is a region"),
+        ("ocean", "waves calls a library (fft)"),
+        ("glitch", "film runs Python in each frame"),
+        ("journey", "dunes.above has keys"),
+        ("whirl", "whirl.twist follows lfo.value"),
+    ],
+)
+def test_what_needs_warploom_is_named(name: str, message: str) -> None:
+    """A region, a library call, a live source, keys and a value that drives a parameter are refused by name."""
+    with pytest.raises(PatchError, match=re.escape(message)):
+        exported_graph(load_patch(EXAMPLES_FOLDER / f"{name}.loom"))
+
+
+def test_a_patch_with_errors_is_refused() -> None:
+    """A patch that would not compile is refused with the reason, and so is an empty one."""
+    patch = Patch()
+    with pytest.raises(PatchError, match="patch must have a block"):
+        exported_graph(patch)
+    patch.add("math.saxpy")
+    with pytest.raises(PatchError, match="saxpy"):
+        exported_graph(patch)
