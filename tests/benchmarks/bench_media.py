@@ -37,6 +37,8 @@ RATE, SOUND_RATE = 60, 48000
 DIGIT, DIGITS = 16, 12
 #: Frames before those that count, while the patch is compiled and the film is opened.
 WARM_UP = 3 * RATE
+#: How long these frames may take, in seconds.
+_PATIENCE_S = 60.0
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -152,7 +154,11 @@ def measure(
             for thread in threading.enumerate():  # any of them may hold the interpreter, for which others wait
                 priority = 3 if thread.name.startswith(("warploom-engine", "warploom-host")) else 2
                 os.sched_setscheduler(thread.native_id or 0, os.SCHED_RR, os.sched_param(priority))
+        until_s = time.perf_counter() + _PATIENCE_S
         while len(watch.shown) < WARM_UP:  # the host's code is optimised meanwhile
+            if time.perf_counter() > until_s:
+                report = engine.take_report()
+                raise SystemExit(f"frames must show the film, got: {report and report.diagnostics}")
             time.sleep(0.1)
         before, begun_s, first = thread_times_s(), time.perf_counter(), len(watch.shown)
         while time.perf_counter() - begun_s < seconds:
@@ -237,6 +243,7 @@ def main() -> None:
     kept.mkdir(exist_ok=True)
     frames = 10 * RATE
     if not (kept / "in.wav").exists():
+        print(f"makes a film of {chosen.size}, which later runs use too", flush=True)
         make_film(kept / "in.mp4", width, height, frames)
         noise = np.random.default_rng(0).normal(0, 0.1, (10 * SOUND_RATE, 2))
         soundfile.write(kept / "in.wav", noise, SOUND_RATE)
