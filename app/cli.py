@@ -431,10 +431,10 @@ def export(**options: Any) -> int:
 
 
 @cli.command()
-@click.argument("name", required=False, help="Id of a block type.")
+@click.argument("name", required=False, help="Id of a block type, or words to search for.")
 @_json
 def blocks(name: str | None, as_json: bool) -> None:
-    """List the block types, or one block type's ports, parameters and help."""
+    """List the block types, all or those that a search finds, or one block type's ports, parameters and help."""
     reported: dict[str, Any] = {"blocks": []} if name is None else {"id": name}
     with json_object(as_json, reported.copy):
         from warploom.app.listings import list_blocks

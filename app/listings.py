@@ -83,13 +83,17 @@ _LONG = {"array": "array", "external": "array", "object": "JSON"}
 
 
 def list_blocks(reported: dict[str, Any], name: str | None, as_json: bool) -> None:
-    """Print the catalogue, or one block type; with `as_json`, put it into `reported`."""
+    """Print the catalogue, one block type by its id, or those that the editor's search finds, best first.
+
+    With `as_json`, put them into `reported`. Raise PatchError if there is no such id and the search finds nothing.
+    """
     catalogue = default_catalogue()
-    if name is not None:
+    found = catalogue.search(name) if name is not None and catalogue.get(name) is None else []
+    if name is not None and not found:
         info = block_info(catalogue.require(name))
         reported.update(info) if as_json else _print_block(info)
         return
-    infos = [block_info(block) for block in catalogue.all()]
+    infos = [block_info(block) for block in found or catalogue.all()]
     if as_json:
         reported["blocks"] = infos
         return
@@ -109,6 +113,7 @@ def _print_block(info: dict[str, Any]) -> None:
     parameters = make_table("parameter", "type", "default", "range", "")
     for p in info["parameters"]:
         span = f"{p['min']:g} to {p['max']:g}" if p["min"] is not None and p["max"] is not None else ""
+        span = span or ", ".join(map(str, p["choices"]))
         default = _LONG.get(p["type"]) or f"{p['default']} {p['unit']}".strip()
         parameters.add_row(p["name"], p["type"], default, span, without_marks(p["doc"]))
     for table in (ports, parameters):

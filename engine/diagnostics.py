@@ -166,17 +166,22 @@ class KernelError(WarploomError):
     """
 
     source: ClassVar = Source.KERNEL_LOAD
-    #: What to do, if that isn't to correct the kernel, the step that does it, and what was found, in a few words.
+    #: What to do, if that isn't to correct the kernel.
     remedy: str | None = None
+    #: The step that does it, and what was found, in a few words.
     mend: Mend | None = None
     found: str = ""
     #: Every mistake that a compiler found: its file, its line from 1, and its text.
     mistakes: tuple[tuple[str, int, str], ...] = ()
 
-    def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, file: str | None = None, line: int | None = None, remedy: str | None = None
+    ) -> None:
         super().__init__(message)
         self.file = file
         self.line = line
+        if remedy is not None:
+            self.remedy = remedy
 
 
 class CompileError(KernelError):

@@ -168,7 +168,8 @@ def _element_type(p: Parameter) -> DType:
 def _domain(ports: list[PortSpec], over: str) -> str:
     if over:
         if over not in (port.name for port in ports):
-            raise KernelError(f"over must be a port ({', '.join(port.name for port in ports)}), got {over!r}")
+            names = ", ".join(port.name for port in ports)
+            raise KernelError(f"over must be a port ({names}), got {over!r}", remedy="name another port in over")
         return over
     return min(ports, key=lambda port: port.is_input).name  # the first of the outputs, if there are any
 

@@ -207,13 +207,18 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
         for index, parameter in enumerate(manifest.parameters)
     ]
     if unknown := in_place - (pointers := {p.manifest.name: p for p in found if p.is_buffer}).keys():
-        raise KernelError(f"in_place must name pointers ({', '.join(pointers)}), got {', '.join(sorted(unknown))}")
+        raise KernelError(
+            f"in_place must name pointers ({', '.join(pointers)}), got {', '.join(sorted(unknown))}",
+            remedy="name others in in_place",
+        )
     shapes = _shapes(values["shapes"])
     taken = {*block_type.ports, *block_type.parameters, _SHARED_BYTES}
     made = arguments(found, rank, shapes=shapes, over=values["over"], taken=taken)
     if unknown := shapes.keys() - {port.name for port in made.ports if not port.is_input}:
         outputs = ", ".join(port.name for port in made.ports if not port.is_input) or "none"
-        raise KernelError(f"shapes must name outputs ({outputs}), got {', '.join(sorted(unknown))}")
+        raise KernelError(
+            f"shapes must name outputs ({outputs}), got {', '.join(sorted(unknown))}", remedy="name others in shapes"
+        )
     parameters, notes = live_parameters(made.parameters, values["constants"])
     parameters += size_parameters([port.shape for port in made.ports])
     uses_shared = bool(manifest.uses_dynamic_shared or manifest.shared_memory_dynamic)
@@ -335,7 +340,9 @@ def _shapes(text: str) -> dict[str, str]:
     for part in filter(str.strip, text.split(";")):
         name, colon, rule = part.partition(":")
         if not colon or not rule.strip():
-            raise KernelError(f"shapes must be like 'out: [N, 16]; sum: [1]', got {part.strip()!r}")
+            raise KernelError(
+                f"shapes must be like 'out: [N, 16]; sum: [1]', got {part.strip()!r}", remedy="write shapes like that"
+            )
         rules[name.strip()] = rule.strip()
     return rules
 
@@ -360,7 +367,10 @@ def _thread_block(text: str, manifest: KernelManifest, rank: int) -> tuple[int, 
         except ValueError:
             sizes = ()
         if not 1 <= len(sizes) <= 3 or min(sizes) < 1:
-            raise KernelError(f"thread_block must be 1 to 3 numbers such as '16, 16', got {text!r}")
+            raise KernelError(
+                f"thread_block must be 1 to 3 numbers such as '16, 16', got {text!r}",
+                remedy="give thread_block other numbers, or none",
+            )
         return sizes
     asked = manifest.req_threads or manifest.block_size
     if asked:

@@ -144,8 +144,13 @@ def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
     if path is not None:
         return resolved(path)
     if Path(name).is_absolute():
-        raise KernelError(f"kernel file must exist, got {name:.300}", file=name)
-    raise KernelError(f"kernel {' or '.join(names)} must be in one of {', '.join(map(str, folders))}, found in none")
+        raise KernelError(
+            f"kernel file must exist, got {name:.300}", file=name, remedy="name another file, or put one there"
+        )
+    raise KernelError(
+        f"kernel {' or '.join(names)} must be in one of {', '.join(map(str, folders))}, found in none",
+        remedy="name another file, or put it there",
+    )
 
 
 def load_cuda(source: CudaFile | CudaText, architecture: str, cache: CompileCache) -> KernelImage:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from tests.app.cli.cli_support import Warploom, edited
+from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.kernel_sources.loader import load_image
 
 
@@ -96,3 +97,19 @@ def test_kernel_describes_each_of_several_entry_points_so_that_a_block_can_use_t
     refused = warploom("kernel", tmp_path / "pair.ptx", "--write-json")
     assert refused.status == 1
     assert 'pair.up.json must be marked "generated"' in refused.err
+
+
+def test_words_find_blocks_as_in_the_editor(warploom: Warploom) -> None:
+    """A word that is no id lists what the editor's search finds, best first; tags count."""
+    found = [block["id"] for block in warploom("blocks", "blur", "--json").json["blocks"]]
+    assert found[0] == "image.gaussian_blur" and len(found) > 1
+    assert found == [block.id for block in default_catalogue().search("blur")]
+    assert "image.gaussian_blur" in warploom("blocks", "blur").out
+
+
+def test_choices_are_listed(warploom: Warploom) -> None:
+    """The table of parameters has the values of one that is chosen from a list."""
+    (mode,) = [p for p in warploom("blocks", "image.resize", "--json").json["parameters"] if p["name"] == "mode"]
+    assert len(mode["choices"]) > 1
+    words = "".join(warploom("blocks", "image.resize").out.split())
+    assert ",".join(mode["choices"]) in words.replace("│", "")
