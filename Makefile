@@ -107,6 +107,7 @@ host-runtime:
 # The locks name versions, never an address.
 lock:
 	$(VENV)/python -m pip install -q uv
-	$(VENV)/uv pip compile -q --no-emit-index-url --no-header pyproject.toml --python-version 3.11 -o requirements.lock
+	$(VENV)/uv pip compile -q --no-emit-index-url --no-header pyproject.toml --extra editor --python-version 3.11 \
+		-o requirements.lock
 	$(VENV)/uv pip compile -q --no-emit-index-url --no-header pyproject.toml --extra dev --python-version 3.11 \
 		-c requirements.lock -o requirements-dev.lock

@@ -13,7 +13,7 @@ READMES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("README.
 
 _FENCE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
 _TABLE = re.compile(r"^\|(.+)\|\n\|[-|]+\|\n((?:\|.*\|\n?)+)", re.MULTILINE)
-_NAME = re.compile(r"`([\w./-]+\.(?:py|cuh?|c|h|ll))`")
+_NAME = re.compile(r"`([\w./-]+\.(?:py|typed|cuh?|c|h|ll))`")
 _FOLDER = re.compile(r"`([\w./-]+)/`")
 #: Tables whose first column is headed by one of these words list files; the value is the pattern of files they list.
 _FILES = {

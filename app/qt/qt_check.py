@@ -1,10 +1,13 @@
-"""Checks the system libraries that Qt needs; a missing one gives a single message with its remedy."""
+"""Checks the Python packages and system libraries that the editor needs; a missing one gives one message with its
+remedy.
+"""
 
 import ctypes
 import importlib
 import os
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from warploom.engine.diagnostics import WarploomError
@@ -15,6 +18,9 @@ PACKAGES = (
     "libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 libxcb-render-util0 libxcb-shape0 libxcb-xkb1"
 )
 
+#: The modules of the extra `editor`.
+MODULES = ("PySide6", "NodeGraphQt", "Qt", "packaging", "qtawesome", "pyqtgraph", "pygments")
+
 
 def has_display() -> bool:
     """True when there is a screen on which to show a window."""
@@ -24,7 +30,12 @@ def has_display() -> bool:
 
 
 def require_qt() -> None:
-    """Raise a WarploomError with a command that helps, unless PySide6 and its libraries can be loaded."""
+    """Raise a WarploomError with a command that helps, unless the editor's libraries are there and Qt can be loaded."""
+    if missing := [name for name in MODULES if find_spec(name) is None]:
+        raise WarploomError(
+            f"the editor must have its libraries, got no {', '.join(missing)}; install them by: "
+            f"{Path(sys.executable).name} -m pip install 'warploom[editor]'; `warploom run` works without them"
+        )
     try:
         widgets = importlib.import_module("PySide6.QtWidgets")
         if _uses_x11():

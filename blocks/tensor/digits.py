@@ -1,21 +1,22 @@
-from importlib.util import find_spec
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from warploom.api import Block, BlockBuilder, Out, f32, param, port
-from warploom.engine.diagnostics import PatchError
 
 #: Choices of `part`.
 PARTS = ("all", "training", "test")
+_FILE = Path(__file__).parents[2] / "resources" / "media" / "digits.npz"
 
 
 class Digits(Block, id="tensor.digits", tags=("dataset", "mnist", "handwriting", "scikit-learn", "classify", "data")):
     """Outputs pictures of handwritten digits and their labels.
 
-    The 1797 pictures of 8 x 8 pixels come with scikit-learn. They are shuffled and divided into two parts: train a
-    network with the part "training", and test it with "test".
+    The 1797 pictures of 8 x 8 pixels are the test set of the UCI Machine Learning Repository's "Optical Recognition of
+    Handwritten Digits" (E. Alpaydin and C. Kaynak, 1998, CC BY 4.0). They are shuffled and divided into two parts:
+    train a network with the part "training", and test it with "test".
     """
 
     images: Out[f32] = port(shape="data", rank=2, doc="One picture per row, 8 x 8 pixels from 0 to 1, shape [n, 64].")
@@ -34,16 +35,8 @@ class Digits(Block, id="tensor.digits", tags=("dataset", "mnist", "handwriting",
         build.provide(self.targets, np.eye(10, dtype=np.float32)[numbers[chosen]])
 
 
+@cache
 def load_digits() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the pictures, f32[1797, 64] from 0 to 1, and their digits. Raise PatchError without scikit-learn.
-
-    The file of scikit-learn is read directly, since importing scikit-learn takes a second or more.
-    """
-    package = find_spec("sklearn")
-    if package is None or package.origin is None:
-        raise PatchError("scikit-learn must be installed for its digits, got none; type: pip install scikit-learn")
-    file = Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz"
-    if not file.is_file():
-        raise PatchError(f"scikit-learn must have its digits in {file}, got no such file; install another version")
-    rows = np.loadtxt(file, np.int64, delimiter=",")
-    return (rows[:, :-1] / 16).astype(np.float32), rows[:, -1]
+    """Return the pictures, f32[1797, 64] from 0 to 1, and their digits."""
+    with np.load(_FILE) as data:
+        return (data["images"].reshape(-1, 64) / 16).astype(np.float32), data["digits"].astype(np.int64)

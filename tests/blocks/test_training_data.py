@@ -8,6 +8,7 @@ import pytest
 
 from tests.blocks.running import apply, problems, run
 from warploom import Engine, Patch
+from warploom.blocks.tensor.digits import load_digits
 
 Array = np.ndarray[Any, Any]
 
@@ -86,12 +87,19 @@ def test_y_has_as_many_rows_as_x() -> None:
     ]
 
 
-def test_digits_are_those_of_scikit_learn() -> None:
-    """The digits are scikit-learn's in some order, split into disjoint parts for training and test."""
-    from sklearn import datasets  # here, since each test process would import it for seconds
+def test_digits_are_those_of_the_data_set() -> None:
+    """Each digit is as frequent as in the data set's description, and the first picture is the known one."""
+    images, numbers = load_digits()
+    assert np.bincount(numbers).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+    assert (images.min(), images.max(), images.shape) == (0, 1, (1797, 64))
+    # The first picture of scikit-learn's documentation, a zero.
+    assert (16 * images[0, :16]).tolist() == [0, 0, 5, 13, 9, 1, 0, 0, 0, 0, 13, 15, 10, 15, 5, 0]
 
-    data, numbers = datasets.load_digits(return_X_y=True)
-    expected = sorted((tuple(row / 16), int(number)) for row, number in zip(data, numbers, strict=True))
+
+def test_digits_are_split() -> None:
+    """The digits come in some order, split into disjoint parts for training and test."""
+    data, numbers = load_digits()
+    expected = sorted((tuple(row.astype(float)), int(number)) for row, number in zip(data, numbers, strict=True))
     parts = {}
     for part in ("all", "training", "test"):
         images = apply("tensor.digits", {}, port="images", part=part, seed=3)
@@ -103,15 +111,6 @@ def test_digits_are_those_of_scikit_learn() -> None:
     assert sorted(parts["all"]) == expected
     assert sorted(parts["training"] + parts["test"]) == expected
     assert len(parts["test"]) == round(len(expected) * 0.2)
-
-
-def test_digits_without_scikit_learn_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without scikit-learn, the block's error says what to install."""
-    monkeypatch.setattr("warploom.blocks.tensor.digits.find_spec", lambda name: None)
-    patch = Patch()
-    node = patch.add("tensor.digits")
-    ((at, _, text),) = problems(patch)
-    assert at == node.id and "scikit-learn must be installed" in text
 
 
 @pytest.mark.parametrize(("rows", "classes"), [(1, 1), (1, 10), (255, 3), (257, 2), (1000, 10)])

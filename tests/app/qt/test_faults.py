@@ -1,14 +1,17 @@
 """Unhandled errors of the editor, and missing libraries of Qt."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from warploom.app.qt import qt_check
 from warploom.app.qt.faults import install_fault_handler
-from warploom.app.qt.qt_check import explain
-from warploom.engine.diagnostics import PatchError
+from warploom.app.qt.qt_check import explain, require_qt
+from warploom.engine.diagnostics import PatchError, WarploomError
 
 ROOT = Path(__file__).parents[3]
 
@@ -56,3 +59,13 @@ def test_qt_is_not_loaded_before_it_is_needed() -> None:
     modules += [f"warploom.app.{path.parent.name}.{path.stem}" for path in rooms]
     code = f"import {', '.join(modules)}, sys; sys.exit(any(m.startswith('PySide6') for m in sys.modules))"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_the_base_says_how_to_install_the_editor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra `editor`, the message names what is missing and the command; it is checked completely."""
+    monkeypatch.setattr(qt_check, "find_spec", lambda name: None if name in ("PySide6", "pyqtgraph") else name)
+    with pytest.raises(WarploomError, match=r"got no PySide6, pyqtgraph; .* -m pip install 'warploom\[editor\]'"):
+        require_qt()
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["editor"]
+    names = {re.split(r"[<>=]", each)[0].removesuffix("-Essentials").removesuffix(".py") for each in extra}
+    assert names == set(qt_check.MODULES)
