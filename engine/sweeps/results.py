@@ -109,9 +109,9 @@ class ResultFolder:
         (self.path / _FAILED / f"{record.run}.json").unlink(missing_ok=True)
         return record
 
-    def relative(self, path: str, record_id: str) -> str:
+    def relative(self, name: str, run_id: str) -> str:
         """Return where an output of a run lies once the run is done, relative to the folder."""
-        return (Path(_RUNS) / record_id / Path(path).name).as_posix()
+        return f"{_RUNS}/{run_id}/{name}"
 
     def fail(self, record: Record) -> None:
         """Keep the record of a run that failed. A full disk loses nothing but this file: the run is run again."""

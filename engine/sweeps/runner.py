@@ -12,11 +12,13 @@ from statistics import median_low
 
 import msgspec
 
+from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.catalogue.catalogue import configured_folder, trust_blocks
 from warploom.engine.device.device import Device
 from warploom.engine.device.open import open_device
 from warploom.engine.diagnostics import DeviceError, PatchError, WarploomError
+from warploom.engine.patch.changes import Mode
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import dump_patch, patch_digest, read_patch
 from warploom.engine.profiling.levels import ProfilingLevel
@@ -96,6 +98,9 @@ class Runner:
 
     def _run(self, run: Run, begun: Path) -> Record:
         engine = self._open_engine()
+        for node, spec in recorded_files(self._patch):
+            name = Path(str(self._patch.nodes[node].parameters.get(spec.name, spec.default))).name
+            self._patch.set(node, gesture=self, **{spec.name: str(begun / name)})
         for target, value in run.values.items():
             node, _, parameter = target.partition(".")
             self._patch.set(node, gesture=self, **{parameter: value})
@@ -111,9 +116,10 @@ class Runner:
             if number >= run.first:
                 times_ns.append(report.frame_time_ns)
         warnings |= dict.fromkeys(map(str, report.diagnostics))
-        outputs = [output.path for output in engine.save_outputs(begun) if output.path]
+        engine.save_outputs(begun)
         if engine.core.context.registry.live_nodes:
-            self._close_engine()
+            self._close_engine()  # which also ends the files that blocks write frame by frame
+        outputs = sorted(path.name for path in begun.iterdir())
         return Record(
             run.id,
             run.values,
@@ -122,7 +128,7 @@ class Runner:
             "done",
             frame_time_ms=round(median_low(times_ns[1:] or times_ns) / 1e6, 4),
             device=self._title(),
-            outputs=tuple(self.folder.relative(path, run.id) for path in outputs),
+            outputs=tuple(self.folder.relative(name, run.id) for name in outputs),
             warnings=tuple(warnings),
         )
 
@@ -159,6 +165,16 @@ def _open(name: str, cores: int) -> Device:
             device.close()
         return HostDevice(cores or None)
     return device
+
+
+def recorded_files(patch: Patch) -> list[tuple[str, ParameterSpec]]:
+    """Return the parameters that name files which blocks write frame by frame, such as films. Each run has its own."""
+    found = []
+    for node in patch.nodes.values():
+        block_type = patch.type_of(node)
+        if block_type is not None and block_type.is_live and node.mode is not Mode.DISABLED:
+            found += [(node.id, spec) for spec in block_type.parameters.values() if spec.files.startswith("save")]
+    return found
 
 
 _runner: Runner | None = None

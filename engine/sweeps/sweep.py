@@ -17,7 +17,7 @@ from warploom.engine.sweeps.axes import files_axis, grid_axis
 from warploom.engine.sweeps.cluster import run_on_dask
 from warploom.engine.sweeps.plan import Slice, plan_runs
 from warploom.engine.sweeps.results import JOB_FILE, TABLE_FILE, Record, ResultFolder, load_arrow, make_table
-from warploom.engine.sweeps.runner import Job
+from warploom.engine.sweeps.runner import Job, recorded_files
 from warploom.engine.sweeps.workers import choose_workers, run_on_processes
 
 #: How often the table is written while runs end.
@@ -57,6 +57,13 @@ class Sweep:
         #: The runs of this sweep, or of its slice.
         self.runs = planned if self.slice is None else list(self.slice.of(planned))
         _require_plain(patch)
+        recorded = recorded_files(patch)
+        if recorded and not patch.trusted:
+            node, spec = recorded[0]
+            raise PatchError(
+                f"patch must be trusted to write {node}.{spec.name} into the folder of each run, got one that is not: "
+                "use --trust, or disable the block"
+            )
         self.folder = ResultFolder(Path(out))
         self.job = Job.of(patch, self.folder.path)
         self._dask, self._device = dask, device

@@ -9,10 +9,12 @@ import pytest
 
 from tests.sweeps.sweep_support import runner_in, saxpy_patch
 from warploom import Patch
+from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch
 from warploom.engine.sweeps import results
 from warploom.engine.sweeps.plan import Run
 from warploom.engine.sweeps.results import Record, ResultFolder
+from warploom.engine.sweeps.sweep import Sweep
 
 
 def keeping_patch() -> Patch:
@@ -123,6 +125,26 @@ def test_a_full_disk_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert runner.run(Run({"saxpy.a": 1.0}, 0, 0)).state == "done"
     finally:
         runner.close()
+
+
+def test_a_file_that_is_written_frame_by_frame_is_in_the_folder_of_its_run(tmp_path: Path) -> None:
+    """Each run has a file of its own, with the rows of its frames alone."""
+    patch = saxpy_patch()
+    rows = patch.add("data.save_rows", node_id="rows", recording=True, file=str(tmp_path / "rows.csv"))
+    patch.connect(patch["saxpy"]["out"], rows["x"])
+    runner = runner_in(tmp_path / "out", patch)
+    try:
+        records = [runner.run(Run({"saxpy.a": a}, 0, last)) for a, last in ((1.0, 2), (2.0, 0))]
+    finally:
+        runner.close()
+    for record, a, frames in zip(records, (1, 2), (3, 1), strict=True):
+        assert [Path(path).name for path in record.outputs] == ["rows.csv"], record.message
+        found = np.loadtxt(tmp_path / "out" / record.outputs[0], skiprows=1, delimiter=",").ravel()
+        np.testing.assert_allclose(found, np.tile(a * np.arange(100.0) + 1, frames))
+    assert not (tmp_path / "rows.csv").exists()
+    patch.trusted = False
+    with pytest.raises(PatchError, match=r"patch must be trusted to write rows.file into the folder of each run"):
+        Sweep(patch, out=tmp_path / "other", device="host")
 
 
 def test_two_workers_with_one_run_leave_it_once(tmp_path: Path) -> None:

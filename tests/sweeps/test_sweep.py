@@ -143,7 +143,7 @@ def test_an_iterator_that_is_closed_leaves_a_table(tmp_path: Path) -> None:
     ended.close()
     rows = rows_of(tmp_path)
     assert len(first) <= len(rows) < 30
-    rest = Sweep(saxpy_patch(), jobs=1, **given)
+    rest = Sweep(saxpy_patch(), **given)
     assert rest.skipped == len(rows)
     assert len(list(rest.run())) == 30 - len(rows)
     assert len(rows_of(tmp_path)) == 30
