@@ -1,32 +1,28 @@
 // Fields whose cells look at the cells next to them: cellular automata, heat that spreads, and substances that react.
 #include "warploom/vector.h"
 
-#define RUN 4  // cells of an automaton that a thread computes; equals RUN in cellular_automaton.py
+#define RUN 4  // cells of a column that a thread computes; equals RUN in blocks/field/rows.py
 
-// A row of cells, with what lies beyond its ends: nothing, the last cell itself, or the other end. Loads of neighbouring
-// threads are next to each other, so the host computes many cells at once.
-struct Row {
-    const float* cells;
-    float first, last;
-    int width;
+// The columns left and right of a cell: beyond the edge is the other edge of a torus, or else the cell itself.
+struct Sides {
+    int left, right;
+    bool has_left, has_right;
 
-    __device__ Row(const float* cells, int width, bool is_torus, bool is_cold) : cells(cells), width(width) {
-        first = is_torus ? cells[width - 1] : is_cold ? 0.0f : cells[0];
-        last = is_torus ? cells[0] : is_cold ? 0.0f : cells[width - 1];
-    }
-    __device__ float left(int x) const { return x == 0 ? first : cells[max(x - 1, 0)]; }
-    __device__ float right(int x) const { return x == width - 1 ? last : cells[min(x + 1, width - 1)]; }
+    __device__ Sides(int x, int width, bool is_torus)
+        : left(x > 0 ? x - 1 : is_torus ? width - 1 : 0),
+          right(x < width - 1 ? x + 1 : is_torus ? 0 : x),
+          has_left(is_torus || x > 0),
+          has_right(is_torus || x < width - 1) {}
 };
 
-// The row above or below, which may be one beyond the edge: then the other edge of a torus, or the same row.
+// The row of a place that may be one beyond the edge: then the other edge of a torus, or else the last row before it.
 __device__ inline int row_of(int y, int height, bool is_torus) {
-    if (is_torus) return y < 0 ? height - 1 : y == height ? 0 : y;
-    return min(max(y, 0), height - 1);
+    return is_torus ? (y < 0 ? height - 1 : y == height ? 0 : y) : min(max(y, 0), height - 1);
 }
 
 // One step of a life-like automaton with `last` + 1 states: 0 is dead, `last` alive, and those between are dying. The
 // field holds the states divided by `last`. Bit n of `born` and `survives` is for n living neighbours of 8. A thread
-// computes RUN cells of a column, so it counts each row of three cells once.
+// counts each row of three cells once.
 extern "C" __global__ void step_automaton(
     const float* __restrict__ cells,
     float* __restrict__ next,
@@ -39,19 +35,19 @@ extern "C" __global__ void step_automaton(
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     const int first = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
     if (x >= width || first >= height) return;
+    const Sides sides(x, width, is_torus);
     const float scale = static_cast<float>(last), least = 1.0f - 0.5f / scale;
-    auto lives = [&](float cell) { return cell >= least ? 1 : 0; };
     float here[RUN + 2];
     int beside[RUN + 2], all[RUN + 2];  // how many of the cells left and right live, and of all three
 #pragma unroll
     for (int k = 0; k < RUN + 2; ++k) {
         const int y = min(first + k - 1, height);
-        const size_t start = static_cast<size_t>(row_of(y, height, is_torus)) * width;
-        const Row row(cells + start, width, is_torus, true);
-        const int is_inside = is_torus || (y >= 0 && y < height);
-        here[k] = row.cells[x];
-        beside[k] = is_inside * (lives(row.left(x)) + lives(row.right(x)));
-        all[k] = beside[k] + is_inside * lives(here[k]);
+        const float* row = cells + static_cast<size_t>(row_of(y, height, is_torus)) * width;
+        const bool is_inside = is_torus || (y >= 0 && y < height);
+        here[k] = row[x];
+        beside[k] = (is_inside && sides.has_left && row[sides.left] >= least ? 1 : 0) +
+                    (is_inside && sides.has_right && row[sides.right] >= least ? 1 : 0);
+        all[k] = beside[k] + (is_inside && here[k] >= least ? 1 : 0);
     }
 #pragma unroll
     for (int k = 1; k <= RUN; ++k) {
@@ -82,26 +78,37 @@ extern "C" __global__ void spread_heat(
     int width,
     int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
-    const int y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= width || y >= height) return;
+    const int first = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
+    if (x >= width || first >= height) return;
     const bool is_torus = border == 1, is_cold = border == 2;
-    const size_t above = static_cast<size_t>(row_of(y - 1, height, is_torus)) * width + x;
-    const size_t below = static_cast<size_t>(row_of(y + 1, height, is_torus)) * width + x;
-    const size_t start = static_cast<size_t>(y) * width;
-    const Row row(field + start, width, is_torus, is_cold);
-    const float here = row.cells[x], left = row.left(x), right = row.right(x);
-    const float over = is_cold && y == 0 ? 0.0f : field[above];
-    const float under = is_cold && y == height - 1 ? 0.0f : field[below];
-    float change = left + right + over + under - 4.0f * here;
-    if (conductivity) {
-        const Row shares(conductivity + start, width, is_torus, false);
-        const float conducts = saturate(shares.cells[x]);
-        change = flow(here, left, conducts, saturate(shares.left(x))) +
-                 flow(here, right, conducts, saturate(shares.right(x))) +
-                 flow(here, over, conducts, saturate(conductivity[above])) +
-                 flow(here, under, conducts, saturate(conductivity[below]));
+    const Sides sides(x, width, is_torus);
+    const float part = fminf(rate / steps, 0.25f);
+    float column[RUN + 2];
+#pragma unroll
+    for (int k = 0; k < RUN + 2; ++k) {
+        const int y = min(first + k - 1, height);
+        const float cell = field[static_cast<size_t>(row_of(y, height, is_torus)) * width + x];
+        column[k] = is_cold && (y < 0 || y == height) ? 0.0f : cell;
     }
-    next[start + x] = here + fminf(rate / steps, 0.25f) * change;
+#pragma unroll
+    for (int k = 1; k <= RUN; ++k) {
+        const int y = min(first + k - 1, height - 1);
+        const size_t start = static_cast<size_t>(y) * width;
+        const float here = column[k];
+        const float left = is_cold && !sides.has_left ? 0.0f : field[start + sides.left];
+        const float right = is_cold && !sides.has_right ? 0.0f : field[start + sides.right];
+        float change = left + right + column[k - 1] + column[k + 1] - 4.0f * here;
+        if (conductivity) {
+            const size_t above = static_cast<size_t>(row_of(y - 1, height, is_torus)) * width;
+            const size_t below = static_cast<size_t>(row_of(y + 1, height, is_torus)) * width;
+            const float conducts = saturate(conductivity[start + x]);
+            change = flow(here, left, conducts, saturate(conductivity[start + sides.left])) +
+                     flow(here, right, conducts, saturate(conductivity[start + sides.right])) +
+                     flow(here, column[k - 1], conducts, saturate(conductivity[above + x])) +
+                     flow(here, column[k + 1], conducts, saturate(conductivity[below + x]));
+        }
+        if (first + k - 1 < height) next[start + x] = here + part * change;
+    }
 }
 
 // One step of the reaction of Gray and Scott, in which the second substance turns the first into itself (Pearson,

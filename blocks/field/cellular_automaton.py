@@ -1,11 +1,9 @@
 import re
 
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
-from warploom.blocks.field.rows import ROWS
+from warploom.blocks.field.rows import ROWS, RUN
 from warploom.engine.diagnostics import PatchError
 
-#: Cells of a column that a thread computes; equals RUN in cells.cu.
-RUN = 4
 #: A rule: the counts for births and survival, and the number of states.
 _RULE = re.compile(r"b?([0-8]*)/s?([0-8]*)(?:/[cg]?(\d{1,3}))?", re.IGNORECASE)
 

@@ -1,5 +1,5 @@
 from warploom.api import Block, BlockBuilder, BufferHandle, In, Kernel, Out, f32, param, port
-from warploom.blocks.field.rows import ROWS
+from warploom.blocks.field.rows import ROWS, RUN
 
 #: What is beyond the edges, in the order of their numbers in the kernel.
 BORDERS = ("insulated", "torus", "cold")
@@ -26,14 +26,14 @@ class Heat(Block, id="field.heat", tags=("diffusion", "spread", "blur", "tempera
     kernel = Kernel("cells.cu", entry="spread_heat")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch one thread per cell in each step, from one buffer to another, such that the last one is the output."""
-        size = (self.out.dim(1), self.out.dim(0))
+        """Launch a thread for RUN cells of a column in each step; the last step writes the output."""
+        width, height = self.out.dim(1), self.out.dim(0)
         other = build.buffer("between", f32, "same(field)") if self.steps > 1 else self.out
         source: BufferHandle = self.field
         for left in reversed(range(self.steps)):
             target = other if left % 2 else self.out
             flow = (self.rate, self.steps, BORDERS.index(self.border))
-            build.launch(
-                self.kernel, num_threads=size, thread_block=ROWS, args=(source, self.conductivity, target, *flow, *size)
-            )
+            args = (source, self.conductivity, target, *flow, width, height)
+            threads = (width, (height + RUN - 1) // RUN)
+            build.launch(self.kernel, num_threads=threads, thread_block=ROWS, args=args)
             source = target
