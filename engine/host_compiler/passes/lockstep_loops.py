@@ -18,6 +18,7 @@ from warploom.engine.host_compiler.analysis.control_flow import (
     control_flow,
     defined,
     loops,
+    predecessors,
     writes,
 )
 from warploom.engine.host_compiler.analysis.reachability import Reachability
@@ -36,7 +37,7 @@ def with_lockstep_loops(kernel: Function, is_simple: Predicate) -> Function:
     `is_simple` is true for instructions that may run for many threads at once.
     """
     flow = control_flow(kernel, is_suspension_point)
-    chosen = {_key(flow, loop) for loop in loops(flow) if _may_run_in_lockstep(flow, loop, is_simple)}
+    chosen = {_key(flow, loop) for loop in _loops(flow) if _may_run_in_lockstep(flow, loop, is_simple)}
     while chosen:
         marked = _marked(kernel, flow, chosen)
         kept = _Choice(marked, is_simple).kept(chosen)
@@ -44,6 +45,33 @@ def with_lockstep_loops(kernel: Function, is_simple: Predicate) -> Function:
             return marked
         chosen = kept
     return kernel
+
+
+def _loops(flow: ControlFlow) -> list[Loop]:
+    """Return the loops of a function; the header of each is the block at which threads enter it.
+
+    A compiler that unrolls a loop of an odd number of turns may let threads enter it in the middle of its text.
+    """
+    before = predecessors(flow.blocks)
+    return [_entered(flow, before, loop) for loop in loops(flow)]
+
+
+def _entered(flow: ControlFlow, before: list[list[int]], loop: Loop) -> Loop:
+    text = range(loop.header, loop.latch + 1)
+    ahead, behind = {loop.header}, {loop.latch}
+    for found, ways in ((ahead, [block.successors for block in flow.blocks]), (behind, before)):
+        pending = [*found]
+        while pending:
+            more = {item for item in ways[pending.pop()] if item in text} - found
+            found |= more
+            pending += more
+    blocks = ahead & behind
+    entries = {index for index in blocks if not blocks.issuperset(before[index])}
+    if len(entries) != 1 or entries == {loop.header}:
+        return loop
+    (entry,) = entries
+    latches = [index for index in before[entry] if index in blocks]
+    return Loop(entry, latches[0], frozenset(blocks)) if len(latches) == 1 else loop
 
 
 _Key = tuple[int, int]
@@ -79,7 +107,7 @@ def _marked(kernel: Function, flow: ControlFlow, chosen: set[_Key]) -> Function:
     """Return the kernel with lockstep points at the headers and exits of the chosen loops."""
     assert kernel.body is not None
     places: dict[int, Instruction] = {}
-    for loop in loops(flow):
+    for loop in _loops(flow):
         if _key(flow, loop) in chosen:
             for index in (loop.header, *(target for _, target in loop.exits(flow))):
                 first = _first(flow, index)
@@ -109,7 +137,7 @@ class _Choice:
         self._kernel = kernel
         self._is_simple = is_simple
         self._flow = control_flow(kernel, is_suspension_point)
-        self._loops = loops(self._flow)
+        self._loops = _loops(self._flow)
         self._kinds = uniformity(kernel)
         self._writes = writes(kernel)
 

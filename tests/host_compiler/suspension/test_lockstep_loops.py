@@ -85,6 +85,30 @@ def test_a_plain_matrix_product(run, dialect, block, shape):
     np.testing.assert_allclose(c, a[:, :m] @ b[:m], rtol=1e-5)
 
 
+BOX = """
+extern "C" __global__ void box(const float* x, float* y, int w, int h) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+  if (i >= w || j >= h) return;
+  float sum = 0.0f;
+  for (int b = -4; b <= 4; ++b)
+    for (int a = -4; a <= 4; ++a) sum += x[min(max(j + b, 0), h - 1) * w + min(max(i + a, 0), w - 1)];
+  y[j * w + i] = sum;
+}"""
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (31, 33), (40, 17)])
+def test_a_loop_that_threads_enter_in_the_middle_of_its_text(run, dialect, shape):
+    """A box of 9 rows, which NVRTC unrolls by two and enters at the second one, is the sum of its shifted images."""
+    x = np.random.default_rng(0).random(shape, np.float32)
+    height, width = shape
+    found = run(
+        BOX, "box", (-(-width // 16), -(-height // 16)), (16, 16), x, np.zeros_like(x), width, height, dialect=dialect
+    )
+    edged = np.pad(x.astype(np.float64), 4, mode="edge")
+    wanted = sum(edged[b : b + height, a : a + width] for b in range(9) for a in range(9))
+    np.testing.assert_allclose(found[1], wanted, rtol=1e-5)
+
+
 def test_a_fault_in_a_loop_names_the_thread_that_met_it(run):
     """If threads run in lockstep, a fault names the first thread that leaves its buffer."""
     source = """
