@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from warploom.engine.arguments import checked
 from warploom.engine.blocktypes.parameters import UserArray
+from warploom.engine.device.open import check_device_name
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import write_atomically
@@ -66,6 +67,7 @@ class Sweep:
             )
         self.folder = ResultFolder(Path(out))
         self.job = Job.of(patch, self.folder.path)
+        check_device_name(device)
         self._dask, self._device = dask, device
         #: The device and the cores of each worker process.
         self.workers = choose_workers(device, jobs, len(self.runs)) if dask is None else []

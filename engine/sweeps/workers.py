@@ -10,7 +10,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from warploom.engine.device.open import check_device_name, list_devices
+from warploom.engine.device.open import list_devices
 from warploom.engine.diagnostics import DeviceError, WarploomError
 from warploom.engine.logs import log_again
 from warploom.engine.processes.pool import WorkerProcess
@@ -107,7 +107,6 @@ def choose_workers(device: str, jobs: int | None, runs: int) -> list[tuple[str, 
 
     By default, there is one worker for each GPU, or for each core where there is no GPU.
     """
-    check_device_name(device)
     device = "cuda:0" if device == "cuda" else device
     known = {status.name: status for status in list_devices()} if device != "host" else {}
     if device not in ("auto", "host") and (device not in known or not known[device].usable):
