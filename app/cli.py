@@ -417,6 +417,12 @@ def trace(**options: Any) -> int:
     help="Write FILE.py, which runs the graph on a GPU with cuda-python and numpy, without Warploom.",
 )
 @click.option(
+    "--cpp",
+    type=_PATH,
+    metavar="DIR",
+    help="Write DIR with kernels, the plan and a C++ program that runs the graph on a GPU; CMake builds it.",
+)
+@click.option(
     "--architecture",
     metavar="SM",
     help="The GPU that kernels are compiled for, such as sm_90; others compile their PTX.",

@@ -9,30 +9,42 @@ from warploom.app.documents.trust.trust import open_patch
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.device.open import list_devices
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.export.cpp_folder import cpp_folder
 from warploom.engine.export.python_script import python_script
 from warploom.engine.export.standalone import exported_graph, standalone_script
 from warploom.engine.patch.files import write_atomically
 
 
 def export_patch(
-    *, patch: Path, python: Path | None, standalone: Path | None, architecture: str | None, trust: bool
+    *,
+    patch: Path,
+    python: Path | None,
+    standalone: Path | None,
+    cpp: Path | None,
+    architecture: str | None,
+    trust: bool,
 ) -> int:
     """Write a patch as a program, and return the exit status."""
-    given = {"--python": python, "--standalone": standalone}
+    given = {"--python": python, "--standalone": standalone, "--cpp": cpp}
     chosen = [(name, file) for name, file in given.items() if file is not None]
     if len(chosen) != 1:
         raise click.UsageError(f"one of {', '.join(given)} must be given, got {len(chosen)}")
     if architecture is not None and not re.fullmatch(r"sm_\d{2,3}[af]?", architecture):
         raise click.BadParameter(f"--architecture must be a GPU's, such as sm_90, got {architecture!r}")
     ((name, file),) = chosen
-    if file.suffix != ".py":
+    if file is cpp and file.is_file():
+        raise click.BadParameter(f"--cpp must be a folder, got the file {file}")
+    if file is not cpp and file.suffix != ".py":
         raise click.BadParameter(f"{name} must be a .py file, got {file}")
     opened = open_patch(patch, trust=trust)
-    if standalone is not None:
-        text = standalone_script(exported_graph(opened, architecture or _own_architecture()))
+    if python is not None:
+        _write(file, python_script(opened, file).encode(errors="backslashreplace"))
     else:
-        text = python_script(opened, file)
-    _write(file, text.encode(errors="backslashreplace"))
+        graph = exported_graph(opened, architecture or _own_architecture())
+        if standalone is not None:
+            _write(file, standalone_script(graph).encode())
+        for name, data in cpp_folder(graph).items() if cpp is not None else ():
+            _write(file / name, data)
     click.echo(f"wrote {file}")
     return 0
 
@@ -45,6 +57,7 @@ def _own_architecture() -> str:
 
 def _write(path: Path, data: bytes) -> None:
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data)
     except OSError as problem:
         raise PatchError(f"program must be writable: {path}: {problem.strerror or problem}") from problem

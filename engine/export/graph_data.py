@@ -43,6 +43,8 @@ from warploom.engine.runtime.memory.state_store import filled
 from warploom.engine.runtime.preview.outputs import displays, leaf_outputs
 from warploom.engine.types.bits import same
 
+#: The bytes of the frame uniforms.
+FRAME_BYTES = 16
 ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]
 Values = Mapping[str, Mapping[str, object]]
 
@@ -112,6 +114,7 @@ class OutputData(msgspec.Struct):
     strides: list[int]
     buffer: int
     offset: int
+    element_bytes: int
     span_bytes: int
 
 
@@ -179,7 +182,7 @@ class _Writer:
             status = self._add("", max(place.end for place in plan.status_places.values()))
             self._places[STATUS] = status, 0
             self._places |= {owner: (status, place.offset) for owner, place in plan.status_places.items()}
-        self._places[FRAME] = self._add("", 16), 0
+        self._places[FRAME] = self._add("", FRAME_BYTES), 0
         for owner, buffer in plan.buffers.allocations.items():
             if owner not in self._places and buffer.lifetime is not Lifetime.FUSED:
                 size_bytes = buffer.layout.size_bytes
@@ -213,7 +216,7 @@ class _Writer:
                 made.target, made.size_bytes = self._named(operation, target)
                 made.source, _ = self._named(operation, source)
             case UploadFrame():
-                made.kind, made.target = "frame", self._places[FRAME]
+                made.kind, made.target, made.size_bytes = "frame", self._places[FRAME], FRAME_BYTES
             case ClearStatus():
                 made.kind, made.target = "fill", self._places[STATUS]
                 made.size_bytes = self._made.buffers[made.target[0]].size_bytes
@@ -290,6 +293,7 @@ class _Writer:
             list(layout.shape),
             list(layout.element_strides),
             *self._at(place),
+            layout.dtype.size_bytes,
             layout.span_bytes,
         )
 

@@ -1,4 +1,4 @@
-"""Programs that `warploom export --standalone` writes compute the same bits on a GPU as an engine."""
+"""Programs that `warploom export --standalone` and `--cpp` write compute the same bits on a GPU as an engine."""
 
 import subprocess
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.export.test_cpp_folder import build
 from tests.export.test_standalone import moved_sum
 from tests.small_examples import small
 from warploom import Engine, Patch, load_patch
@@ -26,18 +27,24 @@ def _patch(name: str) -> Patch:
 
 
 @pytest.mark.parametrize("name", ["moved_sum", "particles", "galaxy", "feedback", "life", "terrain"])
-def test_a_program_computes_what_an_engine_does(name: str, cuda: Device, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["standalone", "cpp"])
+def test_a_program_computes_what_an_engine_does(name: str, kind: str, cuda: Device, tmp_path: Path) -> None:
     """Every output has the same bits after some frames, with a live parameter that was set before the first one."""
     patch = _patch(name)
     graph = exported_graph(patch, cuda.info.architecture)
-    script, out = tmp_path / "program.py", tmp_path / "out"
-    script.write_text(standalone_script(graph))
+    out = tmp_path / "out"
+    out.mkdir()
+    if kind == "cpp":
+        program: list[str | Path] = [build(graph, tmp_path / "cpp"), tmp_path / "cpp"]
+    else:
+        program = [sys.executable, "-I", tmp_path / "program.py"]
+        (tmp_path / "program.py").write_text(standalone_script(graph))
     setting = min(each for each, made in graph.parameters.items() if made.places[0][3] == "f")
     node, _, parameter = setting.partition(".")
     value = patch.value(node, parameter) * 0.75
     patch.set(node, **{parameter: value})
     words = ["--frames", str(FRAMES), "--set", f"{setting}={value!r}", "--out", str(out)]
-    found = subprocess.run([sys.executable, "-I", script, *words], cwd=tmp_path, capture_output=True, text=True)
+    found = subprocess.run([*program, *words], cwd=tmp_path, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
     with Engine(patch, cuda) as engine:
         for _ in range(FRAMES):

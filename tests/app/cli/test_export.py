@@ -18,7 +18,6 @@ def test_a_script_saves_what_run_saves(
 ) -> None:
     """The script of a patch saves the same files as `warploom run` of the patch."""
     script, ours, theirs = tmp_path / "deep" / "script.py", tmp_path / "ours", tmp_path / "theirs"
-    script.parent.mkdir()
     assert warploom("export", saxpy_file, "--python", script).status == 0
     words = ("--device", "host", "--frames", "2", "--out")
     assert warploom("run", saxpy_file, *words, ours).status == 0
@@ -33,16 +32,18 @@ def test_a_script_saves_what_run_saves(
 
 
 def test_wrong_usage_is_told(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
-    """A missing option, a file that is no script and a folder that is not there get one message each."""
+    """A missing option, a file that is no script and a file in place of a folder get one message each."""
     found = warploom("export", saxpy_file)
     assert (found.status, "must be given" in found.err) == (2, True)
     found = warploom("export", saxpy_file, "--python", "a.py", "--standalone", "b.py")
-    assert (found.status, "one of --python, --standalone must be given, got 2" in found.err) == (2, True)
+    assert (found.status, "one of --python, --standalone, --cpp must be given, got 2" in found.err) == (2, True)
     found = warploom("export", saxpy_file, "--standalone", "b.py", "--architecture", "gpu")
     assert (found.status, "--architecture must be a GPU's, such as sm_90" in found.err) == (2, True)
     found = warploom("export", saxpy_file, "--python", saxpy_file)
     assert (found.status, "--python must be a .py file" in found.err) == (2, True)
-    found = warploom("export", saxpy_file, "--python", tmp_path / "no" / "script.py")
+    found = warploom("export", saxpy_file, "--cpp", saxpy_file)
+    assert (found.status, "--cpp must be a folder, got the file" in found.err) == (2, True)
+    found = warploom("export", saxpy_file, "--python", saxpy_file / "script.py")
     assert (found.status, "program must be writable" in found.err) == (1, True)
 
 

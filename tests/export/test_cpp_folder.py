@@ -1,0 +1,73 @@
+"""The folder of `warploom export --cpp` builds without CUDA, and its program reads the plan."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from warploom import Patch
+from warploom.engine.export.cpp_folder import cpp_folder
+from warploom.engine.export.graph_data import GraphData
+from warploom.engine.export.standalone import exported_graph
+
+FAKE_DRIVER = Path(__file__).with_name("fake_driver.cpp")
+
+
+def build(graph: GraphData, folder: Path) -> Path:
+    """Write the folder of a graph, build its program with warnings as errors, and return the program."""
+    if not (shutil.which("cmake") and shutil.which("g++")):
+        pytest.skip("cmake and g++ must be installed")
+    folder.mkdir()
+    for name, data in cpp_folder(graph).items():
+        (folder / name).write_bytes(data)
+    flags = "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror"
+    for words in (
+        ["-S", folder, "-B", folder / "build", flags, "-DCMAKE_BUILD_TYPE=Debug"],
+        ["--build", folder / "build"],
+    ):
+        found = subprocess.run(["cmake", *words], capture_output=True, text=True)
+        assert found.returncode == 0, found.stdout + found.stderr
+    return folder / "build" / "run"
+
+
+def test_the_program_builds_the_graph_of_the_plan(tmp_path: Path) -> None:
+    """With a driver that prints launches, the program launches the kernels with the plan's contents and parameters.
+
+    It saves outputs that numpy loads, names the parameters where one is unknown, and says where there is no driver.
+    """
+    patch = Patch()
+    array, saxpy = patch.add("io.array", data=np.arange(1, 34, dtype=np.float32)), patch.add("math.saxpy", a=3.0)
+    for port in ("x", "y"):
+        patch.connect(array["out"], saxpy[port])
+    program = build(exported_graph(patch), tmp_path / "cpp")
+    driver = tmp_path / "libcuda.so.1"
+    words = ["g++", "-std=c++17", "-shared", "-fPIC", f"-I{program.parents[1]}", FAKE_DRIVER, "-o", driver]
+    subprocess.run(words, check=True)
+
+    def run(*words: str, fake: bool = True) -> "subprocess.CompletedProcess[str]":
+        environment = os.environ | ({"LD_LIBRARY_PATH": str(tmp_path)} if fake else {})
+        return subprocess.run([program, program.parents[1], *words], env=environment, capture_output=True, text=True)
+
+    found = run("--frames", "2", "--set", "saxpy.a=0.5", "--out", str(tmp_path))
+    launch = "kernel 1,1,1 256,1,1 0 x[0]=1 a=0.5\n"
+    assert (found.returncode, found.stdout, found.stderr) == (0, f"{launch}{launch}saxpy.out <f4 (33,)\n", "")
+    np.testing.assert_array_equal(np.load(tmp_path / "saxpy.out.npy"), np.zeros(33, np.float32))  # nothing ran
+    assert run("--frames", "1").stdout.startswith("kernel 1,1,1 256,1,1 0 x[0]=1 a=3\n")
+    wrong = {
+        "no=1": "parameter must be one of saxpy.a, got no",
+        "saxpy.a=1e39": "value of saxpy.a must fit in 32 bits",
+        "saxpy.a=x": "value must be a number, got x",
+        "saxpy.a": "--set must be NODE.PARAM=VALUE, got saxpy.a",
+    }
+    for setting, message in wrong.items():
+        found = run("--set", setting)
+        assert (found.returncode, found.stderr) == (1, f"error: {message}\n")
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        found = run(fake=False)
+        assert found.stderr == "error: a CUDA driver must be installed, got none on this machine\n"
