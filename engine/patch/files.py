@@ -9,7 +9,8 @@
 
 A node in a region has a "region": a region block's id, or "id.else" for its other branch. A "mode" is "bypassed" or
 "disabled". A node in a group of a function may have the "key" of its counterparts. "curves" has the keys of animated
-parameters, such as {"sigma": [[0.0, 1.0], [2.5, 8.0, "hold"]]}. "sentinels" may be missing, and so may annotations
+parameters, such as {"sigma": [[0.0, 1.0], [2.5, 8.0, "hold"]]}. An array of more than 4 KB is in a file beside the
+patch (`array_files.py`). "sentinels" may be missing, and so may annotations
 (`organise.annotation_files`). `schemas.py` has the versions. Unknown block types and unknown fields are
 kept as they are. A file is written completely and then moved into place.
 """
@@ -23,6 +24,7 @@ import json
 import logging
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +42,7 @@ from warploom.engine.figures import plural
 from warploom.engine.patch import rules
 from warploom.engine.patch.animation.keys import Curve, Ease, checked_curve, dump_curve
 from warploom.engine.patch.animation.timeline import TIMELINE
+from warploom.engine.patch.array_files import ArrayFiles, load_array
 from warploom.engine.patch.changes import (
     AnnotationChanged,
     Change,
@@ -94,10 +97,19 @@ _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
 
 @checked(PatchError)
 def save_patch(patch: Patch, path: Path | str) -> None:
-    """Write the patch. If the file can't be written, raise PatchError and keep the old file intact."""
+    """Write the patch, and its large arrays to files beside it.
+
+    If a file can't be written, raise PatchError and keep the old patch intact.
+    """
     path = Path(path)
-    data = dump_patch(patch).encode()
+    arrays = ArrayFiles(path.stem, dump_value)
+    data = dump_patch(patch, arrays.dump).encode()
     try:
+        if path.is_file() or not path.exists():  # a pipe has no folder
+            for file, contents in arrays.missing_in(Path(os.path.realpath(path)).parent).items():
+                write_atomically(file, contents)
+        else:
+            data = dump_patch(patch).encode()
         write_atomically(path, data)
     except (OSError, ValueError) as problem:  # ValueError for a NUL in the path
         reason = getattr(problem, "strerror", None) or problem
@@ -175,7 +187,7 @@ def read_patch(data: bytes, path: Path, catalogue: Catalogue | None = None, *, t
         raise PatchError(f"{path} must be a patch (UTF-8 JSON), got other data") from problem
     patch = Patch(catalogue)
     patch.path, patch.file_digest, patch.trusted = path, file_version(data), trust  # its kernels may include files
-    _fill_from(patch, text, str(path))
+    _fill_from(patch, text, str(path), Path(os.path.realpath(path)).parent)
     return patch
 
 
@@ -200,9 +212,9 @@ class FrozenPatch:
         return cls(dict(patch.nodes), patch.connections, dict(patch.sentinels), dict(patch.annotations), patch.extra)
 
 
-def dump_patch(patch: Patch | FrozenPatch) -> str:
-    """Return the patch as the text of a file."""
-    nodes = [dump_node(node) for _, node in sorted(patch.nodes.items())]
+def dump_patch(patch: Patch | FrozenPatch, dump: Callable[[Any], Any] | None = None) -> str:
+    """Return the patch as the text of a file; `dump` returns a parameter's value as JSON, with arrays in the text."""
+    nodes = [dump_node(node, dump or dump_value) for _, node in sorted(patch.nodes.items())]
     pairs = sorted((str(c.target), str(c.source)) for c in patch.connections)
     document = {
         **patch.extra,
@@ -234,7 +246,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"JSON has no {name}")
 
 
-def _fill_from(patch: Patch, text: str, name: str) -> None:
+def _fill_from(patch: Patch, text: str, name: str, folder: Path | None = None) -> None:
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
         check_depth(document, MOST_DEPTH + 4)  # the parameter's value is in a node of the list of an object
@@ -250,16 +262,19 @@ def _fill_from(patch: Patch, text: str, name: str) -> None:
     if type(schema) is not int or not 1 <= schema <= NEWEST:
         hint = "; a newer Warploom may read it" if type(schema) is int and schema > NEWEST else ""
         raise PatchError(f"{name}: schema must be from 1 to {NEWEST}, got {json.dumps(schema)[:80]}{hint}")
-    fill_patch(patch, upgraded(document, schema), name)
+    fill_patch(patch, upgraded(document, schema), name, folder)
 
 
-def fill_patch(patch: Patch, document: dict[str, Any], name: str) -> None:
-    """Fill an empty patch with the nodes and connections of a JSON object; `name` is its name in messages."""
+def fill_patch(patch: Patch, document: dict[str, Any], name: str, folder: Path | None = None) -> None:
+    """Fill an empty patch with the nodes and connections of a JSON object; `name` is its name in messages.
+
+    Large arrays are in files of `folder`.
+    """
     patch.extra = {key: value for key, value in document.items() if key not in _PATCH_FIELDS}
     listed = _list(document, "nodes", name)
     if len(listed) > MOST_NODES:
         raise PatchError(f"{name}: patch must have at most {MOST_NODES:,} nodes, got {len(listed):,}")
-    nodes = [_parse_node(item, f"{name}: nodes[{i}]") for i, item in enumerate(listed)]
+    nodes = [_parse_node(item, f"{name}: nodes[{i}]", folder) for i, item in enumerate(listed)]
     changes: list[Change] = []
     known: set[str] = set()
     for node in nodes:
@@ -300,8 +315,9 @@ def _list(document: dict[str, Any], key: str, name: str) -> list[Any]:
     return items
 
 
-def dump_node(node: Node) -> dict[str, Any]:
-    """Return a node as a JSON object."""
+def dump_node(node: Node, dump: Callable[[Any], Any] | None = None) -> dict[str, Any]:
+    """Return a node as a JSON object; `dump` is that of `dump_patch`."""
+    dump = dump or dump_value
     fields: dict[str, Any] = {**node.extra, "id": node.id, "type": node.type, "version": node.version}
     if node.title:
         fields["title"] = node.title
@@ -313,7 +329,7 @@ def dump_node(node: Node) -> dict[str, Any]:
     if node.key:
         fields["key"] = node.key
     fields["parameters"] = {
-        name: dump_value(value)
+        name: dump(value)
         for name, value in sorted(node.parameters.items())
         if not isinstance(value, UserArray)  # files can't hold the user's memory
     }
@@ -338,7 +354,7 @@ def dump_value(value: Any) -> Any:
     return value
 
 
-def _parse_node(item: Any, where: str) -> Node:
+def _parse_node(item: Any, where: str, folder: Path | None) -> Node:
     if not isinstance(item, dict):
         raise PatchError(f"{where} must be an object, got {type(item).__name__}")
     try:
@@ -361,7 +377,7 @@ def _parse_node(item: Any, where: str) -> Node:
         raise PatchError(f"{where} ({item['id']}): mode must be bypassed or disabled, got {shown(mode)}")
     fields["mode"] = Mode(mode)
     fields["parameters"] = {
-        key: _parse_value(value, f"{where} ({item['id']}.{key})") for key, value in fields["parameters"].items()
+        key: _parse_value(value, f"{where} ({item['id']}.{key})", folder) for key, value in fields["parameters"].items()
     }
     fields["curves"] = {
         key: _parse_curve(keys, f"{where} ({item['id']}.{key})") for key, keys in fields["curves"].items()
@@ -374,7 +390,9 @@ def _parse_node(item: Any, where: str) -> Node:
     )
 
 
-def _parse_value(value: Any, where: str) -> Any:
+def _parse_value(value: Any, where: str, folder: Path | None = None) -> Any:
+    if isinstance(value, dict) and "npy" in value:
+        return load_array(value, folder, where)
     if isinstance(value, dict) and "base64" in value:
         try:
             data = base64.b64decode(value["base64"], validate=True)

@@ -5,6 +5,7 @@
 | 1 | nodes, connections, sentinels; frames, dots, bookmarks, presets, pins and OSC, which change no result |
 | 2 | bypassed and disabled nodes, and groups: a Warploom that does not know them would run another patch |
 | 3 | keys of parameters, and the timeline, for the same reason |
+| 4 | arrays in files beside the patch |
 
 A file says the oldest version that holds its patch, so an older Warploom opens it as long as it can run it. To add a
 version: a row above, its condition in `schema_for`, a step in `_UPGRADES`, and a file in `tests/patch/formats`.
@@ -14,7 +15,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 #: The newest version.
-NEWEST = 3
+NEWEST = 4
 _GROUPS = "patch."
 
 Document = dict[str, Any]
@@ -22,6 +23,8 @@ Document = dict[str, Any]
 
 def schema_for(nodes: Collection[Document], *, has_timeline: bool = False) -> int:
     """Return the oldest version that holds these nodes, and perhaps a timeline."""
+    if any(isinstance(v, dict) and "npy" in v for node in nodes for v in node["parameters"].values()):
+        return 4
     if has_timeline or any("curves" in node for node in nodes):
         return 3
     return 2 if any("mode" in node or node["type"].startswith(_GROUPS) for node in nodes) else 1
@@ -35,9 +38,9 @@ def upgraded(document: Document, schema: int) -> Document:
 
 
 def _with_more_fields(document: Document) -> Document:
-    """Versions 2 and 3 only add fields."""
+    """Versions 2 to 4 only add fields."""
     return document
 
 
 #: The step from each version to the next one.
-_UPGRADES: dict[int, Callable[[Document], Document]] = {1: _with_more_fields, 2: _with_more_fields}
+_UPGRADES: dict[int, Callable[[Document], Document]] = dict.fromkeys((1, 2, 3), _with_more_fields)
