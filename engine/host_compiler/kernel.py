@@ -121,7 +121,8 @@ def translate_kernel(
         if flushes:
             body = flushing_entry(f"run.{kernel.name}", body)
         return TranslatedKernel(kernel.name, f"{body}\n{share(kernel.name)}", scratch_bytes, spins=False)
-    versions, known = ([LaunchVersion(kernel)], {}) if quickly else for_launches(kernel)
+    small_version = None if quickly else for_small_thread_blocks(kernel)
+    versions, known = ([LaunchVersion(kernel)], {}) if quickly or small_version else for_launches(kernel)
     if len(versions) > 1:
         named = [replace(item.kernel, name=f"{kernel.name}|{number}") for number, item in enumerate(versions)]
         made = [version(item) for item in named]
@@ -129,10 +130,9 @@ def translate_kernel(
         spins = any(spins for _, _, spins in made)
         return TranslatedKernel(kernel.name, "\n".join(texts), max(size for _, size, _ in made), spins)
     text, scratch_bytes, spins = version(kernel)
-    found = None if quickly else for_small_thread_blocks(kernel)
-    if found is None:
+    if small_version is None:
         return TranslatedKernel(kernel.name, f"{text}\n{share(kernel.name)}", scratch_bytes, spins)
-    small, size = replace(found[0], name=f"{kernel.name}|small"), found[1]
+    small, size = replace(small_version[0], name=f"{kernel.name}|small"), small_version[1]
     other, bytes_of_other, _ = version(small)
     whole = f"{text}\n{other}\n{share(kernel.name, choice_by_size(kernel.name, small.name, size))}"
     return TranslatedKernel(kernel.name, whole, max(scratch_bytes, bytes_of_other), spins)
