@@ -21,8 +21,8 @@ from warploom.engine.sweeps.results import JOB_FILE, TABLE_FILE, Record, ResultF
 from warploom.engine.sweeps.runner import Job, recorded_files
 from warploom.engine.sweeps.workers import choose_workers, run_on_processes
 
-#: How often the table is written while runs end.
-_TABLE_S = 10.0
+#: How often the table is written while runs end, and the share of the time that it may take: it may have many rows.
+_TABLE_S, _TABLE_SHARE = 10.0, 0.02
 
 Frames = int | range | Iterable[int | range] | None
 
@@ -98,16 +98,17 @@ class Sweep:
             ended = run_on_dask(self._dask, self.job, runs, self._device)
         else:
             ended = run_on_processes(self.job, runs, self.workers)
-        written_s = time.monotonic()
+        due_s = time.monotonic() + _TABLE_S
         try:
             for record in ended:
                 if record.is_full:
                     raise PatchError(f"disk of {self.folder.path} must have space left, got none: {record.message}")
                 self.records[record.run] = record
                 yield record
-                if time.monotonic() - written_s > _TABLE_S:
+                if (begun_s := time.monotonic()) > due_s:
                     self.write_table()
-                    written_s = time.monotonic()
+                    ended_s = time.monotonic()
+                    due_s = ended_s + max(_TABLE_S, (ended_s - begun_s) / _TABLE_SHARE)
         finally:
             ended.close()
             if self.slice is None:
