@@ -33,10 +33,10 @@ template <int CHANNELS> constexpr int kept_pitch_of = THREADS + CHANNELS;
 // `across(found, load)` filters windows next to each other of a row, where load(i) is number i of the first window and
 // those after it. `down(found, is_needed, row)` does so in a column, where row(i) points to number i, and the rows after it
 // up to the end of its batch, or BATCH if there are more, are a distance of kept_pitch_of apart. Windows that are not needed
-// reach beyond the thread block's rows. `down` is called in order. choose(radius, work) calls `work` with an array for as many windows as a
-// thread filters at once: a divisor of BATCH.
-template <int CHANNELS, typename Choose, typename Across, typename Down>
-__device__ inline void march(const Strips& image, Choose choose, Across across, Down down) {
+// reach beyond the thread block's rows. `down` is called in order. A thread filters RUN_X windows
+// of a row, or RUN_Y of a column, at once: divisors of BATCH.
+template <int CHANNELS, int RUN_X, int RUN_Y, typename Across, typename Down>
+__device__ inline void march(const Strips& image, Across across, Down down) {
     extern __shared__ float tile[];
     constexpr int PITCH = pitch_of<CHANNELS>, KEPT_PITCH = kept_pitch_of<CHANNELS>;
     float* const kept = tile + BATCH * PITCH;
@@ -76,41 +76,41 @@ __device__ inline void march(const Strips& image, Choose choose, Across across, 
             }
         });
         if (!has_batch) continue;
-        choose(image.radius_x, [&](auto& found) {
-            constexpr int RUN = sizeof(found) / sizeof(float);
+        {
+            float found[RUN_X];
             const int channel = thread % CHANNELS, k = thread / CHANNELS % BATCH, run = thread / CHANNELS / BATCH;
-            const int x = run * RUN * CHANNELS + channel;
+            const int x = run * RUN_X * CHANNELS + channel;
             const float* in = tile + k * PITCH + x;
             float* to = kept + (slot + k) * KEPT_PITCH + x;
-            for (int turn = 0; turn < BATCH / RUN; ++turn) {
+            for (int turn = 0; turn < BATCH / RUN_X; ++turn) {
                 across(found, [=](int i) { return in[i * CHANNELS]; });
 #pragma unroll
-                for (int j = 0; j < RUN; ++j) to[j * CHANNELS] = found[j];
+                for (int j = 0; j < RUN_X; ++j) to[j * CHANNELS] = found[j];
                 if (slot == 0) {
 #pragma unroll
-                    for (int j = 0; j < RUN; ++j) to[KEPT * KEPT_PITCH + j * CHANNELS] = found[j];
+                    for (int j = 0; j < RUN_X; ++j) to[KEPT * KEPT_PITCH + j * CHANNELS] = found[j];
                 }
-                in += THREADS / BATCH * RUN;
-                to += THREADS / BATCH * RUN;
+                in += THREADS / BATCH * RUN_X;
+                to += THREADS / BATCH * RUN_X;
             }
-        });
+        }
         __syncthreads();
-        if (left + thread < numbers) choose(image.radius_y, [&](auto& found) {
-            constexpr int RUN = sizeof(found) / sizeof(float);
+        if (left + thread < numbers) {
+            float found[RUN_Y];
             const float* const column = kept + thread;
-            for (int k = y; k < y + BATCH; k += RUN) {
+            for (int k = y; k < y + BATCH; k += RUN_Y) {
                 const int first = slot - 2 * image.radius_y + k - y;
-                const bool is_needed = k > -RUN;
+                const bool is_needed = k > -RUN_Y;
                 const auto kept_row = [=](int i) { return column + ((first + i) & (KEPT - 1)) * KEPT_PITCH; };
                 down(found, is_needed, kept_row);
                 if (is_needed) by_number(image.out, image.number, [&](auto* out) {
 #pragma unroll
-                    for (int j = 0; j < RUN; ++j)
+                    for (int j = 0; j < RUN_Y; ++j)
                         if (static_cast<unsigned int>(k + j) < rows)
                             narrow(found[j], out + ((top + k + j) * numbers + left + thread));
                 });
             }
-        });
+        }
         slot = (slot + BATCH) & (KEPT - 1);
     }
 }

@@ -10,6 +10,12 @@
 #ifndef TAKE
 #define TAKE 0  // 0 for means, 1 for the smallest number, 2 for the largest
 #endif
+// How many windows next to each other a thread combines, of rows and of columns: 16, 8, 4 or 2, but no more than a window
+// has numbers, or 2 for windows of one. They are constants, since the CPU would compile code for all of them.
+#ifndef ACROSS
+#define ACROSS 16
+#define DOWN 16
+#endif
 
 __device__ inline float both(float a, float b) { return TAKE == 0 ? a + b : TAKE == 1 ? fminf(a, b) : fmaxf(a, b); }
 
@@ -53,29 +59,12 @@ template <int RUN> __device__ inline void scale(float (&found)[RUN], int count) 
     }
 }
 
-// Calls `work` with an array for as many windows as a thread combines for a radius.
-template <typename Work> __device__ inline void by_radius(int radius, Work work) {
-    if (radius >= 8) {
-        float found[16];
-        work(found);
-    } else if (radius >= 4) {
-        float found[8];
-        work(found);
-    } else if (radius >= 2) {
-        float found[4];
-        work(found);
-    } else {
-        float found[2];
-        work(found);
-    }
-}
-
-template <int CHANNELS, typename Choose, typename Across>
-__device__ inline void march_down(const Strips& strips, Choose choose, Across across) {
+template <int CHANNELS, typename Across>
+__device__ inline void march_down(const Strips& strips, Across across) {
     constexpr int PITCH = kept_pitch_of<CHANNELS>;
     const int end = 2 * strips.radius_y, count = (2 * strips.radius_x + 1) * (end + 1);
     float last = 0.0f, before = 0.0f;  // the combinations of the two batches before this one
-    march<CHANNELS>(strips, choose, across, [&](auto& found, bool is_needed, auto row) {
+    march<CHANNELS, ACROSS, DOWN>(strips, across, [&](auto& found, bool is_needed, auto row) {
         if constexpr (sizeof(found) < sizeof(float) * BATCH) {
             if (is_needed) combine(found, end, [=](int i) { return *row(i); });
         } else {
@@ -106,12 +95,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) combine_windows(
     int column, int radius_x, int radius_y) {
     const int number = number_size(type);
     const Strips strips = {image, out, number, width, height, row, column, radius_x, radius_y};
-    const auto choose = [](int radius, auto work) { by_radius(radius, work); };
     const auto across = [=](auto& found, auto load) { combine(found, 2 * radius_x, load); };
     if ((type & ELEMENT_SIZE) == number)
-        march_down<1>(strips, choose, across);
+        march_down<1>(strips, across);
     else
-        march_down<4>(strips, choose, across);
+        march_down<4>(strips, across);
 }
 
 // Combines wide windows of rows. A thread computes BATCH windows of a channel, next to each other. The numbers of a row are
@@ -291,7 +279,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) combine_shapes(
         combine_tile<4>(image, out, number, width, height, row, column, shape, radius);
 }
 
-// The same for all radii, from the image itself. A thread computes RUN pixels of a column.
+// The same for all radii, from the image itself, which takes less time for small ones. A thread computes RUN pixels of a
+// column.
 template <typename Pixel>
 __device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out, int width, int height, int row,
                        int column, int shape, int radius) {
@@ -319,7 +308,7 @@ __device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out,
         if (y + k < height) narrow(all[k], out + (static_cast<size_t>(y + k) * width + x));
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) combine_large_shapes(
+extern "C" __global__ void __launch_bounds__(128, 3) combine_directly(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
     int column, int shape, int radius) {
     const auto take = [=](auto pixel) {

@@ -1,3 +1,5 @@
+from typing import Any
+
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 from warploom.blocks.filter.windows import STRIP_BYTES, THREADS, strips
 
@@ -22,25 +24,29 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
     )
 
     weigh = Kernel("gaussian_blur.cu", entry="gaussian_weights")
+    rows = Kernel("gaussian_blur.cu", entry="blur_rows")
+    columns = Kernel("gaussian_blur.cu", entry="blur_columns")
     shrink = Kernel("gaussian_blur.cu", entry="shrink")
-    blur = Kernel("gaussian_blur.cu", entry="blur")
+    small = Kernel("gaussian_blur.cu", entry="blur_small")
     grow = Kernel("gaussian_blur.cu", entry="grow")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Compute the weights from sigma, then blur the image or, if sigma is large, a smaller image."""
+        """Compute the weights from sigma, then blur the rows and columns or, if sigma is large, a smaller image."""
         image, width, height, border = self.image, self.image.dim(1), self.image.dim(0), 2 * BORDER + 1
         halves = f"[image.dim0 // 2 + {border}, image.dim1 // 2 + {border}]"
         small, blurred = (build.buffer(name, float4, halves) for name in ("small", "blurred"))
-        weights, common = build.buffer("weights", f32, f"[{WEIGHTS}]"), (self.sigma, width, height)
-        whole = (width, (height + (RUN - 1)) // RUN)
+        weights, rows = build.buffer("weights", f32, f"[{WEIGHTS}]"), build.buffer("rows", float4, "same(image)")
+        half, common = (width // 2 + border, height // 2 + border), (self.sigma, width, height)
+        whole: dict[str, Any] = {"num_threads": (width, (height + (RUN - 1)) // RUN), "thread_block": (32, 8)}
+        parts: dict[str, Any] = {"num_threads": (-(-half[0] // PART) * THREADS, half[1]), "thread_block": (THREADS, 1)}
+        strip: dict[str, Any] = {
+            "num_threads": strips(*half),
+            "thread_block": (THREADS, 1),
+            "shared_bytes": STRIP_BYTES,
+        }
         build.launch(self.weigh, num_threads=WEIGHTS, args=(weights, self.sigma, WEIGHTS))
-        parts = -(-(width // 2 + border) // PART) * THREADS, height // 2 + border
-        build.launch(self.shrink, num_threads=parts, thread_block=(THREADS, 1), args=(image, small, *common))
-        build.launch(
-            self.blur,
-            num_threads=strips(width + border, height + border),
-            args=(image, self.out, small, blurred, weights, *common),
-            thread_block=(THREADS, 1),
-            shared_bytes=STRIP_BYTES,
-        )
-        build.launch(self.grow, num_threads=whole, thread_block=(32, 8), args=(blurred, self.out, *common))
+        build.launch(self.rows, **whole, args=(image, rows, weights, *common))
+        build.launch(self.columns, **whole, args=(rows, self.out, weights, *common))
+        build.launch(self.shrink, **parts, args=(image, small, *common))
+        build.launch(self.small, **strip, args=(small, blurred, weights, *common))
+        build.launch(self.grow, **whole, args=(blurred, self.out, *common))

@@ -13,9 +13,9 @@ CHANNELS = 4
 #: As in the kernels: the threads of a thread block, the rows that it filters together, the largest radius of windows
 #: that it combines in one pass, and the fewest of its rows.
 THREADS, BATCH, ONE_PASS, SEGMENT = 256, 16, 24, 96
-#: For shapes other than a square: the numbers of a row and the rows of a tile, and the pixels of a column that a thread
-#: computes if the radius is larger.
-TILE_WIDE, TILE_HIGH, RUN = 128, 32, 8
+#: For shapes other than a square: the smallest radius for which tiles take less time, the numbers of a row and the rows
+#: of a tile, and the pixels of a column that a thread computes without tiles.
+FROM_TILES, TILE_WIDE, TILE_HIGH, RUN = 5, 128, 32, 8
 #: The bytes of shared memory of `kernels/march.cuh`: a batch of rows, and those that are kept.
 STRIP_BYTES = 4 * (BATCH * (THREADS + 2 * ONE_PASS * CHANNELS + CHANNELS) + 5 * BATCH * (THREADS + CHANNELS))
 
@@ -23,6 +23,11 @@ STRIP_BYTES = 4 * (BATCH * (THREADS + 2 * ONE_PASS * CHANNELS + CHANNELS) + 5 * 
 def strips(width: Any, height: Any, segment: int = SEGMENT) -> tuple[Any, Any]:
     """Return the number of threads for an image of up to four channels, whose thread blocks have a segment of rows."""
     return -(-(width * CHANNELS) // THREADS) * THREADS, -(-height // segment)
+
+
+def run(radius: int) -> int:
+    """Return how many windows next to each other a thread combines."""
+    return 16 if radius >= 8 else 8 if radius >= 4 else 4 if radius >= 2 else 2
 
 
 class Launch(NamedTuple):
@@ -47,7 +52,10 @@ class Window(NamedTuple):
 
     def kernel(self, entry: str) -> Kernel:
         """Return a kernel for what is taken."""
-        return Kernel(CudaFile("windows.cu", CudaOptions(defines={"TAKE": self.take})), entry=entry)
+        defines = {"TAKE": self.take}
+        if entry == "combine_windows":
+            defines |= {"ACROSS": run(self.x), "DOWN": run(self.y)}
+        return Kernel(CudaFile("windows.cu", CudaOptions(defines=defines)), entry=entry)
 
     def passes(self) -> list["Window"]:
         """Return windows that have the same result one after the other, and take the least time."""
@@ -59,8 +67,8 @@ class Window(NamedTuple):
         """Return the launch for an image of a size. Its numbers, or those of the result, may be wide."""
         if self.shape != "square":
             args = SHAPES.index(self.shape), self.x
-            if self.x > ONE_PASS:
-                return Launch("combine_large_shapes", (width, (height + (RUN - 1)) // RUN), args, 0, (32, 4))
+            if not FROM_TILES <= self.x <= ONE_PASS:
+                return Launch("combine_directly", (width, (height + (RUN - 1)) // RUN), args, 0, (32, 4))
             tiles = -(-(width * CHANNELS) // TILE_WIDE), -(-height // TILE_HIGH)
             row, rows = TILE_WIDE + 2 * ONE_PASS * CHANNELS, TILE_HIGH + 2 * self.x
             return Launch("combine_shapes", (tiles[0] * THREADS, tiles[1]), args, 4 * row * rows)
