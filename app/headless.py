@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -15,7 +15,6 @@ from warploom import Patch, ProfilingLevel
 from warploom.app.console import print_diagnostics, progress
 from warploom.app.documents.trust.trust import open_patch
 from warploom.app.engine_command import ENGINE_COMMAND
-from warploom.app.film_out import FilmOut, is_film
 from warploom.app.run_result import RunResult
 from warploom.app.run_table import print_result
 from warploom.engine.blocktypes.parameters import parse_text
@@ -38,6 +37,9 @@ from warploom.engine.runtime.check.check_patch import check_patch, has_errors, p
 from warploom.engine.runtime.check.pins import PinChecks
 from warploom.engine.runtime.engine import open_engine
 from warploom.engine.runtime.frame.clock import Clock
+
+if TYPE_CHECKING:
+    from warploom.app.film_out import FilmOut
 
 _STEP_S = 1 / 60
 #: The output of `--profile-out`, by suffix.
@@ -90,7 +92,7 @@ def run_headless(
         raise click.BadParameter("--profile-out needs a level that measures, got none; leave out --profile")
     opened = open_patch(patch, trust=trust)
     apply_settings(opened, settings)
-    if opened.timeline is not None or isinstance(frames, range) or is_film(out):
+    if opened.timeline is not None or isinstance(frames, range) or _is_film(out):
         pacer = _make_film(opened, step_s, rate, pacer, real_time)
         step_s = None
     if not isinstance(frames, range):
@@ -102,7 +104,9 @@ def run_headless(
     if checks:
         _check_values(opened)
     film_out = None
-    if out is not None and is_film(out):
+    if out is not None and _is_film(out):
+        from warploom.app.film_out import FilmOut
+
         film_out, out = FilmOut(opened, out, port), None
     elif port is not None:
         raise click.BadParameter("--port must be given with a film, such as --out film.mp4, got none")
@@ -150,6 +154,15 @@ def run_headless(
     return 1 if has_errors(last.diagnostics) or result.frozen_frame is not None or failed else 0
 
 
+def _is_film(path: Path | None) -> bool:
+    """True for a path whose suffix is that of a film."""
+    if path is None or not path.suffix:
+        return False
+    from warploom.app.film_out import is_film  # its imports take long, and most runs write no film
+
+    return is_film(path)
+
+
 @contextmanager
 def _naming_the_culprit(
     patch: Patch, device: str, engine: str | None, result: RunResult, options: dict[str, Any]
@@ -176,7 +189,7 @@ def _run(
     pacer: Pacer,
     real_time: bool,
     out: Path | None,
-    film_out: FilmOut | None,
+    film_out: "FilmOut | None",
     result: RunResult,
     pins: PinChecks,
     *,

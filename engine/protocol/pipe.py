@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import msgspec
 import numpy as np
@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from warploom.engine.arguments import checked, shown
 from warploom.engine.blocktypes.block import block_types
 from warploom.engine.catalogue.block_folders import block_folders
-from warploom.engine.catalogue.saved_files import SavedFiles
 from warploom.engine.device.device import DeviceInfo
 from warploom.engine.diagnostics import (
     DeviceError,
@@ -65,6 +64,9 @@ from warploom.engine.protocol.messages import Edited, FrameReport, Message, Prev
 from warploom.engine.protocol.outbox import Outbox
 from warploom.engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
 from warploom.engine.protocol.sampling import Sample
+
+if TYPE_CHECKING:
+    from warploom.engine.catalogue.saved_files import SavedFiles
 
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.
@@ -238,6 +240,8 @@ class PipeTransport:
         if isinstance(question, WatchFiles) and self._saved_files is None:
             # The process follows its kernels; this updates the ports and parameters of the patch here when files are
             # saved.
+            from warploom.engine.catalogue.saved_files import SavedFiles  # most runs watch no files
+
             self._saved_files = SavedFiles(lambda _: None)
         if self._waits and not isinstance(question, Open | Close):
             self._greeted.wait()

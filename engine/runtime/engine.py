@@ -6,14 +6,13 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from msgspec import Meta
 
 from warploom.engine.arguments import checked
 from warploom.engine.blocktypes.block import block_types
-from warploom.engine.catalogue.saved_files import SavedFiles
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.compiler.inspection.data import frame_plan
 from warploom.engine.device.device import Buffer, Device, DeviceInfo
@@ -41,6 +40,9 @@ from warploom.engine.runtime.preview.outputs import read_outputs
 from warploom.engine.runtime.report.node_reports import awaited
 from warploom.engine.runtime.update.cost import cost_of
 from warploom.engine.runtime.update.garbage import without_collections
+
+if TYPE_CHECKING:
+    from warploom.engine.catalogue.saved_files import SavedFiles
 
 _log = logging.getLogger(__name__)
 #: Time that closing waits for the current frame before it abandons blocks' code and interrupts the device.
@@ -368,6 +370,8 @@ class LocalEngine:
     def _watch(self, folders: Collection[Path]) -> None:
         if self._saved_files is None:
             context = self.engine.context
+            from warploom.engine.catalogue.saved_files import SavedFiles  # most runs watch no files
+
             self._saved_files = SavedFiles(
                 lambda files: self.post(KernelFilesChanged(files)),
                 lambda: (*context.services.modules.readings(), *context.registry.readings()),
