@@ -6,6 +6,7 @@ import atexit
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,8 @@ def adopted(array: object, device: str) -> tuple[LazyDevice, Storage]:
     type_ = TensorType(external.shape, element_type(external.dtype))
     with where.lock:
         where.tensors.device.activate()
-        memory = where.tensors.device.adopt(external)
+        # A tensor's contents never change, so an array that may only be read, such as JAX's, will do.
+        memory = where.tensors.device.adopt(replace(external, read_only=False))
     return where, Storage(TensorBuffer(where.tensors, type_, type_.stored_shape, memory, is_adopted=True))
 
 

@@ -200,10 +200,17 @@ def test_an_array_of_another_library_is_kept_as_long_as_needed() -> None:
     out = tensor + 1
     del tensor
     assert not np.shares_memory(out.numpy(), array)
-    refused = array.view()
-    refused.flags.writeable = False
-    with pytest.raises(InvalidOperation, match="external array must be writable"):
-        Tensor.from_dlpack(refused)
+
+
+def test_an_array_that_may_only_be_read_is_used_in_place() -> None:
+    """A read-only array is used without a copy, and computing with it leaves it as it was."""
+    array = np.arange(4, dtype=np.float32)
+    array.flags.writeable = False
+    tensor = Tensor.from_dlpack(array)
+    assert np.asarray(tensor).ctypes.data == array.ctypes.data
+    for _ in range(2):
+        np.testing.assert_array_equal((tensor * 2 + 1).numpy(), [1, 3, 5, 7])
+    np.testing.assert_array_equal(array, [0, 1, 2, 3])
 
 
 def test_arrays_that_cannot_be_used_in_place() -> None:
