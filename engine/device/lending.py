@@ -79,7 +79,8 @@ class LentArray:
             raise AttributeError("memory of the host can't be used by a GPU")
         self._device.activate()
         self._device.order_after(LEGACY_STREAM, self._stream)
-        return {**self._interface(), "stream": LEGACY_STREAM}
+        # torch refuses memory that may only be read.
+        return {**self._interface(), "data": (self._address, False), "stream": LEGACY_STREAM}
 
     def array(self, dtype: npt.DTypeLike | None, copy: bool | None) -> np.ndarray[Any, Any]:
         """Return `__array__`: a view on the host if its type is wanted, otherwise a copy.

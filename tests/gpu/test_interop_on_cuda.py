@@ -84,8 +84,9 @@ def test_a_running_port_is_used_in_place(library: Callable[[], Any]) -> None:
         np.testing.assert_array_equal(values(array), NUMBERS * 2)
         patch.set(scaled, scale=3.0)
         engine.step()
-        np.testing.assert_array_equal(values(take(engine.buffer(scaled["out"]))), NUMBERS * 3)
-    np.testing.assert_array_equal(values(array), NUMBERS * 3)
+        kept = take(engine.buffer(scaled["out"]))  # JAX keeps a copy of what it has shown of the first one
+        assert address(kept) == address(array)
+    np.testing.assert_array_equal(values(kept), NUMBERS * 3)
 
 
 def test_the_consumers_stream_waits_for_the_producer() -> None:
