@@ -79,7 +79,7 @@ def test_check_names_the_nodes_of_a_cycle(warploom: Warploom, saxpy_file: Path) 
         ("", ":1: must be JSON"),
         ("{", ":1: must be JSON"),
         ("[]", 'must be a patch: an object with "schema"'),
-        ('{"schema": 99}', "schema must be from 1 to 3, got 99; a newer Warploom may read it"),
+        ('{"schema": 99}', "schema must be from 1 to 4, got 99; a newer Warploom may read it"),
         ('{"schema": true}', "schema must be from 1 to 3, got true\n"),
         ('{"schema": "1"}', 'schema must be from 1 to 3, got "1"\n'),
         ("[" * 100_000, "JSON nested too deeply"),
