@@ -46,6 +46,7 @@ extern "C" __global__ void band_levels(
     if (!(level <= 3.4e38f)) level = 0.0f;  // NaN in the sound must not stay in the state
     if (range > 0.0f) level = level > 0.0f ? fminf(fmaxf(1.0f + 20.0f * log10f(level) / range, 0.0f), 1.0f) : 0.0f;
     const float before = out[band], time = level > before ? rise : fall;
-    const float left = time > 1e-6f ? expf(-frame->time_step / time) : 0.0f;
-    out[band] = frame->time_step > 0.0f ? level + (before - level) * left : before;
+    // 1 - expf(...) would keep few digits of the small step towards a level that takes a minute.
+    const float moved = time > 1e-6f ? -expm1f(-frame->time_step / time) : 1.0f;
+    out[band] = frame->time_step > 0.0f ? fmaf(moved, level, before - moved * before) : before;
 }

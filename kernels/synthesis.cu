@@ -54,7 +54,7 @@ struct Stage {
 };
 
 // How far an exponential has gone after a time; it is 99 % after `whole`.
-__device__ inline float gone(float time, float whole) { return whole > 0.0f ? 1.0f - expf(-4.6051702f * time / whole) : 1.0f; }
+__device__ inline float gone(float time, float whole) { return whole > 0.0f ? -expm1f(-4.6051702f * time / whole) : 1.0f; }
 
 // The level at a time after the last frame.
 __device__ Stage stage_at(Stage stage, bool gate, float time, float attack, float decay, float sustain, float release) {

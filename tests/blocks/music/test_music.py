@@ -79,6 +79,13 @@ def test_levels_fall_with_their_time_and_drive_values() -> None:
         np.testing.assert_allclose(engine.read(bands["out"]), loud * np.exp(-0.1 / 0.1), rtol=1e-3)
 
 
+def test_a_level_that_rises_for_a_minute_keeps_its_digits() -> None:
+    """The first step towards a level is 1 - exp(-step / rise) of it, also if that is small."""
+    x, step = np.sin(np.arange(480) * 0.02, dtype=np.float32), 1 / 60
+    (at_once, slow) = (apply("sound.bands", {"x": x}, count=3, decibels=0.0, rise=rise) for rise in (0.0, 60.0))
+    np.testing.assert_allclose(slow, at_once * -np.expm1(-step / 60.0), rtol=2e-6)
+
+
 def test_numbers_that_are_none_pass_by() -> None:
     """NaN and infinity in a sound or in levels are silent, and leave nothing behind."""
     patch = Patch()

@@ -45,28 +45,29 @@ def beside() -> Iterator[None]:
         def start(self) -> None:
             self.made: queue.Queue[LentMemory] = queue.Queue(2)
             self.closing = threading.Event()
-            THREADS.append(threading.Thread(target=self.run))
+            # A thread has a queue and an end of its own: after a reset the next one may start before it ends.
+            THREADS.append(threading.Thread(target=self.run, args=(self.made, self.closing)))
             THREADS[-1].start()
             until(self.made.full)  # an update may not wait for long
 
-        def run(self) -> None:
+        def run(self, queued: "queue.Queue[LentMemory]", closing: threading.Event) -> None:
             with self.share_device() as shared:
                 assert shared is not None
                 number = 0
-                while not self.closing.is_set():
+                while not closing.is_set():
                     made = shared.take(4 * SIZE)
                     shared.run(FILL, (SIZE, 1), (made.memory, np.float32(100 * number), SIZE))
                     shared.wait()
                     number += 1
-                    while not self.closing.is_set():
+                    while not closing.is_set():
                         try:
-                            self.made.put(made, timeout=0.05)
+                            queued.put(made, timeout=0.05)
                             break
                         except queue.Full:
                             continue
                 del made
-                while not self.made.empty():
-                    self.made.get()
+                while not queued.empty():
+                    queued.get()
 
         def update(self, now: Moment) -> None:
             self.give("out", self.made.get(timeout=20))
