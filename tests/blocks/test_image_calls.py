@@ -51,17 +51,18 @@ def test_a_mean_has_a_radius_for_each_direction(apply_to_image: Any, photograph:
 
 
 def test_a_dragged_radius_is_warm() -> None:
-    """Another radius is a WARM update, and the result equals scipy's."""
+    """Another radius is a WARM update while the kernel is for its length, else CODE; the result equals scipy's."""
     field = np.random.default_rng(1).random((33, 47)).astype(np.float32)
     patch = Patch()
     node = patch.add("filter.mean")
     patch.connect(patch.add("io.array", data=field)["out"], node["image"])
     with Engine(patch, device="host") as engine:
         engine.step()
-        patch.set(node, radius_x=4, radius_y=1)
-        assert engine.step().update_level is UpdateLevel.WARM
-        expected = ndimage.uniform_filter(field.astype(float), (3, 9), mode="nearest")
-        np.testing.assert_allclose(engine.read(node["out"]), expected, atol=2e-6)
+        for across, down, level in ((4, 1, UpdateLevel.CODE), (7, 1, UpdateLevel.WARM), (5, 0, UpdateLevel.WARM)):
+            patch.set(node, radius_x=across, radius_y=down)
+            assert engine.step().update_level is level
+            expected = ndimage.uniform_filter(field.astype(float), (2 * down + 1, 2 * across + 1), mode="nearest")
+            np.testing.assert_allclose(engine.read(node["out"]), expected, atol=2e-6)
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear", "area"])

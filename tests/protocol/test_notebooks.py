@@ -119,8 +119,9 @@ def test_a_port_is_shown_live(monkeypatch: pytest.MonkeyPatch) -> None:
     other.close()
 
 
-def test_without_a_notebook() -> None:
-    """Outside of IPython, `show` says what to do."""
+def test_without_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside of IPython, `show` says what to do; a test before this one may have made a console in the process."""
+    monkeypatch.setattr("IPython.get_ipython", lambda: None)
     patch = Patch()
     image = patch.add("image.gradient", width=4, height=2)
     with Engine(patch, device="host") as engine, pytest.raises(WarploomError, match="must be called in a notebook"):

@@ -19,7 +19,7 @@ def test_a_diagnostic_is_logged_when_it_comes_up(
     """A new diagnostic is logged with its severity; its end, its early return and waiting blocks are DEBUG records."""
     now_s = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now_s)
-    caplog.set_level(logging.DEBUG, "engine")
+    caplog.set_level(logging.DEBUG, "warploom")
     log, before = DiagnosticsLog(), tuple[Diagnostic, ...]()
 
     def told(*now: Diagnostic) -> list[tuple[str, str]]:
