@@ -12,6 +12,7 @@
 #endif
 // How many windows next to each other a thread combines, of rows and of columns: 16, 8, 4 or 2, but no more than a window
 // has numbers, or 2 for windows of one. They are constants, since the CPU would compile code for all of them.
+// `ENTRY` is the number of the only entry point to compile: each takes a second on the CPU. Without it, all are.
 #ifndef ACROSS
 #define ACROSS 16
 #define DOWN 16
@@ -89,6 +90,7 @@ __device__ inline void march_down(const Strips& strips, Across across) {
     });
 }
 
+#if !defined(ENTRY) || ENTRY == 0
 // Combines windows with radii of MOST or less.
 extern "C" __global__ void __launch_bounds__(THREADS, 2) combine_windows(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
@@ -101,6 +103,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) combine_windows(
     else
         march_down<4>(strips, across);
 }
+#endif
 
 // Combines wide windows of rows. A thread computes BATCH windows of a channel, next to each other. The numbers of a row are
 // combined in groups of BATCH first, so that a thread reads few of them.
@@ -153,6 +156,7 @@ __device__ inline void combine_wide(const void* image, void* out, int number, in
     });
 }
 
+#if !defined(ENTRY) || ENTRY == 1
 // With `is_wide_out`, the result is f32, and here and below, with `is_wide_in`, the image is.
 extern "C" __global__ void __launch_bounds__(THREADS, 4) combine_rows(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
@@ -163,7 +167,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) combine_rows(
     else
         combine_wide<4>(image, out, in, to, width, height, row, column, radius);
 }
+#endif
 
+#if !defined(ENTRY) || ENTRY == 2
 // Combines tall windows of columns. A thread moves down a column, and keeps the combinations of BATCH rows each, so that
 // it reads each number two or three times.
 extern "C" __global__ void __launch_bounds__(THREADS, 4) combine_columns(
@@ -205,6 +211,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) combine_columns(
         }
     });
 }
+#endif
 
 // How far a shape reaches up and down at a distance from its middle column: a disc (1), a diamond (2) or a cross (3).
 __device__ inline int reach(int shape, int radius, int distance) {
@@ -269,6 +276,7 @@ __device__ inline void combine_tile(const void* image, void* out, int number, in
     });
 }
 
+#if !defined(ENTRY) || ENTRY == 3
 extern "C" __global__ void __launch_bounds__(THREADS, 3) combine_shapes(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
     int column, int shape, int radius) {
@@ -278,6 +286,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) combine_shapes(
     else
         combine_tile<4>(image, out, number, width, height, row, column, shape, radius);
 }
+#endif
 
 // The same for all radii, from the image itself, which takes less time for small ones. A thread computes RUN pixels of a
 // column.
@@ -308,6 +317,7 @@ __device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out,
         if (y + k < height) narrow(all[k], out + (static_cast<size_t>(y + k) * width + x));
 }
 
+#if !defined(ENTRY) || ENTRY == 4
 extern "C" __global__ void __launch_bounds__(128, 3) combine_directly(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
     int column, int shape, int radius) {
@@ -322,3 +332,4 @@ extern "C" __global__ void __launch_bounds__(128, 3) combine_directly(
         default: return take(float4{});
     }
 }
+#endif

@@ -9,6 +9,8 @@ from warploom.api import BlockBuilder, BufferHandle, CudaFile, CudaOptions, Kern
 MEAN, SMALLEST, LARGEST = range(3)
 #: Shapes of windows, in the order of their numbers in `kernels/windows.cu`.
 SHAPES = ("square", "disc", "diamond", "cross")
+#: The entry points of `kernels/windows.cu`, in the order of their numbers there.
+ENTRIES = ("combine_windows", "combine_rows", "combine_columns", "combine_shapes", "combine_directly")
 CHANNELS = 4
 #: As in the kernels: the threads of a thread block, the rows that it filters together, the largest radius of windows
 #: that it combines in one pass, and the fewest of its rows.
@@ -52,7 +54,7 @@ class Window(NamedTuple):
 
     def kernel(self, entry: str) -> Kernel:
         """Return a kernel for what is taken."""
-        defines = {"TAKE": self.take}
+        defines = {"TAKE": self.take, "ENTRY": ENTRIES.index(entry)}
         if entry == "combine_windows":
             defines |= {"ACROSS": run(self.x), "DOWN": run(self.y)}
         return Kernel(CudaFile("windows.cu", CudaOptions(defines=defines)), entry=entry)
