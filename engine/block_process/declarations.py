@@ -27,7 +27,8 @@ _DECLARED = (
 #: Methods that the editor calls, and so a stand-in has if the author wrote one.
 _METHODS = ("interface", "spanning")
 #: Where classes and functions in a declaration may come from: it is data, and no code of its author's.
-_KNOWN = ("warploom", "numpy", "msgspec", "pathlib", "collections", "copyreg")
+_OURS = "warploom"
+_KNOWN = (_OURS, "numpy", "msgspec", "pathlib", "collections", "copyreg")
 _BUILTINS = frozenset({"frozenset", "set", "complex", "bytearray", "slice", "range"})
 
 
@@ -123,7 +124,7 @@ def _spanning_of(block_type: type[UpdatedBlock], low: float, high: float, value:
 
 
 def _is_known(module: str) -> bool:
-    return module.partition(".")[0] in (_KNOWN[0], "builtins", "typing")
+    return module.partition(".")[0] in (_OURS, "builtins", "typing")
 
 
 def _is_plain(value: object) -> bool:
@@ -168,7 +169,7 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """Return a class or function of ours. Raise WarploomError for any other."""
         if module.partition(".")[0] in _KNOWN or (module == "builtins" and name in _BUILTINS):
-            if module.partition(".")[0] == _KNOWN[0] and module not in sys.modules:
+            if module.partition(".")[0] == _OURS and module not in sys.modules:
                 import_module(module)
             return super().find_class(module, name)
         raise WarploomError(f"values of a declaration must be plain, got a {name} of {module}")

@@ -59,6 +59,8 @@ def files_axis(patch: Patch, target: str, pattern: str) -> Axis:
     spec = parameter_of(patch, target)
     if spec.type != "path":
         raise PatchError(f"files of {target} must be for a parameter that names a file, got one of type {spec.type}")
+    if not isinstance(pattern, str):
+        raise PatchError(f"files of {target} must be a pattern, got {shown(pattern)}")
     matches = glob.glob(pattern, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
     found = sorted(path for path in matches if Path(path).is_file())
     if not found:

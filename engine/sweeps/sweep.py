@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from warploom.engine.arguments import checked
+from warploom.engine.arguments import checked, shown
 from warploom.engine.blocktypes.parameters import UserArray
 from warploom.engine.device.open import check_device_name
 from warploom.engine.diagnostics import PatchError
@@ -51,6 +51,9 @@ class Sweep:
             raise PatchError(
                 "jobs or dask must be given, got both: Dask's workers decide how many runs there are at once"
             )
+        for name, given in (("grid", grid), ("files", files)):
+            if given is not None and not isinstance(given, Mapping):
+                raise PatchError(f"{name} must be values by NODE.PARAM, got {shown(given)}")
         axes = [grid_axis(patch, target, values) for target, values in (grid or {}).items()]
         axes += [files_axis(patch, target, pattern) for target, pattern in (files or {}).items()]
         self.slice = Slice.parse(task) if task is not None else None
@@ -197,11 +200,13 @@ def _ranges(patch: Patch, frames: Frames) -> list[range]:
     timeline = patch.timeline
     if frames is None:
         return [range(60) if timeline is None else range(timeline.first, timeline.end + 1)]
-    given = [frames] if isinstance(frames, int | range) else list(frames)
-    found = [range(part) if isinstance(part, int) else part for part in given]
-    for part in found:
-        if not isinstance(part, range) or part.step != 1 or not part or part.start < 0:
-            raise PatchError(f"frames must be a number of at least 1, or ranges from 0 on, got {part!r}")
+    given = list(frames) if isinstance(frames, Iterable) and not isinstance(frames, range) else [frames]
+    found = []
+    for part in given:
+        counted = range(part) if isinstance(part, int) and not isinstance(part, bool) else part
+        if not isinstance(counted, range) or counted.step != 1 or not counted or counted.start < 0:
+            raise PatchError(f"frames must be a number of at least 1, or ranges from 0 on, got {shown(part)}")
+        found.append(counted)
     if not found:
         raise PatchError("frames must be one range or more, got none")
     return found
