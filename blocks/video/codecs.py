@@ -190,10 +190,15 @@ class Encoding:
         frame = filled_frame(name, width, np.ascontiguousarray(pixels).reshape(len(pixels), -1).view(np.uint8))
         if self.pixel_format.startswith("yuv"):
             colour = {"dst_colorspace": "ITU709", "dst_color_range": "MPEG", "src_color_range": "JPEG"}
-            made = self.reformat(frame, format=self.pixel_format, **colour)
+            made = self.reformat(frame, format=self.pixel_format, threads=self._threads, **colour)
             made.colorspace, made.color_range = _BT709, _LIMITED
             return made
-        return self.reformat(frame, format=self.pixel_format)
+        return self.reformat(frame, format=self.pixel_format, threads=self._threads)
+
+    @property
+    def _threads(self) -> int:
+        """The threads of a conversion; 0 are as many as there are cores. With few rows, those sometimes spoil one."""
+        return 1 if self.height < 128 else 0
 
 
 def _set_up(context: Any, encoding: Encoding, rate: Fraction) -> None:

@@ -105,7 +105,8 @@ class FrameLayout:
     def pack(self, frame: av.VideoFrame) -> Array:
         """Return a frame's bytes, u8[size_bytes]; a frame of another size or format is converted."""
         if (frame.width, frame.height, frame.format.name) != (self.columns, self.rows, self.pixel_format):
-            frame = frame.reformat(self.columns, self.rows, self.pixel_format)
+            # Threads of the library's conversion sometimes leave rows of small pictures unfilled, and save no time.
+            frame = frame.reformat(self.columns, self.rows, self.pixel_format, threads=1)
         packed = np.empty(self.size_bytes, np.uint8)
         at = 0
         for plane, (rows, columns) in zip(frame.planes, self.plane_sizes, strict=True):
