@@ -9,9 +9,9 @@ from warploom.blocks.draw.draw_text import ACROSS, DOWN, FONTS, draw_text, font_
 class Text(Block, id="image.text", tags=("font", "letters", "title", "caption", "label", "type", "words")):
     """Draws text on a transparent image.
 
-    Lines end where the text has line feeds, and between words where they would be wider than the picture. Another text
-    or colour is uploaded without a rebuild. To put the text over another image, use Mix with mode over. The mask is the
-    share of each pixel that letters cover; use it where the text should drive something else.
+    Lines end where the text has line feeds, and between words where they would be wider than the picture. Another
+    text or colour is uploaded without a rebuild. To put the text over another image, use Mix with the mode "over".
+    The mask is the share of each pixel that letters cover; use it where the text should drive something else.
     """
 
     image: Out[float4] = port(shape="data", rank=2, doc="The text, linear RGBA, straight alpha, shape [height, width].")

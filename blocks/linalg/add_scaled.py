@@ -5,7 +5,7 @@ class AddScaled(Block, id="linalg.add_scaled", tags=("axpy", "step", "descent", 
     """Adds a multiple of one vector to another, with a factor from device memory.
 
     y += factor x, in place. Iterative solvers need this in every turn: connect `factor` to a Dot or a formula. Elements
-    are f32, f64, c64 or c128. For a factor from a slider, SAXPY is as fast and is fused with its neighbours into one
+    are f32, f64, c64 or c128. For a factor from a slider, Saxpy is as fast and is fused with its neighbours into one
     kernel.
     """
 

@@ -16,7 +16,7 @@ class ReduceByKey(
     """Reduces the elements of each key to one number.
 
     The different keys are at the front of `out_keys` in ascending order, and `out` has for each the sum, the mean, the
-    smallest or the largest of the elements with this key. Both have a count, and zeros behind it. It is
+    smallest or the largest of the elements with this key. Both have a count, and zeros behind it. All are
     computed in f64 and always in the same order. As keys, -0 and 0 are one, and all NaN are one, the last; an element
     that is NaN makes the result of its key NaN. To count the elements of each key, use Unique.
     """

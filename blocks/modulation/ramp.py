@@ -11,7 +11,7 @@ class Ramp(ValueBlock, id="value.ramp", tags=("line", "envelope", "fade", "tween
 
     value: Value[float] = value_port(doc="Current value of the ramp.")
     progress: Value[float] = value_port(doc="Share of the ramp that is done, from 0 to 1.")
-    done: Value[bool] = value_port(doc="True after a ramp in mode once has reached its end.")
+    done: Value[bool] = value_port(doc='True after a ramp in the mode "once" has reached its end.')
     from_value: float = param(0.0, min=-1e9, max=1e9, doc="Value at the start.")
     to_value: float = param(1.0, min=-1e9, max=1e9, doc="Value at the end.")
     duration: float = param(2.0, min=0.001, max=3600, unit="s", doc="Time from one end to the other.")

@@ -1,7 +1,9 @@
 from warploom.api import Block, BlockBuilder, In, Out, any_type, lapack, port, s32
 
 
-class Lu(Block, id="linalg.lu", tags=("factor", "triangular", "decomposition", "determinant", "getrf", "lapack")):
+class Lu(
+    Block, id="linalg.lu", title="LU", tags=("factor", "triangular", "decomposition", "determinant", "getrf", "lapack")
+):
     """Factors a matrix into a lower and an upper triangle.
 
     lower upper = a[order], with a [m, n] and k = min(m, n): lower [m, k] has ones on its diagonal, and upper is [k, n].

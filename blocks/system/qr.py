@@ -2,7 +2,10 @@ from warploom.api import Block, BlockBuilder, In, Out, any_type, lapack, port
 
 
 class Qr(
-    Block, id="linalg.qr", tags=("factor", "orthogonal", "orthonormal", "decomposition", "gram schmidt", "lapack")
+    Block,
+    id="linalg.qr",
+    title="QR",
+    tags=("factor", "orthogonal", "orthonormal", "decomposition", "gram schmidt", "lapack"),
 ):
     """Factors a matrix into orthonormal columns and an upper triangle.
 

@@ -1,7 +1,12 @@
 from warploom.api import Block, BlockBuilder, In, Out, any_type, lapack, port
 
 
-class Svd(Block, id="linalg.svd", tags=("singular", "values", "pca", "rank", "pseudoinverse", "compression", "lapack")):
+class Svd(
+    Block,
+    id="linalg.svd",
+    title="SVD",
+    tags=("singular", "values", "pca", "rank", "pseudoinverse", "compression", "lapack"),
+):
     """Computes the singular values and singular vectors of a matrix.
 
     u diag(s) vh = a, with a [m, n] and k = min(m, n): the columns of u [m, k] and the rows of vh [k, n] are

@@ -4,8 +4,8 @@ from warploom.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, pa
 class Pixelate(Block, id="image.pixelate", tags=("mosaic", "blocks", "censor", "low resolution", "retro")):
     """Shows an image in large squares.
 
-    Each square has the colour of the pixel in its middle. For the mean colour, use Mean before, with half the size of a
-    square as its radius.
+    Each square has the colour of the pixel in its middle. For the mean colour, put a Mean Filter before it, with half
+    the size of a square as its radii.
     """
 
     image: In[float4] = port(rank=2, doc="The image, shape [height, width].")

@@ -41,8 +41,9 @@ FOLDER_PACKAGE = "warploom_folder_"
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$")
+_ALGEBRA = "Linear Algebra"
 #: The names of categories that differ from the first part of an id.
-_CATEGORIES = {"io": "IO", "value": "Values", "filter": "Image", "sparse": "Linalg"}
+_CATEGORIES = {"io": "IO", "value": "Values", "filter": "Image", "linalg": _ALGEBRA, "sparse": _ALGEBRA}
 #: Names that ports and parameters can't have: attributes of a block, and keywords of `Patch.add` and `Patch.set`.
 _RESERVED = frozenset({"node", "values", "node_id", "position", "title", "gesture", "region"})
 
