@@ -1,6 +1,7 @@
 # make run    set everything up and open the particle patch (or run it headless where there is no display)
 # make test   set everything up and run lint, types, import contracts and tests
 # make coverage    the tests with the lines that they reach: a table at the end, and every line in htmlcov/index.html
+# make book   the book as HTML, in build/book; warnings are errors
 # make fuzz   the random tests with new seeds and FUZZ (10) times the examples; a failing example is kept in .hypothesis/
 # make tasks    six tasks from an empty canvas, by the mouse and keys of a virtual X display; needs Xvfb, xdotool, openbox
 # make test-ssh    an engine on another machine: sshd between two network namespaces; needs root and sshd
@@ -9,7 +10,7 @@
 VENV := .venv/bin
 EXAMPLE := resources/examples/particles.loom
 
-.PHONY: run test tests tasks test-ssh coverage fuzz lint test-gpu bench bench-gpu sanitize-gpu lock setup setup-dev host-runtime
+.PHONY: run test tests tasks test-ssh coverage book fuzz lint test-gpu bench bench-gpu sanitize-gpu lock setup setup-dev host-runtime
 
 run: setup
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
@@ -32,6 +33,9 @@ tests: setup-dev
 # A target of its own, since counting lines makes the tests slower.
 coverage: setup-dev
 	$(TESTS) --cov --cov-report=term:skip-covered --cov-report=html $(PYTEST)
+
+book: setup-dev
+	$(VENV)/python -m sphinx -W --keep-going -q -j auto book build/book
 
 FUZZ := 10
 fuzz: setup-dev

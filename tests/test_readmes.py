@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("engine", "app", "blocks", "kernels", "tests", "warploom")
+ROOMS = ("engine", "app", "blocks", "kernels", "tests", "warploom", "book")
 READMES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("README.md"))
 
 _FENCE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)

@@ -1,7 +1,8 @@
-"""A block type's help as HTML, and the kernel files that it declares."""
+"""A block type's help as sections and as HTML, and the kernel files that it declares."""
 
 import inspect
 from collections.abc import Iterable
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
@@ -11,9 +12,18 @@ from warploom.app.view_models.tooltips import port_facts
 from warploom.app.widgets.marked_text import marked_html
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.descriptions.entries import Kernel
+from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 
-_Row = tuple[str, str, str]
+
+@dataclass(frozen=True)
+class HelpItem:
+    """A port, value, parameter or kernel: its name in files and scripts, and in the editor; what it takes; its help."""
+
+    name: str
+    label: str
+    facts: str = ""
+    doc: str = ""
 
 
 def kernel_files(block_type: type[Block]) -> list[Path]:
@@ -26,31 +36,46 @@ def kernel_files(block_type: type[Block]) -> list[Path]:
     return [path for path in found if path is not None]
 
 
+def help_sections(block_type: type[Block]) -> dict[str, list[HelpItem]]:
+    """Return the ports, values, parameters and kernels of a block type by heading, without empty sections."""
+
+    def ports(specs: Iterable[PortSpec]) -> list[HelpItem]:
+        return [HelpItem(spec.name, spec.name, f"{spec.dtype}, {port_facts(spec)}", spec.doc) for spec in specs]
+
+    sections = {
+        "Inputs": ports(block_type.inputs()),
+        "Outputs": ports(block_type.outputs()),
+        "Values": [
+            HelpItem(spec.name, spec.name, f"{spec.type} {spec.unit}".rstrip(), spec.doc)
+            for spec in block_type.value_outputs()
+        ],
+        "Parameters": [
+            HelpItem(spec.name, parameter_label(spec.name), ". ".join(parameter_facts(spec)), spec.doc)
+            for spec in block_type.parameters.values()
+        ],
+        "Kernels": [HelpItem(path.name, path.name) for path in kernel_files(block_type)],
+    }
+    return {title: items for title, items in sections.items() if items}
+
+
 def help_html(block_type: type[Block]) -> str:
     """Return the help of a block type as HTML."""
-    paragraphs = inspect.cleandoc(block_type.__doc__ or "").split("\n\n")
     parts = [f"<h3>{escape(block_type.title)}</h3>", f"<p class=faint>{block_type.category} · {block_type.id}</p>"]
-    parts += [f"<p>{_inline(paragraph)}</p>" for paragraph in paragraphs]
-    for title, ports in (("Inputs", block_type.inputs()), ("Outputs", block_type.outputs())):
-        parts.append(_section(title, ((spec.name, f"{spec.dtype}, {port_facts(spec)}", spec.doc) for spec in ports)))
-    values = block_type.value_outputs()
-    parts.append(_section("Values", ((spec.name, f"{spec.type} {spec.unit}".rstrip(), spec.doc) for spec in values)))
-    facts = ((parameter_label(s.name), ". ".join(parameter_facts(s)), s.doc) for s in block_type.parameters.values())
-    parts.append(_section("Parameters", facts))
-    parts.append(_section("Kernels", ((path.name, "", "") for path in kernel_files(block_type))))
-    return "\n".join(part for part in parts if part)
+    parts += [f"<p>{_inline(paragraph)}</p>" for paragraph in help_paragraphs(block_type)]
+    for title, items in help_sections(block_type).items():
+        parts.append(f"<h4>{title}</h4>" + "".join(map(_item, items)))
+    return "\n".join(parts)
 
 
-def _section(title: str, rows: Iterable[_Row]) -> str:
-    """Return a heading and a list of name, help and facts; an empty text when there are no rows."""
-    items = [
-        f"<p><b>{escape(name)}</b>"
-        + (f"<br>{_inline(doc)}" if doc else "")
-        + (f"<br><span class=faint>{escape(facts)}</span>" if facts else "")
-        + "</p>"
-        for name, facts, doc in rows
-    ]
-    return f"<h4>{title}</h4>" + "".join(items) if items else ""
+def help_paragraphs(block_type: type[Block]) -> list[str]:
+    """Return the paragraphs of a block type's help, each on one line."""
+    return [" ".join(text.split()) for text in inspect.cleandoc(block_type.__doc__ or "").split("\n\n")]
+
+
+def _item(item: HelpItem) -> str:
+    doc = f"<br>{_inline(item.doc)}" if item.doc else ""
+    facts = f"<br><span class=faint>{escape(item.facts)}</span>" if item.facts else ""
+    return f"<p><b>{escape(item.label)}</b>{doc}{facts}</p>"
 
 
 def _inline(text: str) -> str:
