@@ -437,6 +437,17 @@ def export(**options: Any) -> int:
 
 
 @cli.command()
+@_patch
+@click.argument("folder", type=_PATH, metavar="DIR", help="A new or empty folder.")
+@_trust
+def collect(**options: Any) -> int:
+    """Copy a patch and all files that it reads, with the blocks beside it, into a folder."""
+    from warploom.app.exporting import collect_patch
+
+    return collect_patch(**options)
+
+
+@cli.command()
 @click.argument("name", required=False, help="Id of a block type, or words to search for.")
 @_json
 def blocks(name: str | None, as_json: bool) -> None:

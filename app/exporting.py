@@ -1,4 +1,4 @@
-"""`warploom export`: a patch as a program."""
+"""`warploom export`: a patch as a program. `warploom collect`: a patch with all its files."""
 
 import re
 from pathlib import Path
@@ -8,11 +8,12 @@ import click
 from warploom.app.documents.trust.trust import open_patch
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.device.open import list_devices
-from warploom.engine.diagnostics import PatchError
+from warploom.engine.diagnostics import PatchError, printable
 from warploom.engine.export.cpp_folder import cpp_folder
 from warploom.engine.export.python_script import python_script
 from warploom.engine.export.standalone import exported_graph, standalone_script
-from warploom.engine.patch.files import write_atomically
+from warploom.engine.patch.beside.collect import collect_files
+from warploom.engine.patch.files import SUFFIX, write_atomically
 
 
 def export_patch(
@@ -49,6 +50,21 @@ def export_patch(
     return 0
 
 
+def collect_patch(*, patch: Path, folder: Path, trust: bool) -> int:
+    """Copy a patch and its files into a folder, and return the exit status."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise click.BadParameter(f"DIR must be a new or an empty folder, got {folder}")
+    opened = open_patch(patch, trust=trust)
+    _make_folder("folder", folder)
+    place = folder / (opened.path.name if opened.path is not None else f"patch{SUFFIX}")
+    found = collect_files(opened, place)
+    for path in (place, *found.copies):
+        click.echo(printable(f"wrote {path}"))
+    for value in found.missing:
+        click.echo(printable(f"file must be there to be copied, got {value}, which is missing"), err=True)
+    return 1 if found.missing else 0
+
+
 def _own_architecture() -> str:
     """Return the architecture of the first GPU, or that of PTX."""
     found = [device.architecture for device in list_devices() if device.usable and device.name != "host"]
@@ -56,8 +72,15 @@ def _own_architecture() -> str:
 
 
 def _write(path: Path, data: bytes) -> None:
+    _make_folder("program", path.parent)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data)
     except OSError as problem:
         raise PatchError(f"program must be writable: {path}: {problem.strerror or problem}") from problem
+
+
+def _make_folder(what: str, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise PatchError(f"{what} must be writable: {folder}: {problem.strerror or problem}") from problem

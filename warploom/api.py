@@ -3,6 +3,7 @@
 from warploom.engine.blocktypes.adaptive import AdaptiveBlock, Interface
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.declarations import In, Out, Value, param, port, value_port
+from warploom.engine.blocktypes.found_files import files_at
 from warploom.engine.blocktypes.live_blocks import LiveBlock, Taken
 from warploom.engine.blocktypes.parameters import UserArray
 from warploom.engine.blocktypes.shared_device import LentMemory, SharedDevice
@@ -125,6 +126,7 @@ __all__ = [
     "dtype_of",
     "expression_interface",
     "fft",
+    "files_at",
     "fixed_array",
     "from_bf16",
     "gamepad_name",

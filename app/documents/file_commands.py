@@ -15,6 +15,7 @@ from warploom.app.documents.recovery import Recovered, RecoverySlot
 from warploom.app.documents.session import Session
 from warploom.app.documents.trust.questions import TrustQuestions
 from warploom.engine.diagnostics import WarploomError
+from warploom.engine.figures import plural
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import EXAMPLES_FOLDER, SUFFIX
 
@@ -152,6 +153,19 @@ class FileCommands(QObject):
         path = dialogs.ask_save(self._window, self._folder() / f"{self._session.name}{SUFFIX}")
         return path is not None and self._save_to(path)
 
+    def collect(self) -> None:
+        """Save the patch, and copy the files that it reads beside it."""
+        patch = self._session.patch
+        if patch is None or not self.save() or patch.path is None:
+            return
+        try:
+            found = self._session.collect(patch, patch.path)
+        except WarploomError as problem:
+            dialogs.show_error(self._window, "The files can't be collected", str(problem))
+            return
+        missing = f"; missing: {', '.join(found.missing)}" if found.missing else ""
+        self.noted.emit(f"Copied {plural(len(found.copies), 'file')} to {patch.folder}{missing}")
+
     def may_close(self) -> bool:
         """Ask about unsaved changes. Return False if the person wants to stay."""
         self._session.enter_typed()
@@ -215,7 +229,7 @@ class FileCommands(QObject):
         blocks = self._session.blocks
         if blocks is not None and blocks.parent != path.resolve().parent:
             self.noted.emit(
-                f"Saved {path}. Its blocks stay in {blocks}: copy that folder beside the patch before you open it again"
+                f"Saved {path}. Its blocks stay in {blocks}: File > Collect files copies them beside the patch"
             )
         else:
             self.noted.emit(f"Saved {path}")

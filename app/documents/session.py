@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from warploom.app.edits.files.file_paths import moved_paths
 from warploom.app.qt.display_rate import USUAL_RATE
 from warploom.engine.blocktypes.block import block_types
 from warploom.engine.catalogue.catalogue import forget_blocks, trust_blocks
 from warploom.engine.device.device import HOST_ARCHITECTURE
-from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError
-from warploom.engine.patch.changes import BlockTypesChanged, Change, inverse
+from warploom.engine.diagnostics import DeviceError, Diagnostic, WarploomError
+from warploom.engine.patch.beside.collect import Collected, collect_files
+from warploom.engine.patch.changes import BlockTypesChanged, Change
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import load_patch, save_patch
 from warploom.engine.profiling.levels import ProfilingLevel
@@ -174,18 +174,18 @@ class Session(QObject):
     def save(self, path: Path) -> None:
         """Save the patch to a file, which becomes its file. Raise PatchError when it can't be written."""
         if self.patch is not None:
-            before, moved = self.patch.path, moved_paths(self.patch, path.resolve().parent)
-            self.patch.path = path  # first, since the engine looks for files from there
-            try:
-                # Not an undoable edit, since undo must not make a file disappear.
-                self.patch.restore(moved)
-                save_patch(self.patch, path)
-            except PatchError:
-                self.patch.path = before
-                self.patch.restore([inverse(change) for change in moved])
-                raise
-            self._is_saved, self._file_differs = True, False
-            self.notify()
+            save_patch(self.patch, path)
+            self._note_saved()
+
+    def collect(self, patch: Patch, path: Path) -> Collected:
+        """Copy the files of the open patch beside `path`, and save it there."""
+        found = collect_files(patch, path)
+        self._note_saved()
+        return found
+
+    def _note_saved(self) -> None:
+        self._is_saved, self._file_differs = True, False
+        self.notify()
 
     def reload(self, theirs: Patch) -> None:
         """Make the patch equal to the present contents of its file, as one edit."""
@@ -193,8 +193,7 @@ class Session(QObject):
             self.patch.become(theirs, f"Reload {theirs.path.name if theirs.path else 'file'}")
             self.patch.file_digest = theirs.file_digest
             self.patch.history.mark_saved()
-            self._is_saved, self._file_differs = True, False
-            self.notify()
+            self._note_saved()
 
     def keep(self, file_digest: bytes) -> None:
         """Keep the patch although its file has changed; saving may overwrite the file."""

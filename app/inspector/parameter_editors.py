@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
 )
 
 from warploom.app.edits.files.dropped_files import ARRAYS, CLOUDS, FILMS, LUTS, MESHES, PICTURES, SOUNDS, TABLES
-from warploom.app.edits.files.file_paths import relative_to
 from warploom.app.edits.nodes import parameter_label
 from warploom.app.edits.remedies import FOLDER
 from warploom.app.inspector.offers import OffersButton
@@ -34,6 +33,7 @@ from warploom.app.widgets.number_box import NumberBox
 from warploom.engine.blocktypes.parameters import ParameterSpec, UserArray
 from warploom.engine.descriptions.checks import SHOWN
 from warploom.engine.figures import format_bytes, format_shape
+from warploom.engine.patch.beside.file_paths import relative_to
 
 SLIDER_STEPS = 1000
 _WIDEST_SLIDER = 1e8  # with wider bounds, a slider could not select a number

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from warploom.api import files_at
 from warploom.blocks.io.decode_image import load_linear
 from warploom.blocks.video.picture_writer import PictureWriter
 from warploom.engine.diagnostics import PatchError
@@ -28,15 +29,9 @@ def find_pictures(place: Path) -> list[Path]:
     In a pattern's name, each # stands for a digit and * for any text: frame_####.png, shots/*.exr. Raise PatchError if
     there are none.
     """
-    if place.is_dir():
-        found = [path for path in place.iterdir() if path.suffix.lower() in PICTURES and path.is_file()]
-    elif not set("#*?") & set(place.name):
+    if not (place.is_dir() or set("#*?") & set(place.name)):
         raise PatchError(f"images must be a folder or a pattern such as frame_####.png, got {place}, which is neither")
-    else:
-        pattern = re.sub("#+", lambda run: f"[0-9]{{{len(run[0])},}}", re.escape(place.name).replace(r"\#", "#"))
-        fits = re.compile(pattern.replace(r"\*", ".*").replace(r"\?", "."))
-        listed = place.parent.iterdir() if place.parent.is_dir() else ()
-        found = [path for path in listed if fits.fullmatch(path.name)]
+    found = [path for path in files_at(place) if not place.is_dir() or path.suffix.lower() in PICTURES]
     if not found:
         raise PatchError(f"images must be there, got none that fit {place}")
     return sorted(found, key=lambda path: [int(t) if t.isdecimal() else t for t in re.split(r"(\d+)", path.name)])

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from warploom.engine.blocktypes.found_files import found_file
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.device.device import Buffer
 from warploom.engine.diagnostics import PatchError
-from warploom.engine.readings import here
 from warploom.engine.types import SCALARS, number_range
 from warploom.engine.types.arrays import is_masked
 
@@ -157,15 +157,15 @@ class ParameterSpec:
 def given(spec: ParameterSpec, patch_values: Mapping[str, Any], folder: Callable[[], Path]) -> Any:
     """Return the value of a parameter, given a node's values in the patch by name. Raise PatchError if it doesn't fit.
 
-    A value under a former name counts too; if there is none, return the default. Paths of files that
-    are read start at `folder()`.
+    A value under a former name counts too; if there is none, return the default. A path of a file that is read starts
+    at `folder()`, see `found_file`.
     """
     called = spec.name
     if called not in patch_values and spec.replaces:
         called = next((old for old in spec.replaces if old in patch_values), called)
     value = patch_values.get(called, spec.default)
     if spec.files and spec.files.startswith("open") and isinstance(value, str) and value:
-        value = str(here(folder() / value))
+        value = str(found_file(folder(), value))
     return spec.coerce(value)
 
 

@@ -9,10 +9,10 @@
 
 A node in a region has a "region": a region block's id, or "id.else" for its other branch. A "mode" is "bypassed" or
 "disabled". A node in a group of a function may have the "key" of its counterparts. "curves" has the keys of animated
-parameters, such as {"sigma": [[0.0, 1.0], [2.5, 8.0, "hold"]]}. An array of more than 4 KB is in a file beside the
-patch (`array_files.py`). "sentinels" may be missing, and so may annotations
-(`organise.annotation_files`). `schemas.py` has the versions. Unknown block types and unknown fields are
-kept as they are. A file is written completely and then moved into place.
+parameters, such as {"sigma": [[0.0, 1.0], [2.5, 8.0, "hold"]]}. A relative path starts at the patch's folder and has
+forward slashes (`beside.file_paths`). An array of more than 4 KB is in a file beside the patch (`beside.array_files`).
+"sentinels" may be missing, and so may annotations (`organise.annotation_files`). `schemas.py` has the versions. Unknown
+block types and unknown fields are kept as they are. A file is written completely and then moved into place.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -42,7 +43,8 @@ from warploom.engine.figures import plural
 from warploom.engine.patch import rules
 from warploom.engine.patch.animation.keys import Curve, Ease, checked_curve, dump_curve
 from warploom.engine.patch.animation.timeline import TIMELINE
-from warploom.engine.patch.array_files import ArrayFiles, load_array
+from warploom.engine.patch.beside.array_files import ArrayFiles, load_array
+from warploom.engine.patch.beside.file_paths import moved_paths, pin_files
 from warploom.engine.patch.changes import (
     AnnotationChanged,
     Change,
@@ -55,6 +57,7 @@ from warploom.engine.patch.changes import (
     Sentinel,
     SentinelChanged,
     dump_sentinel,
+    inverse,
     parse_sentinel,
 )
 from warploom.engine.patch.document import Patch
@@ -97,22 +100,37 @@ _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
 
 @checked(PatchError)
 def save_patch(patch: Patch, path: Path | str) -> None:
-    """Write the patch, and its large arrays to files beside it.
+    """Write the patch, and its large arrays to files beside it; `path` becomes the patch's file.
 
-    If a file can't be written, raise PatchError and keep the old patch intact.
+    In another folder, relative paths of files that the patch reads change so that they lead to the same files. This is
+    not an undo step. If a file can't be written, raise PatchError; the old file and the patch stay as they are.
     """
-    path = Path(path)
-    arrays = ArrayFiles(path.stem, dump_value)
-    data = dump_patch(patch, arrays.dump).encode()
+    save_with(patch, Path(path), partial(moved_paths, patch))
+
+
+def save_with(patch: Patch, path: Path, moves: Callable[[Path], list[Change]]) -> None:
+    """Write the patch as `save_patch` does, with the changes that `moves` returns for the folder."""
+    before = patch.path
+    moved: list[Change] = []
     try:
         if path.is_file() or not path.exists():  # a pipe has no folder
-            for file, contents in arrays.missing_in(Path(os.path.realpath(path)).parent).items():
+            folder = Path(os.path.realpath(path)).parent
+            moved, files = moves(folder), pin_files(patch, folder)
+            patch.path = path  # first, since engines look for files from there
+            patch.restore(moved)
+            arrays = ArrayFiles(path.stem, dump_value)
+            data = dump_patch(patch, arrays.dump).encode()
+            for file, contents in (files | arrays.missing_in(folder)).items():
                 write_atomically(file, contents)
         else:
             data = dump_patch(patch).encode()
         write_atomically(path, data)
-    except (OSError, ValueError) as problem:  # ValueError for a NUL in the path
-        reason = getattr(problem, "strerror", None) or problem
+    except BaseException as problem:
+        patch.path = before
+        patch.restore([inverse(change) for change in moved])
+        if not isinstance(problem, OSError | ValueError):
+            raise
+        reason = getattr(problem, "strerror", None) or problem  # ValueError for a NUL in the path
         raise PatchError(f"patch must be writable: {cut(str(path), 300)}: {reason}") from problem
     _log.info("wrote %s", path)
     patch.path, patch.file_digest = path, file_version(data)

@@ -7,7 +7,7 @@ import pytest
 
 from warploom import Patch
 from warploom.engine.diagnostics import PatchError
-from warploom.engine.patch.array_files import ArrayFiles
+from warploom.engine.patch.beside.array_files import ArrayFiles
 from warploom.engine.patch.files import dump_patch, dump_value, load_patch, parse_patch
 from warploom.engine.patch.schemas import _UPGRADES, NEWEST
 

@@ -20,6 +20,13 @@ def file_menu(window: CommandWindow, needs: Needs) -> Menu:
         None,
         Command("save", "&Save", files.save, "save", ("Ctrl+S",), needs=patch),
         Command("save_as", "Save &as …", files.save_as, keys=("Ctrl+Shift+S",), needs=patch),
+        Command(
+            "collect",
+            "&Collect files",
+            files.collect,
+            help="Copy the kernels, pictures, sounds, films and blocks that the patch uses beside it, and save it",
+            needs=patch,
+        ),
         None,
         Command(
             "trust",

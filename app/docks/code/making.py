@@ -9,11 +9,12 @@ from PySide6.QtCore import QObject, QRectF
 from warploom.app.docks.dock import Editor
 from warploom.app.documents import dialogs
 from warploom.app.edits.files import new_code
-from warploom.app.edits.files.file_paths import relative_to
 from warploom.app.edits.files.new_code import KINDS, Made
 from warploom.app.edits.nodes import place, set_parameter, snapped
 from warploom.engine.blocktypes.block import is_ours
+from warploom.engine.blocktypes.found_files import found_file
 from warploom.engine.diagnostics import WarploomError
+from warploom.engine.patch.beside.file_paths import relative_to
 from warploom.engine.patch.changes import Position
 from warploom.engine.patch.document import Patch
 
@@ -50,7 +51,7 @@ class Making(QObject):
         own = self._editor.own_code
         try:
             if "file" in block_type.parameters and block_type.is_adaptive:
-                path = patch.folder / patch.value(node, "file")
+                path = found_file(patch.folder, patch.value(node, "file"))
                 made = own.write_files(partial(new_code.copy_kernel, path))
                 if made is not None:
                     file = relative_to(made.files[0], patch.path.parent if patch.path else None)

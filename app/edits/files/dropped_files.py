@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from warploom.app.edits.files.file_paths import relative_to
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.diagnostics import KernelError, PatchError
 from warploom.engine.kernel_sources.loader import SUFFIXES, load_image
+from warploom.engine.patch.beside.file_paths import relative_to
 from warploom.engine.patch.changes import Position
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import SUFFIX

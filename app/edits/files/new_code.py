@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from warploom.app.edits.files.file_paths import relative_to
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.diagnostics import KernelError, PatchError
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.loader import SUFFIXES, find_kernel
 from warploom.engine.kernel_sources.texts import read_source
+from warploom.engine.patch.beside.file_paths import relative_to
 from warploom.engine.patch.changes import Position
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import dump_patch, parse_patch, write_atomically

@@ -8,6 +8,7 @@ import msgspec
 
 from warploom.app.view_models.block_help import kernel_files
 from warploom.engine.blocktypes.block import Block, block_types, is_ours
+from warploom.engine.blocktypes.found_files import found_file
 from warploom.engine.catalogue.block_files import FOLDER_NAME, find_definition
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.kernel_sources.compiling import find_includes
@@ -90,7 +91,7 @@ def _files(patch: Patch, node: str, block_type: type[Block] | None) -> Iterator[
         return
     for spec in block_type.parameters.values():
         if spec.files == "open kernel" and (value := patch.value(node, spec.name)):
-            yield patch.folder / value
+            yield found_file(patch.folder, value)
     yield from kernel_files(block_type)
     own = block_type.source_file()
     is_wrapper = block_type.is_adaptive and is_ours(block_type)  # its own file says nothing about the node's kernel

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from warploom.engine.blocktypes.adaptive import AdaptiveBlock, adapted
+from warploom.engine.blocktypes.found_files import files_at
 from warploom.engine.blocktypes.parameters import given
 from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.diagnostics import Diagnostic, PatchError, Source, warning
@@ -152,7 +153,7 @@ class FilesOfPatch:
                 with suppress(PatchError):
                     value = given(spec, node.parameters, lambda: folder) if spec.files else ""
                     if value and spec.files.startswith("open"):
-                        yield folder / value
+                        yield from files_at(folder / value) or [folder / value]
                     # A file that is there is overwritten only if the patch wrote it, so the engine needs it too.
                     elif value and place.refusal(node.id, place.base / value) is None:
                         yield place.base / value

@@ -13,7 +13,6 @@ from pytestqt.qtbot import QtBot
 
 from tests.app.app_support import make_report
 from tests.app.inspector.every_parameter import TYPE, number
-from warploom.app.edits.files.file_paths import relative_to
 from warploom.app.inspector.inspector import Inspector
 from warploom.app.inspector.node_page import _LATEST_S
 from warploom.app.inspector.parameter_editors import (
@@ -27,6 +26,7 @@ from warploom.app.inspector.parameter_editors import (
 )
 from warploom.app.inspector.parameter_form import SectionHeading
 from warploom.app.inspector.patch_page import PatchPage
+from warploom.engine.patch.beside.file_paths import relative_to
 from warploom.engine.patch.document import Patch
 from warploom.engine.protocol.messages import BufferReport, EngineStatistics, NodeReport, NodeState, Offered
 

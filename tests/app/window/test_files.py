@@ -54,7 +54,19 @@ def test_save_as_goes_on_with_the_new_file(opened: MainWindow, file: Path, asked
     assert load_patch(file).value("every", "gain") == 1.0
     saved = load_patch(asked.path)
     assert saved.value("every", "gain") == 4.0
-    assert saved.value("every", "source") == (tmp_path / "photo.png").as_posix()
+    assert saved.value("every", "source") == "../photo.png"
+
+
+def test_collect_files_copies_them_beside_the_patch(opened: MainWindow, file: Path, tmp_path: Path) -> None:
+    """File > Collect files copies what lies elsewhere, and saves the patch with paths to the copies."""
+    elsewhere = tmp_path.parent / f"{tmp_path.name}_elsewhere" / "photo.png"
+    elsewhere.parent.mkdir()
+    elsewhere.write_bytes(b"photo")
+    patch_of(opened).set("every", source=str(elsewhere))
+    opened.actions_by_id["collect"].trigger()
+    assert load_patch(file).value("every", "source") == "photo.png"
+    assert file.with_name("photo.png").read_bytes() == b"photo"
+    assert not opened.session.is_modified
 
 
 def test_the_first_save_names_files_relative_to_the_patch(window: MainWindow, asked: Asked, tmp_path: Path) -> None:

@@ -176,7 +176,9 @@ def test_saving_elsewhere_says_where_the_blocks_are(
     asked.path = tmp_path / "r.loom"
     assert window.files.save_as()
     assert noted[0] == f"Saved {project.path.with_name('q.loom')}"
-    assert noted[1].startswith(f"Saved {tmp_path / 'r.loom'}. Its blocks stay in {project.blocks.path}: copy ")
+    assert noted[1].startswith(
+        f"Saved {tmp_path / 'r.loom'}. Its blocks stay in {project.blocks.path}: File > Collect "
+    )
 
 
 def test_patches_with_the_same_blocks_follow_each_other(window: Any, asked: Asked, project: Project) -> None:
