@@ -17,7 +17,7 @@ from warploom.app.documents.trust.trust import open_patch
 from warploom.app.engine_command import ENGINE_COMMAND
 from warploom.app.run_result import RunResult
 from warploom.app.run_table import print_result
-from warploom.engine.blocktypes.parameters import parse_text
+from warploom.engine.blocktypes.vector_parameters import parse_setting
 from warploom.engine.compiler.inspection import frame_plan, memory_svg, plan_dot, plan_svg, plan_text
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, printable
@@ -357,7 +357,7 @@ def apply_settings(patch: Patch, settings: Sequence[str]) -> None:
             block_type = patch.block_type(node)
             if block_type is None:
                 raise PatchError(f"block type of {node} must be known, got {patch.nodes[node].type!r}")
-            patch.set(node, **{parameter: parse_text(block_type.parameter(parameter), text)})
+            patch.set(node, **parse_setting(block_type, parameter, text))
         except PatchError as problem:
             raise click.BadParameter(f"--set {setting}: {problem}") from problem
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints, overload
 
 from warploom.engine.blocktypes.parameters import TYPES, ParameterSpec
+from warploom.engine.blocktypes.vector_parameters import component_names, is_vector, vector_components
 from warploom.engine.descriptions.checks import BlockDefinitionError, declaring, flag, number, prose, text, texts, whole
 from warploom.engine.descriptions.extents import ShapeRuleError
-from warploom.engine.descriptions.handles import MOST_AXES, BufferHandle, ParameterHandle
+from warploom.engine.descriptions.handles import MOST_AXES, BufferHandle, ParameterHandle, VectorHandle
 from warploom.engine.descriptions.ports import PortSpec, count_name, counter_name
 from warploom.engine.descriptions.shape_rules import check_rule
 from warploom.engine.diagnostics import PatchError
@@ -150,6 +151,8 @@ class ParameterDeclaration:
     spec: ParameterSpec  # lacks the type, which the annotation gives
     #: True if the block's code reads the value itself, as of any structural parameter; a live one gives a handle.
     by_value: bool = False
+    #: The type of a vector, whose components are parameters; None for any other parameter.
+    vector: DType | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.spec = replace(self.spec, name=name)
@@ -157,8 +160,11 @@ class ParameterDeclaration:
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             return self
-        name = self.spec.name
-        return instance.values[name] if self.by_value or instance._runs else ParameterHandle(name)
+        name, reads = self.spec.name, self.by_value or instance._runs
+        if self.vector is not None:
+            names = component_names(name, self.vector)
+            return tuple(map(instance.values.get, names)) if reads else VectorHandle(name, names, str(self.vector))
+        return instance.values[name] if reads else ParameterHandle(name)
 
 
 def param(
@@ -178,7 +184,7 @@ def param(
     offers: bool = False,
 ) -> Any:
     """Declare a parameter; the annotation gives its type (float, int, bool, str, Path, numpy.ndarray,
-    UserArray, or dict for a JSON object).
+    UserArray, dict for a JSON object, or a vector such as float3).
 
     `min` and `max` bound it and span its slider; `unit` is shown beside it; `choices` lists the allowed texts;
     `structural` makes its value part of the description (text, paths and arrays always are). A `UserArray` is memory of
@@ -187,6 +193,9 @@ def param(
     node gets a different value of a `fresh` whole number, such as a seed. When a boolean that `restarts` becomes true,
     the block's state begins again before the next launch. A parameter that `offers` values, such as devices, still
     takes others: `Block.offered` lists them.
+
+    The default of a vector is a sequence of numbers; bounds and unit hold for each of them. Its components are
+    parameters, such as `light_x`, and can be driven one by one.
     """
     with declaring("param") as where:
         spec = ParameterSpec(
@@ -241,7 +250,11 @@ def collect(cls: type[Any]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpe
             if ports[name].append:
                 ports[count_name(name)] = _count_port(cls, ports[name])
         elif isinstance(declaration, ParameterDeclaration):
-            parameters[name] = _parameter_spec(cls, declaration, hints.get(name))
+            for made in _parameter_specs(cls, declaration, hints.get(name)):
+                if made.vector and (made.name in declared or made.name in parameters):
+                    text = f"{made.name} must not be declared, since a component of {name} gets this name"
+                    raise BlockDefinitionError(f"block {cls.id}: {text}")
+                parameters[made.name] = made
     sizes = frozenset(name for name, spec in parameters.items() if spec.is_size)
     for spec in ports.values():
         check_port(cls, spec, ports, sizes)
@@ -296,19 +309,29 @@ def check_port(cls: type[Any], spec: PortSpec, ports: dict[str, PortSpec], sizes
         raise BlockDefinitionError(f"{where}: {problem}") from None
 
 
-def _parameter_spec(cls: type[Any], declaration: ParameterDeclaration, hint: Any) -> ParameterSpec:
+def _parameter_specs(cls: type[Any], declaration: ParameterDeclaration, hint: Any) -> list[ParameterSpec]:
+    """Return the declaration of a parameter; of a vector, those of its components."""
     where = f"block {cls.id}: parameter {declaration.spec.name}"
+    if is_vector(hint):
+        declaration.vector, declaration.by_value = hint, declaration.spec.structural
+        try:
+            return [_checked(cls, spec, where) for spec in vector_components(declaration.spec, hint)]
+        except PatchError as problem:
+            raise BlockDefinitionError(f"block {cls.id}: default of {problem}") from None
     kind = next((name for known, name in TYPES.items() if known is (get_origin(hint) or hint)), None)
     if kind is None:
-        allowed = "float, int, bool, str, Path, numpy.ndarray, UserArray or dict"
+        allowed = "float, int, bool, str, Path, numpy.ndarray, UserArray, dict or a vector of numbers"
         raise BlockDefinitionError(f"{where} must be {allowed}, got {hint}")
     structural = declaration.spec.structural or kind in ("str", "path", "array", "external", "object")
     declaration.by_value = structural
-    spec = replace(declaration.spec, type=kind, structural=structural)
+    return [_checked(cls, replace(declaration.spec, type=kind, structural=structural), where)]
+
+
+def _checked(cls: type[Any], spec: ParameterSpec, where: str) -> ParameterSpec:
     if not spec.doc.strip():
         raise BlockDefinitionError(f"{where} must have a doc, got none")
-    if spec.restarts and (kind != "bool" or structural):
-        raise BlockDefinitionError(f"{where}: a parameter that restarts must be a live boolean, got {kind}")
+    if spec.restarts and (spec.type != "bool" or spec.structural):
+        raise BlockDefinitionError(f"{where}: a parameter that restarts must be a live boolean, got {spec.type}")
     try:
         return replace(spec, default=spec.coerce(spec.default))
     except PatchError as problem:

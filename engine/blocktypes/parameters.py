@@ -83,7 +83,8 @@ class ParameterSpec:
     which a kernel takes it, such as "s16", and limits its values; `minimum` and `maximum` are the range that a person
     sees. For a `fresh` whole number, such as a seed, each new node gets a value that no other node of the patch has.
     When a boolean that `restarts` becomes true, the node's state begins again. A parameter that `offers` values lists
-    them by `Block.offered`.
+    them by `Block.offered`. `vector` is the name of the vector that a component belongs to
+    (`engine.blocktypes.vector_parameters`).
     """
 
     name: str
@@ -103,6 +104,7 @@ class ParameterSpec:
     fresh: bool = False
     restarts: bool = False
     offers: bool = False
+    vector: str = ""
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:

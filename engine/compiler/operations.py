@@ -19,6 +19,7 @@ from warploom.engine.descriptions.entries import (
     KernelEntry,
     ParameterArgument,
     RegionKind,
+    ValuePlace,
 )
 from warploom.engine.patch.changes import PortRef
 
@@ -68,13 +69,13 @@ class FusedEntry(KernelEntry):
         return tuple(dict.fromkeys(node for node, _ in self.parts))
 
     @cached_property
-    def live_places(self) -> dict[str, dict[str, tuple[int, ...]]]:
-        """The indices of the arguments that take each live parameter's value, by block and parameter."""
-        found: dict[str, dict[str, tuple[int, ...]]] = {}
+    def live_places(self) -> dict[str, dict[str, tuple[ValuePlace, ...]]]:
+        """The arguments that take each live parameter's value, by block and parameter."""
+        found: dict[str, dict[str, tuple[ValuePlace, ...]]] = {}
         for index, (node, argument) in enumerate(zip(self.origins, self.arguments, strict=True)):
             if isinstance(argument, ParameterArgument):
                 known = found.setdefault(node, {})
-                known[argument.name] = (*known.get(argument.name, ()), index)
+                known[argument.name] = (*known.get(argument.name, ()), ValuePlace(index))
         return found
 
 

@@ -15,9 +15,10 @@ from warploom.engine.descriptions.entries import (
     ParameterArgument,
     Size,
     ValueArgument,
+    VectorArgument,
 )
 from warploom.engine.descriptions.extents import Extent, ShapeRuleError, check_extent
-from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
+from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle, VectorHandle
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.descriptions.shape_rules import check_rule
 from warploom.engine.types import DType
@@ -52,6 +53,10 @@ class BlockNames:
                     # ordered.
                     return self._access(value, reads=True, writes=True)
                 return self._access(value, reads=spec.is_input, writes=not spec.is_input)
+            case VectorHandle(components=names) if all(name in self._live for name in names):
+                return VectorArgument(names, value.dtype)
+            case VectorArgument(components=names) if all(name in self._live for name in names):
+                return value
             case ParameterHandle(name=name) if name in self._live:
                 return ParameterArgument(name)
             case Extent():

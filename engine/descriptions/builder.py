@@ -40,6 +40,7 @@ from warploom.engine.descriptions.entries import (
     StatusKind,
     Transform,
     ValueArgument,
+    VectorArgument,
     View,
 )
 from warploom.engine.descriptions.extents import Extent
@@ -234,6 +235,8 @@ class BlockBuilder(BlockNames):
         if "info" in call.outputs and "info" not in made.buffers:
             operands.append(("info", self._info(call, operands)))
         arguments = [self.argument(number) for number in made.numbers.values()]
+        if any(isinstance(argument, VectorArgument) for argument in arguments):
+            raise checks.refuse(self._id, f"numbers of {call.label}", "be single numbers", "a vector")
         numbers = tuple([(name, _number(argument)) for name, argument in zip(made.numbers, arguments, strict=True)])
         for kind in (ValueArgument, BufferArgument):
             if all(isinstance(argument, kind) for argument in arguments):

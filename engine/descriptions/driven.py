@@ -47,13 +47,20 @@ def number_port(parameter: str) -> str:
 def can_read(description: BlockDescription, parameter: str) -> bool:
     """True when all uses of a live parameter are numbers of kernels, which can be read from memory.
 
-    The conditions of regions, and what a live block does on the CPU, can't wait for the device.
+    The conditions of regions, and what a live block does on the CPU, can't wait for the device. A component of a vector
+    is not a number of its own in the kernel.
     """
     if description.control or description.composition or description.feeds or description.watches:
         return False
     if ParameterArgument(parameter) in [status.capacity for status in description.statuses]:
         return False
-    return any(isinstance(entry, KernelEntry) and parameter in entry.live_parameters for entry in description.entries)
+    places = [
+        place
+        for entry in description.entries
+        if isinstance(entry, KernelEntry)
+        for place in entry.live_parameters.get(parameter, ())
+    ]
+    return bool(places) and all(place.component is None for place in places)
 
 
 def reading(description: BlockDescription, numbers: Iterable[DrivenNumber]) -> BlockDescription:
@@ -98,8 +105,8 @@ def _driven(entry: Entry, types: dict[str, str]) -> Entry:
         return entry
     arguments = list(entry.arguments)
     read = []
-    for name, indices in entry.live_parameters.items():
-        for index in indices if name in types else ():
+    for name, places in entry.live_parameters.items():
+        for index, _ in places if name in types else ():
             arguments[index] = BufferArgument(_record(name), reads=True, writes=False)
             read.append((index, types[name]))
     assert not isinstance(entry.kernel.source, DrivenKernel)

@@ -1,6 +1,6 @@
 """The parts of a description: launches, fills, copies, library calls, their arguments, regions, buffers, views."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -55,6 +55,14 @@ class ParameterArgument:
 
 
 @dataclass(frozen=True)
+class VectorArgument:
+    """A vector whose components are live parameters; `dtype` is its type, such as "float3"."""
+
+    components: tuple[str, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
 class ExtentArgument:
     """An integer that is computed from shapes."""
 
@@ -92,6 +100,7 @@ class ElementArgument:
 Argument = (
     BufferArgument
     | ParameterArgument
+    | VectorArgument
     | ExtentArgument
     | ValueArgument
     | FrameArgument
@@ -99,6 +108,23 @@ Argument = (
     | ElementArgument
 )
 Size = Extent | int
+
+
+class ValuePlace(NamedTuple):
+    """The argument that takes a live parameter's value, by its position; of a vector, one `component`."""
+
+    position: int
+    component: int | None = None
+
+
+def value_places(arguments: Iterable[Argument]) -> Iterator[tuple[ValuePlace, str]]:
+    """Yield the places of live parameters among a kernel's arguments, with their names."""
+    for index, argument in enumerate(arguments):
+        if isinstance(argument, ParameterArgument):
+            yield ValuePlace(index), argument.name
+        elif isinstance(argument, VectorArgument):
+            for component, name in enumerate(argument.components):
+                yield ValuePlace(index, component), name
 
 
 class ServedParts(NamedTuple):
@@ -134,12 +160,11 @@ class KernelEntry:
         return tuple(argument for argument in self.arguments if isinstance(argument, BufferArgument))
 
     @cached_property
-    def live_parameters(self) -> dict[str, tuple[int, ...]]:
-        """The indices of the arguments that take each live parameter's value, by parameter."""
-        found: dict[str, tuple[int, ...]] = {}
-        for index, argument in enumerate(self.arguments):
-            if isinstance(argument, ParameterArgument):
-                found[argument.name] = (*found.get(argument.name, ()), index)
+    def live_parameters(self) -> dict[str, tuple[ValuePlace, ...]]:
+        """The arguments that take each live parameter's value, by parameter."""
+        found: dict[str, tuple[ValuePlace, ...]] = {}
+        for place, name in value_places(self.arguments):
+            found[name] = (*found.get(name, ()), place)
         return found
 
     @cached_property

@@ -57,3 +57,11 @@ class ParameterHandle:
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __pos__ = __abs__ = _refuse
     __bool__ = __int__ = __float__ = __index__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refuse
     __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VectorHandle(ParameterHandle):
+    """A live vector in `describe`; `components` are the parameters that it consists of, and `dtype` names its type."""
+
+    components: tuple[str, ...]
+    dtype: str

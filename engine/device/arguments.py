@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal, TypeVar, cast
 
 import msgspec
@@ -17,7 +17,7 @@ import numpy as np
 from warploom.engine.device.slab import Piece, fresh_bytes
 from warploom.engine.diagnostics import DeviceError
 from warploom.engine.ptx.tree import KernelParameter
-from warploom.engine.types import from_bf16, to_bf16
+from warploom.engine.types import NAMED, from_bf16, to_bf16
 
 # struct formats by PTX scalar type; the format of an untyped .b32 or .b64 depends on the value.
 _FORMATS = {
@@ -67,7 +67,7 @@ class ArgumentLayout:
         self._recipes: dict[tuple[type, ...], _Recipe | None] = {}
         self._write_addresses = struct.Struct(f"={len(parameters)}Q").pack_into
         #: The `struct` format of each argument; None if it has no type, or a type that `struct` lacks.
-        self.formats = formats = [_FORMATS.get(_kind(parameter)) for parameter in parameters]
+        self.formats = formats = [format_of(parameter) for parameter in parameters]
         #: Functions that pack a value of each argument; they may refuse values that `write_one` accepts.
         self.writers: tuple[Callable[[Any], bytes], ...] = tuple(
             struct.Struct("<" + code).pack if code else partial(pack, parameter)
@@ -253,18 +253,26 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
         self.layout.write_one(self._piece, index, value)
         self.version += 1
 
-    def writer(self, index: int, written: dict[Key, None], key: Key) -> Callable[[object], None]:
-        """Return a fast `set` for one argument; each call also records `key` in `written`."""
-        layout = self.layout
-        code, start = layout.formats[index], self._piece.offset + layout.offsets[index]
+    def writer(
+        self, index: int, written: dict[Key, None], key: Key, component: int | None = None
+    ) -> Callable[[object], None]:
+        """Return a fast `set` for one argument, or for a component of a vector; each call also records `key` in
+        `written`.
+        """
+        parameter = self.layout.parameters[index]
+        put: Callable[[object], None] = partial(self.set, index)
+        if component is not None:
+            parameter = components_of(parameter)[component]
+            put = partial(self._set_component, parameter)
+        code, start = format_of(parameter), self._piece.offset + parameter.offset
         if code is None or code == "e":  # memoryviews can't hold f16
 
             def write(value: object) -> None:
-                self.set(index, value)
+                put(value)
                 written[key] = None
 
             return write
-        cell: Any = self._piece.memory[start : start + layout.sizes[index]].cast(cast("Literal['f']", code))
+        cell: Any = self._piece.memory[start : start + parameter.size_bytes].cast(cast("Literal['f']", code))
         most = _MOST_F32 if code == "f" else math.inf  # a cell would store a larger number as infinity
 
         def write_cell(value: Any) -> None:
@@ -277,10 +285,15 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
             if is_written:
                 self.version += 1
             else:
-                self.set(index, value)  # converts the value, or raises an error
+                put(value)  # converts the value, or raises an error
             written[key] = None
 
         return write_cell
+
+    def _set_component(self, component: KernelParameter, value: object) -> None:
+        start, data = self._piece.offset + component.offset, pack(component, value)
+        self._piece.memory[start : start + len(data)] = data
+        self.version += 1
 
 
 def _code_of(parameter: KernelParameter, value: object) -> str | None:
@@ -301,6 +314,11 @@ def _kind(parameter: KernelParameter) -> str:
     return parameter.declared or parameter.ptx_type or ""
 
 
+def format_of(parameter: KernelParameter) -> str | None:
+    """Return the `struct` format of an argument; None if it has no type, or a type that `struct` lacks."""
+    return _FORMATS.get(_kind(parameter))
+
+
 def _takes_address(parameter: KernelParameter) -> bool:
     return parameter.size_bytes == 8 and parameter.ptx_type != "f64"
 
@@ -310,6 +328,30 @@ def check_address(parameter: KernelParameter) -> None:
     if not _takes_address(parameter):
         wanted = "number (f64)" if parameter.ptx_type == "f64" else f"{parameter.size_bytes}-byte value"
         raise ArgumentError(f"argument {parameter.name} must be a {wanted}, got a buffer")
+
+
+def check_vector(parameter: KernelParameter, dtype: str) -> None:
+    """Raise ArgumentError when a parameter does not take a vector of this type."""
+    if parameter.declared != dtype:
+        found = parameter.declared or f"{parameter.size_bytes} bytes of a type that neither code nor manifest declares"
+        raise ArgumentError(f"argument {parameter.name} must be declared as {dtype}, got {found}")
+
+
+@cache
+def components_of(parameter: KernelParameter) -> tuple[KernelParameter, ...]:
+    """Return the components of a vector as parameters, with their places in the parameter space."""
+    of = NAMED[parameter.declared].of
+    assert of is not None
+    size = of.size_bytes
+    return tuple(
+        KernelParameter(f"{parameter.name}.{letter}", parameter.offset + place * size, size, declared=of.__name__)
+        for place, letter in enumerate("xyzw"[: parameter.size_bytes // size])
+    )
+
+
+def pack_vector(parameter: KernelParameter, values: Sequence[object]) -> bytes:
+    """Return the bytes of a vector, given its components. Raise ArgumentError when one does not fit."""
+    return b"".join(map(pack, components_of(parameter), values))
 
 
 def pack(parameter: KernelParameter, value: object) -> bytes:

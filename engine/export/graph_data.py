@@ -33,8 +33,9 @@ from warploom.engine.descriptions.entries import (
     KernelEntry,
     ParameterArgument,
     ValueArgument,
+    VectorArgument,
 )
-from warploom.engine.device.arguments import layout_of
+from warploom.engine.device.arguments import components_of, format_of, layout_of, pack_vector
 from warploom.engine.kernel_sources.elements import typed_parameters
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.patch.changes import PortRef
@@ -260,10 +261,18 @@ class _Writer:
                     values[position] = 0
                 case ParameterArgument(name=name):
                     values[position] = self._values[node][name]
-                    form = {"boolean": "?"}.get(taken.declared or "", layout_of(parameters).formats[position] or "")
-                    known = self._made.parameters.setdefault(f"{node}.{name}", ParameterData([]))
-                    known.places.append((len(self._made.operations), taken.offset, taken.size_bytes, form))
+                    self._place_value(node, name, taken)
+                case VectorArgument(components=names):
+                    values[position] = pack_vector(taken, [self._values[node][name] for name in names])
+                    for name, component in zip(names, components_of(taken), strict=True):
+                        self._place_value(node, name, component)
         return values
+
+    def _place_value(self, node: str, name: str, taken: KernelParameter) -> None:
+        """Note where the kernel of the next operation takes the value of a live parameter."""
+        form = {"boolean": "?"}.get(taken.declared or "", format_of(taken) or "")
+        known = self._made.parameters.setdefault(f"{node}.{name}", ParameterData([]))
+        known.places.append((len(self._made.operations), taken.offset, taken.size_bytes, form))
 
     def _module(self, image: KernelImage) -> int:
         if id(image) not in self._modules:

@@ -1,21 +1,25 @@
 """The role of each kernel parameter in a block: a port, a parameter, a size, or the frame uniforms."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from keyword import iskeyword
+
+import msgspec
 
 from warploom.engine.blocktypes.block import is_reserved
 from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.blocktypes.vector_parameters import is_vector, vector_components
 from warploom.engine.descriptions.entries import (
     Argument,
     BufferArgument,
     ExtentArgument,
     FrameArgument,
     ParameterArgument,
+    VectorArgument,
 )
 from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.ports import PortSpec
-from warploom.engine.diagnostics import KernelError
+from warploom.engine.diagnostics import KernelError, PatchError
 from warploom.engine.kernel_blocks.comments import ParameterComment
 from warploom.engine.kernel_sources.element_names import DeclaredType, PointerElement
 from warploom.engine.kernel_sources.manifest import ManifestParameter
@@ -123,6 +127,10 @@ def arguments(
             made.passed.append(BufferArgument(passed, not writes, writes))
         elif (extent := _size(p, rank, made.over, {port.name for port in made.ports})) is not None:
             made.passed.append(ExtentArgument(extent))
+        elif is_vector(p.declared):
+            components = _vector(p, name)
+            made.parameters += components
+            made.passed.append(VectorArgument(tuple(each.name for each in components), str(p.declared)))
         else:
             made.parameters.append(_parameter(p, name))
             made.passed.append(ParameterArgument(name))
@@ -194,6 +202,34 @@ def _size(p: Parameter, rank: int, over: str, ports: Collection[str]) -> Extent 
     return None
 
 
+def _vector(p: Parameter, name: str) -> list[ParameterSpec]:
+    """Return the components of a vector, whose default may be one number for all of them."""
+    assert isinstance(p.declared, DType) and p.declared.of is not None
+    if p.declared.size_bytes != p.size_bytes:
+        what = f"{p.declared} ({p.declared.size_bytes} bytes)"
+        raise KernelError(f"parameter {p.manifest.name} must be declared as a type of {p.size_bytes} bytes, got {what}")
+    given = p.comment.default if p.comment.default is not None else p.manifest.default
+    defaults = [*given] if isinstance(given, Sequence) else [given] * p.declared.components
+    if len(defaults) != p.declared.components:
+        raise KernelError(f"default of {p.manifest.name} must be {p.declared.components} numbers, got {given}")
+    parts = [
+        _parameter(
+            replace(
+                p,
+                declared=p.declared.of,
+                manifest=msgspec.structs.replace(p.manifest, default=None),
+                comment=replace(p.comment, default=default),
+            ),
+            name,
+        )
+        for default in defaults
+    ]
+    try:
+        return vector_components(replace(parts[0], default=[part.default for part in parts]), p.declared)
+    except PatchError as problem:
+        raise KernelError(str(problem)) from None
+
+
 def _parameter(p: Parameter, name: str) -> ParameterSpec:
     manifest, comment = p.manifest, p.comment
     # C++ passes a half as a struct, as it does vectors.
@@ -201,23 +237,22 @@ def _parameter(p: Parameter, name: str) -> ParameterSpec:
     is_struct = manifest.ptx_type == "b8" and p.size_bytes > 1 and scalar is None
     if is_struct or (scalar is None and manifest.ptx_type not in _WHOLE | _FLOATS):
         what = f"a struct of {p.size_bytes} bytes" if is_struct else f"a value of type {manifest.ptx_type}"
-        raise KernelError(f"parameter {manifest.name} must be a number or a pointer, got {what}")
+        raise KernelError(f"parameter {manifest.name} must be a number, a vector or a pointer, got {what}")
     is_float = scalar.kind == "float" if scalar is not None else manifest.ptx_type in _FLOATS
     kind = "bool" if p.is_bool else "float" if is_float else "int"
     # PTX types an `int` as .u32, so without a source only its signed types and floats have a range.
     number = scalar.__name__ if scalar is not None else manifest.ptx_type or ""
     number = "" if p.is_bool or (scalar is None and number[0] not in "sf") else number
-    low, high, default = (
+    low, high = (
         commented if commented is not None else given
-        for commented, given in (
-            (comment.minimum, manifest.minimum),
-            (comment.maximum, manifest.maximum),
-            (comment.default, manifest.default),
-        )
+        for commented, given in ((comment.minimum, manifest.minimum), (comment.maximum, manifest.maximum))
     )
+    default = comment.default if comment.default is not None else manifest.default
     least, most = number_range(NAMED[number]) if number else (None, None)
     low = 0 if low is None and number.startswith("u") else low if low is None or least is None else max(low, least)
     high = high if high is None or most is None else min(high, most)
+    if isinstance(default, Sequence):
+        raise KernelError(f"default of {manifest.name} must be one number, got {default}")
     if default is None:
         default = max(low or 0, min(high if high is not None else 1, 1)) if kind == "float" else (low or 0)
     doc = comment.doc or manifest.help or f"{manifest.name} of the kernel."

@@ -9,7 +9,8 @@ directions add what the code can't show: a kernel that draws into a picture only
         float4* out,
         float4* picture,      // [inout] what the frame is drawn into
         float amount,         // [0, 4] = 1, how much
-        float radius)         // [0, 32] = 2 px, how far away the blurred copy looks
+        float radius,         // [0, 32] = 2 px, how far away the blurred copy looks
+        float3 tint)          // [0, 1] = (1, 0.9, 0.8), the colour of what is drawn
 """
 
 import re
@@ -22,7 +23,8 @@ _TOKEN = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\n|[(),<>]|[^\S\n]+|[^\s(),<>/]+
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"\[\s*({_NUMBER})?\s*,\s*({_NUMBER})?\s*\]\s*")
 _DIRECTION = re.compile(r"\[\s*(in\s*,?\s*out|in|out)\s*\]\s*")
-_DEFAULT = re.compile(rf"=\s*({_NUMBER}|true|false)(?:[^\S\n]+([^\s,.:;]+))?\s*")
+_SEVERAL = rf"\(\s*{_NUMBER}(?:\s*,\s*{_NUMBER})*\s*\)"
+_DEFAULT = re.compile(rf"=\s*({_NUMBER}|true|false|{_SEVERAL})(?:[^\S\n]+([^\s,.:;]+))?\s*")
 
 
 _DIRECTIONS: dict[str, Literal["in", "out", "inout"]] = {"in": "in", "out": "out", "inout": "inout"}
@@ -34,7 +36,7 @@ class ParameterComment:
 
     minimum: float | None = None
     maximum: float | None = None
-    default: float | None = None
+    default: float | tuple[float, ...] | None = None
     unit: str = ""
     doc: str = ""
     direction: Literal["in", "out", "inout"] | None = None
@@ -64,7 +66,8 @@ def kernel_comments(source: str, entry: str) -> KernelComments:
 def parse_comment(text: str) -> ParameterComment:
     """Return the contents of a parameter's comment."""
     text = " ".join(text.split())
-    low = high = default = None
+    low = high = None
+    default: float | tuple[float, ...] | None = None
     unit, direction = "", None
     if found := _DIRECTION.match(text):
         direction, text = _DIRECTIONS[re.sub(r"[\s,]", "", found[1])], text[found.end() :]
@@ -72,10 +75,16 @@ def parse_comment(text: str) -> ParameterComment:
         low, high = (_number(bound) if bound else None for bound in found.groups())
         text = text[found.end() :]
     if found := _DEFAULT.match(text):
-        default = {"true": 1.0, "false": 0.0}.get(found[1]) if found[1].isalpha() else _number(found[1])
+        default = _default(found[1])
         unit, text = found[2] or "", text[found.end() :]
     text = text.lstrip(",.:; ")
     return ParameterComment(low, high, default, unit, text[:1].upper() + text[1:], direction)
+
+
+def _default(text: str) -> float | tuple[float, ...] | None:
+    if text.startswith("("):
+        return tuple(_number(part) for part in text.strip("() ").split(","))
+    return {"true": 1.0, "false": 0.0}.get(text) if text.isalpha() else _number(text)
 
 
 def _number(text: str) -> float:

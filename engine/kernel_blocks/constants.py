@@ -33,9 +33,13 @@ def marked(text: str, name: str, *, is_constant: bool, known: Collection[str]) -
 def live_parameters(
     parameters: Iterable[ParameterSpec], text: str
 ) -> tuple[list[ParameterSpec], tuple[Diagnostic, ...]]:
-    """Return a kernel's live parameters without the constants listed in `text`, and the list's faults."""
+    """Return a kernel's live parameters without the constants listed in `text`, and the list's faults.
+
+    Components of vectors can't be constants.
+    """
     names, specs = constant_names(text), list(parameters)
-    known = ", ".join(spec.name for spec in specs) or "none"
+    fitting = [spec.name for spec in specs if not spec.vector]
+    known = ", ".join(fitting) or "none"
     notes = [
         warning(
             f"{CONSTANTS} must name parameters that are passed to the kernel ({known}), got {name}",
@@ -43,9 +47,12 @@ def live_parameters(
             remedy="leave it out",
         )
         for name in names
-        if name not in (spec.name for spec in specs)
+        if name not in fitting
     ]
-    return [replace(spec, can_be_constant=True, structural=spec.name in names) for spec in specs], tuple(notes)
+    made = [
+        spec if spec.vector else replace(spec, can_be_constant=True, structural=spec.name in names) for spec in specs
+    ]
+    return made, tuple(notes)
 
 
 def constant_values(block: Block) -> Mapping[str, float]:

@@ -4,13 +4,14 @@ import math
 import re
 from collections.abc import Iterator
 
-from warploom.engine.kernel_sources.element_names import named_element, named_numbers, parameter_texts
+from warploom.engine.kernel_sources.element_names import named_element, named_numbers, named_types, parameter_texts
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestParameter
 from warploom.engine.kernel_sources.sources import PythonKernel
 from warploom.engine.ptx import KernelSignature, PtxModule, parse
 from warploom.engine.ptx.tree import Function, type_size
 from warploom.engine.ptx.uses import UNTYPED, Direction, KnownUses, parameter_uses
+from warploom.engine.types import DType
 
 #: The most threads of a thread block.
 _MOST_THREADS = 1024
@@ -109,6 +110,7 @@ def _describe(
     kernel: Function, module: PtxModule, signature: KernelSignature, source: str, known: KnownUses
 ) -> KernelManifest:
     uses = parameter_uses(kernel, module.functions, known, named_numbers(source, signature))
+    declared = named_types(source, kernel.name, [each.size_bytes for each in signature.parameters]).types
     names = source_parameter_names(source, kernel.name)
     if len(names) != len(kernel.parameters):
         names = [parameter.name for parameter in kernel.parameters]
@@ -119,7 +121,9 @@ def _describe(
             ptx_type=typed.ptx_type,
             is_pointer=uses[parameter.name].is_pointer,
             alignment=parameter.alignment,
-            element_type=uses[parameter.name].element_type,
+            element_type=value.__name__
+            if isinstance(value := declared[index], DType) and value.kind == "vector"
+            else uses[parameter.name].element_type,
             direction=uses[parameter.name].direction if uses[parameter.name].is_pointer is not False else "in",
         )
         for index, (name, parameter, typed) in enumerate(

@@ -20,7 +20,7 @@ class ManifestParameter(msgspec.Struct, kw_only=True, omit_defaults=True):
     The fields after `direction` are for the kernel's block. `shape_rule` is the shape of an output. `semantic` is
     "size", "width", "height" or "depth" for a number that the block derives from its ports, or from one of them, as in
     "width(image)"; it is "parameter" for a number that a person sets, on a slider with `minimum`, `maximum`, `default`
-    and `unit`.
+    and `unit`. A vector that is passed by value has an `element_type` such as "float3", and may have a list as default.
     """
 
     index: int
@@ -35,7 +35,7 @@ class ManifestParameter(msgspec.Struct, kw_only=True, omit_defaults=True):
     help: str | None = None
     minimum: float | None = None
     maximum: float | None = None
-    default: float | None = None
+    default: float | list[float] | None = None
     unit: str | None = None
 
 
@@ -111,7 +111,9 @@ def _parameter(data: Any, index: int) -> Any:
     found = {"index": index} | _renamed(data)
     if isinstance(kind := found.pop("type", None), str) and (c_type := _C_TYPE.fullmatch(kind.strip())):
         found.setdefault("is_pointer", bool(c_type[2]))
-        if c_type[2] and named_element(c_type[1]) is not None:
+        element = named_element(c_type[1])
+        is_vector = element is not None and element.dtype is not None and element.dtype.kind == "vector"
+        if (c_type[2] and element is not None) or is_vector:
             found.setdefault("element_type", c_type[1])
     if isinstance(ptx_type := found.get("ptx_type"), str):
         found["ptx_type"] = ptx_type.removeprefix(".")

@@ -291,6 +291,7 @@ def parameter_spec(
         minimum=low if minimum is None else minimum,
         maximum=high if maximum is None else maximum,
         structural=any(s.structural for s in specs),
+        vector="",
     )
     return replace(spec, default=spec.coerce(default))
 

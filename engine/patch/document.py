@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from warploom.engine.blocktypes.adaptive import decides_interface
 from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.vector_parameters import spread
 from warploom.engine.descriptions.checks import SHOWN, shown
 from warploom.engine.diagnostics import PatchError, cut
 from warploom.engine.figures import plural
@@ -315,7 +316,7 @@ class Patch(EditablePatch):
         """Set parameters of a node; calls with the same `gesture` become one undo step."""
         found = self._require(self._id_of(node))
         made: list[Change] = []
-        for name, value in values.items():
+        for name, value in spread(self._known_type(found.id).parameters, values).items():
             spec = self.parameter(found.id, name)
             checked = spec.coerce(value)
             for node_id, parameter in self.leaves(found.id, spec.name):
@@ -455,7 +456,8 @@ class Patch(EditablePatch):
         assert adapted is not None
         if problem is not None and adapted is block_type and block_type.is_adaptive and len(deciding) < len(values):
             raise PatchError(problem.message)  # the reason why the other parameters are unknown
-        specs = [(adapted.parameter(name), value) for name, value in values.items() if name not in deciding]
+        others = {name: value for name, value in values.items() if name not in deciding}
+        specs = [(adapted.parameter(name), value) for name, value in spread(adapted.parameters, others).items()]
         return {**checked, **{spec.name: spec.coerce(value) for spec, value in specs}}
 
     def _fresh(self, block_type: type[Block], given: Mapping[str, Any]) -> dict[str, int]:

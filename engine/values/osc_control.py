@@ -16,6 +16,7 @@ import numpy as np
 
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.blocktypes.vector_parameters import components_of
 from warploom.engine.diagnostics import Diagnostic, PatchError, warning
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.organise.osc_addresses import OscSend, OscTable, is_live, live_parameters
@@ -97,7 +98,10 @@ class OscControl:
         for address in list(messages) if messages else ():
             arguments = messages.pop(address)
             for target in self._targets(address):
-                self._set(target, address, arguments)
+                if parts := self._components(target):
+                    self._set_vector(target, parts, address, arguments)
+                else:
+                    self._set(target, address, arguments)
 
     def hold_again(self) -> None:
         """Bind the parameters to the blocks that are there now; those of removed blocks are given up."""
@@ -218,6 +222,19 @@ class OscControl:
         if isinstance(held, Drive) and held.clamped:
             limit = "most" if held.clamped > 0 else "least"
             self._complain(address, f"value must be at {limit} {held.value}, got {arguments[0]}; it is kept at that")
+
+    def _components(self, target: PortRef) -> list[PortRef]:
+        """Return the components of a vector as targets; none if the target is no vector."""
+        block_type = self._type_of(target.node)
+        parts = components_of(block_type.parameters, target.port) if block_type is not None else []
+        return [PortRef(target.node, part.name) for part in parts]
+
+    def _set_vector(self, target: PortRef, parts: list[PortRef], address: str, arguments: list[Any]) -> None:
+        if len(arguments) != len(parts):
+            self._complain(address, f"parameter {target} must be {len(parts)} numbers, got {len(arguments)}")
+            return
+        for part, argument in zip(parts, arguments, strict=True):
+            self._set(part, address, [argument])
 
     def _drive(self, target: PortRef) -> "Drive | _Text | str":
         """Take a parameter over; return the reason if messages can't set it."""

@@ -150,13 +150,15 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "parameter type",
         {"x": X, "a": (list, param([], doc="A."))},
-        "block test_def.sample: parameter a must be float, int, bool, str, Path, numpy.ndarray, UserArray or dict, "
+        "block test_def.sample: parameter a must be float, int, bool, str, Path, numpy.ndarray, UserArray, dict "
+        "or a vector of numbers, "
         "got <class 'list'>",
     ),
     (
         "parameter untyped",
         {"x": X, "a": (None, param(1.0, doc="A."))},
-        "block test_def.sample: parameter a must be float, int, bool, str, Path, numpy.ndarray, UserArray or dict, "
+        "block test_def.sample: parameter a must be float, int, bool, str, Path, numpy.ndarray, UserArray, dict "
+        "or a vector of numbers, "
         "got None",
     ),
     (

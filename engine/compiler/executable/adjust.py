@@ -26,6 +26,7 @@ from warploom.engine.descriptions.entries import (
     FillEntry,
     KernelEntry,
     ParameterArgument,
+    VectorArgument,
     buffer_arguments,
 )
 from warploom.engine.device.device import Device
@@ -282,7 +283,7 @@ def _change(variant: Variant, node: KernelNode, entry: KernelEntry, made: Kernel
     written, before = [], []
     layout = node.arguments.layout
     for argument, start, size in zip(entry.arguments, layout.offsets, layout.sizes, strict=True):
-        if isinstance(argument, ParameterArgument | ConditionArgument):
+        if isinstance(argument, ParameterArgument | VectorArgument | ConditionArgument):
             continue
         for first in (start, layout.sizes_at + start):
             end = first + size

@@ -17,8 +17,9 @@ from warploom.engine.descriptions.entries import (
     KernelEntry,
     ParameterArgument,
     ValueArgument,
+    VectorArgument,
 )
-from warploom.engine.device.arguments import check_address
+from warploom.engine.device.arguments import check_address, check_vector, pack_vector
 from warploom.engine.device.protocol import Condition, LoadedKernel, Memory, PinnedArray
 from warploom.engine.libraries.backend import Libraries
 from warploom.engine.patch.changes import PortRef
@@ -78,12 +79,13 @@ class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
     """The arguments of a launch, for all blocks of the same description and layouts.
 
     `constants` has the numbers among them; addresses, parameter values and the condition go to the named positions.
-    The address of an optional input that is not connected is 0.
+    The address of an optional input that is not connected is 0. `vectors` has the names of each one's components.
     """
 
     constants: list[object]
     buffers: tuple[tuple[int, str], ...]
     parameters: tuple[tuple[int, str], ...]
+    vectors: tuple[tuple[int, KernelParameter, tuple[str, ...]], ...]
     frames: tuple[int, ...]
     conditions: tuple[int, ...]
 
@@ -101,6 +103,8 @@ class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
             found[position] = addresses[place.owner] + place.offset
         for position, name in self.parameters:
             found[position] = values[name]
+        for position, taken, names in self.vectors:
+            found[position] = pack_vector(taken, [values[name] for name in names])
         for position in self.frames:
             found[position] = addresses[FRAME]
         for position in self.conditions:
@@ -120,7 +124,7 @@ def argument_recipe(
             check_address(taken)
     constants: list[object] = []
     positions: dict[type[Argument], list[int]] = {FrameArgument: [], ConditionArgument: []}
-    buffers, parameters = [], []
+    buffers, parameters, vectors = [], [], []
     extents = layouts.extents.get(place, {})
     for position, argument in enumerate(entry.arguments):
         value: object = None
@@ -131,6 +135,9 @@ def argument_recipe(
                 value = 0
             case ParameterArgument(name=name):
                 parameters.append((position, name))
+            case VectorArgument(components=names, dtype=vector):
+                check_vector(accepted[position], vector)
+                vectors.append((position, accepted[position], names))
             case ExtentArgument(extent=extent):
                 value = extents[position] if position in extents else extent.evaluate(layouts.context)
             case ValueArgument(value=number):
@@ -143,4 +150,4 @@ def argument_recipe(
                 positions[type(argument)].append(position)
         constants.append(value)
     frames, conditions = tuple(positions[FrameArgument]), tuple(positions[ConditionArgument])
-    return ArgumentRecipe(constants, tuple(buffers), tuple(parameters), frames, conditions)
+    return ArgumentRecipe(constants, tuple(buffers), tuple(parameters), tuple(vectors), frames, conditions)

@@ -45,9 +45,9 @@ class LiveParameters:
         node, name = place
         return together(
             [
-                kernel.arguments.writer(index, written, kernel.handle)
+                kernel.arguments.writer(index, written, kernel.handle, component)
                 for written, kernel in self._kernels.get(node, ())
-                for index in kernel.parameters[node].get(name, ())
+                for index, component in kernel.parameters[node].get(name, ())
             ]
         )
 

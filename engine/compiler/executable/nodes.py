@@ -27,6 +27,7 @@ from warploom.engine.descriptions.entries import (
     KernelEntry,
     ParameterArgument,
     ValueArgument,
+    ValuePlace,
 )
 from warploom.engine.device.arguments import ArgumentError, ArgumentLayout, KernelArguments, layout_of, pack_arguments
 from warploom.engine.device.device import Device
@@ -38,15 +39,15 @@ from warploom.engine.patch.changes import PortRef
 
 _NOT_ADDED = GraphNode(-1)
 _NO_VALUES: Mapping[str, object] = {}
-_NO_PARAMETERS: Mapping[str, Mapping[str, Sequence[int]]] = {}
+_NO_PARAMETERS: Mapping[str, Mapping[str, Sequence[ValuePlace]]] = {}
 
 
 #: A kernel, its launch and arguments, their layout, and the indices of those that take each live parameter.
-_Launch = tuple[TypedKernel, LaunchConfig, ArgumentRecipe, ArgumentLayout, Mapping[str, Sequence[int]]]
+_Launch = tuple[TypedKernel, LaunchConfig, ArgumentRecipe, ArgumentLayout, Mapping[str, Sequence[ValuePlace]]]
 
 
 class KernelNode(msgspec.Struct):
-    """A kernel launch in the graph; `parameters` has the indices of the arguments that take each live parameter.
+    """A kernel launch in the graph; `parameters` has the arguments that take each live parameter.
 
     Values are by block and name: a fused kernel takes those of several blocks.
     """
@@ -57,7 +58,7 @@ class KernelNode(msgspec.Struct):
     kernel: TypedKernel
     config: LaunchConfig
     arguments: KernelArguments
-    parameters: Mapping[str, Mapping[str, Sequence[int]]]
+    parameters: Mapping[str, Mapping[str, Sequence[ValuePlace]]]
 
 
 class CapturedNode(msgspec.Struct):
@@ -127,7 +128,7 @@ class NodeMaker:
                 launch, layout = self._launch(index, entry, typed), layout_of(typed.parameters)
                 known = self._launches[key] = typed, launch, recipe, layout, entry.live_parameters
             typed, config, recipe, layout, live = known
-            given = self._resources.values[node] if recipe.parameters else _NO_VALUES
+            given = self._resources.values[node] if live else _NO_VALUES
             arguments = layout.pack(recipe.values(buffers.places, self._addresses, given, condition))
             if self._device.info.checks_accesses:
                 arguments.limit(self._sizes_of(recipe, layout, buffers.places))

@@ -141,4 +141,6 @@ def _parameter(name: str, doc: str, driven: Sequence[ParameterSpec]) -> Paramete
     if low is not None and high is not None and low > high:
         low, high = driven[0].minimum, driven[0].maximum
     structural = any(spec.structural for spec in driven)
-    return replace(driven[0], name=name, doc=doc, minimum=low, maximum=high, structural=structural, replaces=())
+    return replace(
+        driven[0], name=name, doc=doc, minimum=low, maximum=high, structural=structural, replaces=(), vector=""
+    )

@@ -22,7 +22,7 @@ from warploom.engine.descriptions.entries import (
     ValueArgument,
     buffer_arguments,
 )
-from warploom.engine.device.arguments import ArgumentError, pack
+from warploom.engine.device.arguments import ArgumentError, pack, pack_vector
 from warploom.engine.device.device import DeviceInfo
 from warploom.engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy
 from warploom.engine.device.protocol import LaunchConfig
@@ -170,6 +170,8 @@ def number_problems(plan: Plan, image_of: ImageOf, values: Mapping[str, Mapping[
             given = values.get(operation.node, {})  # a sentinel's block has values of its own
             for position, name in recipe.parameters:
                 numbers[position] = given.get(name)
+            for position, taken, names in recipe.vectors:
+                numbers[position] = pack_vector(taken, [given[name] for name in names])
             for position, number in enumerate(numbers):
                 if number is not None:
                     pack(parameters[position], number)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from queue import SimpleQueue
 
 import msgspec
+import numpy as np
 
 from warploom.engine.compiler.executable.by_operation import Loops, launch_by_operation
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
@@ -19,6 +20,7 @@ from warploom.engine.descriptions.entries import (
     FrameArgument,
     KernelEntry,
     ParameterArgument,
+    VectorArgument,
 )
 from warploom.engine.device.protocol import GraphNode
 from warploom.engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Severity, Source, error
@@ -26,6 +28,7 @@ from warploom.engine.protocol.questions import Doing, ReplayStep
 from warploom.engine.runtime.frame.cuda_engine import CudaEngine
 from warploom.engine.runtime.frame.thread import FrameLock
 from warploom.engine.runtime.report.faults import find_fault
+from warploom.engine.types import NAMED
 from warploom.engine.user_code.runner import say_nothing
 
 
@@ -172,6 +175,8 @@ def _arguments(plan: Plan, index: int, entry: KernelEntry, kernel: KernelNode) -
                 text = "not connected" if made is None else f"{made}, {made.span_bytes:,} bytes at {address:#x}"
             case ParameterArgument(name=name):
                 text = str(number)
+            case VectorArgument(dtype=dtype):
+                text = str(tuple(np.frombuffer(data, NAMED[dtype].numpy)[0].tolist()))
             case FrameArgument():
                 text = "the frame's index and times"
             case ConditionArgument():

@@ -100,7 +100,7 @@ def test_arguments_are_addresses_extents_values_and_parameters() -> None:
     _, built = single(*more, kernels=kernel("u64", "u64", "u64", "f32", "u32", "s64", "u64"), gain=0.5)
     (made,) = built.kernels
     assert struct.unpack("<QQQfxxxxIxxxxqQ", made.arguments.block.tobytes()) == (1000, 0, 2000, 0.5, 10, 7, 77)
-    assert made.parameters == {"n": {"gain": (3,)}}
+    assert made.parameters == {"n": {"gain": ((3, None),)}}
     assert (made.node, made.config.grid, made.config.thread_block) == ("n", (1, 1, 1), (256, 1, 1))
 
 
