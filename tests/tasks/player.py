@@ -9,6 +9,7 @@
     drag output "Noise.out" -> input "Mix.b" press, move over all places, release
     scroll text "Render Points" 5            turn the wheel down, so many steps
     see "No problems"                        wait for a text; `see no "error"` until it is gone
+    picture music                            keep a picture of the screen for the book, if it is being made
 
 `places.py` lists the kinds of things. `{folder}` is the folder of the test. Lines that start with # are comments.
 """
@@ -18,6 +19,7 @@ import re
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from subprocess import CalledProcessError
 
@@ -34,6 +36,8 @@ _SEEN = re.compile(r'see( no)? "(.+)"')
 _STUCK_S = float(os.environ.get("STUCK", "90"))
 #: The steps from one look at the screen to the next, since a look takes as long as some frames.
 _LOOK = 10
+#: The steps before a picture, in which the patch moves on and tooltips fade.
+_SETTLE = 60
 _BUTTONS = {"click": (1, 1), "double-click": (1, 2), "right-click": (3, 1)}
 #: A folder for a picture of the screen after each gesture.
 _PICTURES = os.environ.get("WARPLOOM_TASK_PICTURES", "")
@@ -50,8 +54,8 @@ class Score:
 class Player:
     """Plays scripts in a window."""
 
-    def __init__(self, screen: Screen, hand: Hand, folder: Path) -> None:
-        self._screen, self._hand, self._folder = screen, hand, folder
+    def __init__(self, screen: Screen, hand: Hand, folder: Path, pictures: Path | None = None) -> None:
+        self._screen, self._hand, self._folder, self._pictures = screen, hand, folder, pictures
         self._line = ""
         self.score = Score()
 
@@ -91,7 +95,7 @@ class Player:
             if _PICTURES:
                 for _ in range(8):
                     yield
-                self._photograph(f"{name}_{number:03}")
+                self._photograph(Path(_PICTURES, f"{name}_{number:03}.png"))
 
     def _gesture(self, line: str) -> Iterator[None]:
         verb, _, rest = line.partition(" ")
@@ -99,6 +103,11 @@ class Player:
             begun = time.monotonic()
             while self._screen.reads(seen[2]) is not (seen[1] is None):
                 yield from self._wait_since(begun)
+            return
+        if verb == "picture":
+            if self._pictures is not None:
+                yield from repeat(None, _SETTLE)
+                self._photograph(self._pictures / f"{rest}.png")
             return
         self.score.gestures += 1
         match verb:
@@ -162,12 +171,12 @@ class Player:
             yield
         if time.monotonic() - begun > _STUCK_S:
             if _PICTURES:
-                self._photograph("stuck")
+                self._photograph(Path(_PICTURES, "stuck.png"))
             raise AssertionError(f"stuck at {self._line}")
 
-    def _photograph(self, name: str) -> None:
+    def _photograph(self, path: Path) -> None:
         if QGuiApplication.platformName() == "xcb":
             picture = QGuiApplication.primaryScreen().grabWindow(0)
         else:
             picture = (QApplication.activeModalWidget() or self._screen.window).grab()
-        picture.save(f"{_PICTURES}/{name}.png")
+        picture.save(str(path))

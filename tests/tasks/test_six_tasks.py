@@ -1,4 +1,4 @@
-"""Six tasks from an empty canvas, by mouse and keys alone; the facts at the end of each."""
+"""Six tasks from an empty canvas, and the first hour of the book, by mouse and keys alone; the facts at the end."""
 
 import os
 import sys
@@ -27,6 +27,7 @@ from warploom.engine.patch.files import load_patch
 from warploom.engine.patch.regions import TOP
 
 _SCRIPTS = Path(__file__).parent / "scripts"
+_MEDIA = Path(__file__).parents[2] / "resources" / "media"
 Play = Callable[[str], MainWindow]
 _SLOW = pytest.mark.skipif(
     FACTOR == 1 and os.environ.get("QT_QPA_PLATFORM") != "xcb", reason="`make tasks` and `make fuzz` play all tasks"
@@ -151,3 +152,26 @@ def test_two_kernels_are_compared(play: Play, tmp_path: Path) -> None:
     code = (tmp_path / "blocks" / "ripples.cu").read_text()
     assert "cosf(6.2831853f * rings * fabsf(" in code
     assert not window.files.drafts.all()
+
+
+@_SLOW
+def test_the_first_hour_of_the_book(play: Play, tmp_path: Path) -> None:
+    """The gestures of the book's first hour make particles that move with music."""
+    (tmp_path / "resources").mkdir()
+    (tmp_path / "resources" / "media").symlink_to(_MEDIA)
+    window = play("first_hour")
+    saved = load_patch(tmp_path / "first_hour.loom")
+    assert connections(saved) == {
+        "play_audio.out -> bands.x",
+        "bands.bass -> map.input",
+        "map.value -> emitter.speed",
+        "bands.out -> beat.x",
+        "beat.beat -> envelope.input",
+        "envelope.value -> render_points.exposure",
+        "emitter.particles -> forces.particles",
+        "forces.out -> integrate.particles",
+        "integrate.out -> render_points.particles",
+        "render_points.image -> glow.image",
+        "glow.out -> viewer.image",
+    }
+    assert shown(window)[..., :3].max() > 200
