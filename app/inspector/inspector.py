@@ -31,6 +31,7 @@ from warploom.app.inspector.parameter_editors import ParameterEditor, align_numb
 from warploom.app.inspector.parameter_row import ParameterRow
 from warploom.app.inspector.patch_page import PatchPage
 from warploom.app.inspector.typed_line import TypedInput
+from warploom.app.inspector.vector_row import VectorRow
 from warploom.app.qt.beside import Run, at_once
 from warploom.app.view_models.parameter_text import common_parameters
 from warploom.app.widgets.empty_state import EmptyState
@@ -331,6 +332,8 @@ class Inspector(EmptyState, Dock):
         page.header.finished.connect(self.renaming_ended)
         page.asked.connect(lambda edit: self._do("", edit))
         page.save_requested.connect(self.save_requested)
+        for vector in page.vectors:
+            vector.reset.clicked.connect(partial(self._reset_vector, vector))
         self.align()
         for row in self._rows.values():
             self._refresh(row)
@@ -447,6 +450,16 @@ class Inspector(EmptyState, Dock):
     def _reset(self, name: str) -> None:
         self.enter_typed()
         self._do(name, lambda patch: node_edits.reset_parameter(patch, self.nodes, name))
+
+    def _reset_vector(self, vector: VectorRow) -> None:
+        self.enter_typed()
+
+        def edit(patch: Patch) -> None:
+            with patch.edit(f"Reset {node_edits.parameter_of(patch, self.nodes, vector.name)}"):
+                for row in vector.rows:
+                    node_edits.reset_parameter(patch, self.nodes, row.editor.spec.name)
+
+        self._do("", edit)
 
     def _mark(self, name: str, *, is_constant: bool) -> None:
         """Make a parameter a constant of the kernel, or one that is passed to it."""

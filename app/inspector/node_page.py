@@ -12,6 +12,7 @@ from warploom.app.inspector.node_info import NodeHeader, NodeStatus
 from warploom.app.inspector.parameter_form import ParameterForm
 from warploom.app.inspector.parameter_row import ParameterRow
 from warploom.app.inspector.typed_line import TypedInput, continue_line, input_of
+from warploom.app.inspector.vector_row import VectorRow
 from warploom.app.qt.turn import left_s
 from warploom.app.theme.icons import icon
 from warploom.engine.blocktypes.block import Block
@@ -128,6 +129,11 @@ class NodePage(QWidget):
         column.addWidget(self.status)
         column.addStretch(1)
         yield
+
+    @property
+    def vectors(self) -> Sequence[VectorRow]:
+        """The rows of vectors, which hold rows of their components."""
+        return self._form.vectors if self._form is not None else ()
 
     def wrap(self, width: int, height: int, size: int) -> None:
         """Use the size of the dock, with a font of a size: parameters need a low dock more than the summary does."""

@@ -38,6 +38,7 @@ from warploom.engine.patch.beside.file_paths import relative_to
 SLIDER_STEPS = 1000
 _WIDEST_SLIDER = 1e8  # with wider bounds, a slider could not select a number
 _NARROWEST, _WIDEST = 7, 12  # in sizes of the font
+_LEAST_PART = 34  # pixels of a vector's component: four digits
 
 
 class ParameterEditor(QWidget):
@@ -89,16 +90,22 @@ class ParameterEditor(QWidget):
 
 
 class NumberEditor(ParameterEditor):
-    """A number: a box, and a slider if both bounds are declared and close enough."""
+    """A number: a box, and a slider if both bounds are declared and close enough. A vector's component has a box only,
+    which shows as many digits as fit.
+    """
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
         self._whole = spec.type == "int"
         self.slider: QSlider | None = None
-        if spec.minimum is not None and spec.maximum is not None and 0 < spec.maximum - spec.minimum < _WIDEST_SLIDER:
-            self.slider = self._make_slider(spec.minimum, spec.maximum)
+        low, high, is_part = spec.minimum, spec.maximum, bool(spec.vector)  # parts stand side by side
+        if low is not None and high is not None and 0 < high - low < _WIDEST_SLIDER and not is_part:
+            self.slider = self._make_slider(low, high)
             self.row.addWidget(self.slider, 1)
-        self.box = NumberBox(spec.minimum, spec.maximum, whole=self._whole, unit=spec.unit)
+        self.box = NumberBox(low, high, whole=self._whole, unit="" if is_part else spec.unit, fits=is_part)
+        if is_part:
+            self.box.setMinimumWidth(_LEAST_PART)
+            self.box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.box.setAccessibleName(self.name)
         self.box.valueChanged.connect(self._emit)
         self.box.given_up.connect(lambda value: self.given_up.emit(self._number(value)))

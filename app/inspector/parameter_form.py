@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import groupby
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFormLayout, QSizePolicy, QToolButton
 
 from warploom.app.inspector.parameter_editors import NumberEditor
 from warploom.app.inspector.parameter_row import LEAST_NAME, ParameterRow
+from warploom.app.inspector.vector_row import VectorRow
 from warploom.app.theme.icons import icon
 
 #: The width below which there are no sliders, in sizes of the font.
@@ -34,36 +36,53 @@ class ParameterForm(QFormLayout):
         for row in code:
             self.addRow(row.label)
             self.addRow(row)
+        #: The rows of vectors.
+        self.vectors: list[VectorRow] = []
+        self._lines: list[ParameterRow | VectorRow] = [*code]
         has_headings = bool(live and rebuilding)  # one section alone needs no name
         for title, section in (("While it runs", live), ("Changes rebuild the graph", rebuilding)):
             if has_headings:
                 heading = SectionHeading(title, folded=title in folded)
-                heading.folding_changed.connect(partial(self._fold, section))
                 self.addRow(heading)
-            for row in section:
-                self.addRow(row.label, row)
+            lines = self._joined(section)
+            if has_headings:
+                heading.folding_changed.connect(partial(self._fold, lines))
+            for line in lines:
+                self.addRow(line.label, line)
                 if has_headings and title in folded:
-                    self.setRowVisible(row, False)
+                    self.setRowVisible(line, False)
+
+    def _joined(self, rows: Sequence[ParameterRow]) -> list[ParameterRow | VectorRow]:
+        """Return what a section shows, line by line: the components of a vector are one."""
+        lines: list[ParameterRow | VectorRow] = []
+        for vector, parts in groupby(rows, lambda row: row.editor.spec.vector):
+            if vector:
+                self.vectors.append(VectorRow([*parts]))
+                lines.append(self.vectors[-1])
+            else:
+                lines += parts
+        self._lines += lines
+        return lines
 
     def wrap(self, width: int, size: int) -> None:
         """Use a width, with a font of a size: a tight form has no sliders, and a narrow one has names above editors."""
         for row in self.rows:
             if isinstance(row.editor, NumberEditor) and row.editor.slider is not None:
                 row.editor.slider.setHidden(width < _TIGHT * size)  # too short to be of use
-        beside = [row for row in self.rows if not row.editor.spec.language]
-        names = max((row.label.sizeHint().width() for row in beside), default=0)
-        editors = max((row.minimumSizeHint().width() for row in beside), default=0)
+        beside = [line for line in self._lines if isinstance(line, VectorRow) or not line.editor.spec.language]
+        names = max((line.label.sizeHint().width() for line in beside), default=0)
+        editors = max((line.minimumSizeHint().width() for line in beside), default=0)
         room = width - self.horizontalSpacing() - editors
         is_narrow = room < min(names, LEAST_NAME)
-        for row in self.rows:
-            row.label.setMaximumWidth(width if is_narrow or row not in beside else max(room, LEAST_NAME))
+        for line in self._lines:
+            line.label.setMaximumWidth(width if is_narrow or line not in beside else max(room, LEAST_NAME))
         policy = QFormLayout.RowWrapPolicy
         self.setRowWrapPolicy(policy.WrapAllRows if is_narrow else policy.DontWrapRows)
 
-    def _fold(self, rows: Sequence[ParameterRow], title: str, folded: bool) -> None:
+    def _fold(self, lines: Sequence[ParameterRow | VectorRow], title: str, folded: bool) -> None:
         (self._folded.add if folded else self._folded.discard)(title)
-        for row in rows:
-            self.setRowVisible(row, not folded)
+        for line in lines:
+            self.setRowVisible(line, not folded)
 
 
 class SectionHeading(QToolButton):

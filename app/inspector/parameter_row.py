@@ -14,6 +14,7 @@ from warploom.app.view_models.live_values import LiveValue
 from warploom.app.view_models.parameter_text import parameter_facts, value_text
 from warploom.app.widgets.marked_text import without_marks
 from warploom.engine.blocktypes.parameters import ParameterSpec
+from warploom.engine.blocktypes.vector_parameters import component_letter
 from warploom.engine.patch.rules import is_drivable
 
 #: The width to which a name may be cut off in a narrow inspector, in pixels.
@@ -26,26 +27,31 @@ class DrivenView(QWidget):
     #: The person wants to see the parameter's driver.
     followed = Signal()
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, is_narrow: bool) -> None:
+        """A narrow one has only the arrow of the driver's title."""
         super().__init__()
+        self._is_narrow = is_narrow
         self._live: LiveValue | None = None
         self._unit = self._title = ""
         self.source = QToolButton(autoRaise=True, objectName="drivenBy")
         self.source.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.source.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        if not is_narrow:
+            self.source.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.source.setAccessibleName(f"Source of {name}")
         self.source.clicked.connect(self.followed)
         self.value = QLabel(objectName="drivenValue")
         self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.value.setToolTip("The current value; disconnect to set it by hand")
-        self.value.setMinimumWidth(76)
+        self.value.setMinimumWidth(0 if is_narrow else 76)
+        if is_narrow:
+            self.value.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         row = QHBoxLayout(self, contentsMargins=QMargins(), spacing=4)
-        row.addWidget(self.source, 1)
-        row.addWidget(self.value)
+        row.addWidget(self.source, 0 if is_narrow else 1)
+        row.addWidget(self.value, 1 if is_narrow else 0)
 
     def show_source(self, text: str, tooltip: str, live: LiveValue | None, unit: str) -> None:
         """Show the driver of the parameter; `live` is None when different values drive several nodes."""
-        self.source.setText(f"← {text}")
+        self.source.setText("←" if self._is_narrow else f"← {text}")
         self.source.setToolTip(tooltip)
         self._title, self._live, self._unit = text, live, unit
         self.show_values({})
@@ -53,6 +59,7 @@ class DrivenView(QWidget):
     def show_values(self, values: Mapping[str, float], frame: str = "") -> None:
         """Show the value of a report, and which frame it is from if that is known."""
         title = f"← {self._title} · {frame}" if frame else f"← {self._title}"
+        title = "←" if self._is_narrow else title
         if title != self.source.text():
             self.source.setText(title)
         text = f"{self._live.text(values)} {self._unit}".rstrip() if self._live is not None else ""
@@ -63,11 +70,14 @@ class DrivenView(QWidget):
 class ParameterRow(QWidget):
     """A parameter's editor with its buttons; `label` is in front of it.
 
-    While a value drives the parameter, the row shows that value instead of the editor, which would have no effect.
+    While a value drives the parameter, the row shows that value instead of the editor, which would have no effect. The
+    row of a vector's component shows no buttons: it is in a `VectorRow`.
     """
 
     #: The person wants to see the parameter's driver.
     followed = Signal()
+    #: Whether the parameter is driven, or set, may have changed.
+    state_changed = Signal()
 
     def __init__(self, spec: ParameterSpec, editor: ParameterEditor, *, beside_constants: bool) -> None:
         """With `beside_constants`, other rows have the switch for constants, so its space is reserved."""
@@ -75,26 +85,26 @@ class ParameterRow(QWidget):
         self.editor = editor
         name = parameter_label(spec.name)
         self.label = ElidedLabel("")
-        self.label.setText(name)
+        self.label.setText(component_letter(spec) if spec.vector else name)
         self.label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self._facts = "\n".join([without_marks(spec.doc), *parameter_facts(spec)])
         self.label.setToolTip(self._facts)
-        self.label.setMinimumWidth(LEAST_NAME)
+        self.label.setMinimumWidth(self.label.sizeHint().width() if spec.vector else LEAST_NAME)
         self.label.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.label.setBuddy(editor)
-        self.drive = _button("rowDrive", f"Drive {name}")
+        self.drive = row_button("rowDrive", f"Drive {name}")
         self.drive.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self.drive)
         self.drive.setMenu(self.menu)
-        self.key = _button("rowKey", f"Animate {name}")
+        self.key = row_button("rowKey", f"Animate {name}")
         self.key.hide()
         _keep_place(self.key, keeps=False)  # until there is a timeline to set keys in
-        self.constant = _button("rowConstant", f"Compile {name} into the kernel")
+        self.constant = row_button("rowConstant", f"Compile {name} into the kernel")
         self.constant.setCheckable(True)
         self.constant.setChecked(spec.is_constant)
         self.constant.setVisible(spec.can_be_constant)
         _keep_place(self.constant, keeps=beside_constants)
-        self.reset = _button("rowReset", f"Reset {name}")
+        self.reset = row_button("rowReset", f"Reset {name}")
         self.reset.setIcon(icon("reset"))
         self.reset.setToolTip(f"Reset to {value_text(spec.default)}")
         place = QWidget()
@@ -102,22 +112,30 @@ class ParameterRow(QWidget):
         self._place.addWidget(editor)
         layout = QHBoxLayout(self, contentsMargins=QMargins(), spacing=1)
         layout.addWidget(place, 1)
-        layout.addSpacing(3)
-        for button in (self.constant, self.key, self.drive, self.reset):
-            layout.addWidget(button)
+        buttons = (self.constant, self.key, self.drive, self.reset)
+        if spec.vector:
+            self._unseen = QWidget(self)
+            self._unseen.hide()
+            for button in buttons:
+                button.setParent(self._unseen)
+        else:
+            layout.addSpacing(3)
+            for button in buttons:
+                layout.addWidget(button)
         if not is_drivable(spec):
             self.drive.hide()
         if spec.language:  # code needs the width, and is aligned with nothing
-            for button in (self.constant, self.key, self.drive, self.reset):
+            for button in buttons:
                 _keep_place(button, keeps=False)
             layout.setAlignment(self.reset, Qt.AlignmentFlag.AlignTop)
-        self._is_set = False
+        #: True if the patch has a value of the parameter.
+        self.is_set = False
         self.show_free()
 
     @cached_property
     def driven(self) -> DrivenView:
         """What replaces the editor; made when it is needed, since each widget of a row costs time."""
-        view = DrivenView(parameter_label(self.editor.spec.name))
+        view = DrivenView(parameter_label(self.editor.spec.name), is_narrow=bool(self.editor.spec.vector))
         view.followed.connect(self.followed)
         self._place.addWidget(view)
         return view
@@ -133,8 +151,9 @@ class ParameterRow(QWidget):
 
     def show_is_set(self, is_set: bool) -> None:
         """Offer to reset a value, if one was set."""
-        self._is_set = is_set
+        self.is_set = is_set
         self.reset.setVisible(is_set and not self.is_driven)
+        self.state_changed.emit()
 
     def offer_key(self) -> None:
         """Make room for the button that sets keys, and show it for a parameter that can have some."""
@@ -180,10 +199,10 @@ class ParameterRow(QWidget):
                 f"Compile {name} into the kernel: its loops are unrolled, and another value compiles the kernel again"
             )
         self.constant.setToolTip(text)
-        self.show_is_set(self._is_set)
+        self.show_is_set(self.is_set)
 
 
-def _button(name: str, text: str) -> QToolButton:
+def row_button(name: str, text: str) -> QToolButton:
     """Return a small button that keeps its space while it is hidden, so that the editors are aligned."""
     button = QToolButton(autoRaise=True, objectName=name, accessibleName=text)
     _keep_place(button, keeps=True)
