@@ -102,7 +102,8 @@ class ParameterRow(QWidget):
         self.constant = row_button("rowConstant", f"Compile {name} into the kernel")
         self.constant.setCheckable(True)
         self.constant.setChecked(spec.is_constant)
-        self.constant.setVisible(spec.can_be_constant)
+        if not spec.can_be_constant:  # `setVisible(True)` would show it as a window, since it has no parent yet
+            self.constant.hide()
         _keep_place(self.constant, keeps=beside_constants)
         self.reset = row_button("rowReset", f"Reset {name}")
         self.reset.setIcon(icon("reset"))

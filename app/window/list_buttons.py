@@ -18,9 +18,9 @@ class ListButtons(QWidget):
             text, action = docks[name].windowTitle(), docks[name].toggleViewAction()
             button = QPushButton(text, flat=True, objectName="listToggle", toolTip=f"Show: {text}")
             button.clicked.connect(partial(docks.toggle, name))
+            row.addWidget(button)  # first, since a button without a parent would be shown as a window
             button.setHidden(action.isChecked())
             action.toggled.connect(button.setHidden)
-            row.addWidget(button)
         self._buttons = self.findChildren(QPushButton)
 
     def set_narrow(self, is_narrow: bool) -> None:

@@ -1,10 +1,12 @@
 """Parameters by mouse and keys: numbers, reset, drives and expressions, several blocks, presets, groups."""
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QInputDialog
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit, QPlainTextEdit, QWidget
 
-from tests.app.features.person import CONTROL, SHIFT, Person
+from tests.app.features.person import CONTROL, LEFT, SHIFT, Person
+from warploom.app.window.main_window import MainWindow
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.groups.functions import function_of
 from warploom.engine.patch.organise.annotations import Preset
@@ -105,3 +107,47 @@ def test_a_block_is_wrapped_in_a_loop(person: Person) -> None:
     person.select("scale")
     person.command("take out")
     assert not person.patch.nodes["scale"].region
+
+
+class _Windows(QObject):
+    """Notes widgets that are shown as windows of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.shown.append(repr(watched))
+        return False
+
+
+def _press_into(window: MainWindow, field: QWidget) -> None:
+    """Click a field as the system does: through the window, which finds the widget under the pointer."""
+    QTest.mouseClick(window.windowHandle(), LEFT, pos=field.mapTo(window, field.rect().center()))
+
+
+@pytest.mark.parametrize("formula", ["x * a + b + c", "x"])
+def test_a_click_that_enters_a_formula_keeps_the_focus(person: Person, formula: str, qapp: QApplication) -> None:
+    """After a formula with other sliders, a click into another field and Ctrl+A, what is typed goes into that field."""
+    window, windows = person.window, _Windows()
+    person.patch.add("kernel.expression", node_id="formula", position=(0, 200))
+    person.select("formula")
+    field = person.parameter("expression").editor.findChild(QPlainTextEdit)
+    reads = person.parameter("reads").editor.findChild(QLineEdit)
+    assert field is not None and reads is not None
+    window.activateWindow()
+    person.until(window.isActiveWindow)
+    qapp.installEventFilter(windows)
+    _press_into(window, field)
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_A, CONTROL)
+    QTest.keyClicks(qapp.focusWidget(), formula)
+    _press_into(window, reads)
+    person.until(lambda: "gain" not in window.inspector.rows)
+    assert not windows.shown  # a window for a moment would take the focus
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_A, CONTROL)
+    assert window.canvas.selected() == ["formula"]
+    QTest.keyClicks(qapp.focusWidget(), "x, y")
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_Return)
+    assert person.patch.value("formula", "expression") == formula
+    assert person.patch.value("formula", "reads") == "x, y"
