@@ -18,11 +18,14 @@ from warploom.engine.blocktypes.block import Block
 from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.export.python_script import python_script
 from warploom.engine.runtime.check.check_patch import check_patch
+from warploom.engine.types import scalars, vectors
 
 ROOT = Path(__file__).parents[1]
 #: Nothing else is in these, so a page of a block that is gone is deleted.
 BLOCKS, COMMANDS = (ROOT / "book" / "reference" / name for name in ("blocks", "command_line"))
 GALLERY = ROOT / "book" / "reference" / "examples.md"
+#: A table that `types.md` includes.
+TYPES = ROOT / "book" / "reference" / "element_types.inc"
 
 _CODE = re.compile(r"(`[^`]+`)")
 _SPECIAL = re.compile(r"([\\*_\[\]<>|~^$#{}])")
@@ -34,6 +37,7 @@ def write_pages(make_examples: bool = True) -> None:
     pages = {BLOCKS / f"{block.id}.md": block_page(block, make_examples) for block in blocks}
     pages[BLOCKS / "index.md"] = blocks_page(blocks)
     pages[GALLERY] = gallery_page(find_examples())
+    pages[TYPES] = types_table()
     pages |= {COMMANDS / f"{name}.md": command_page(name, command) for name, command in cli.commands.items()}
     pages[COMMANDS / "index.md"] = commands_page()
     for path, text in pages.items():
@@ -114,6 +118,23 @@ def _command(example: Example) -> str:
 
 def _film(example: Example, up: int) -> list[str]:
     return [f"![{marked(example.title)}]({'../' * up}{example.film.relative_to(ROOT)})"] if example.film else []
+
+
+def types_table() -> str:
+    """Return the table of the element types: their bytes, and their names in numpy and in CUDA C++."""
+    types = [getattr(module, name) for module in (scalars, vectors) for name in module.__all__]
+    types.sort(key=lambda each: (each.components if each.kind == "vector" else 0, each.kind))
+    rows = [
+        (
+            f"`{each}`",
+            str(each.size_bytes),
+            f"`{each.numpy.base}`",
+            f"`{each.cuda_name}`",
+            marked(each.__doc__ or f"{each.components} of `{each.of}`"),
+        )
+        for each in types
+    ]
+    return table(("type", "bytes", "numpy", "CUDA C++", "what"), rows) + "\n"
 
 
 def commands_page() -> str:

@@ -215,9 +215,9 @@ class BlockBuilder(BlockNames):
     def capture(self, *calls: CallOn) -> None:
         """Call libraries one after another, as one captured node: `build.capture(blas.Gemm().on(a=self.a, ...))`.
 
-        The buffers between several calls are `build.buffer`s. Passing a live parameter as a number adds a kernel that
-        stores it; changing its value adds no other cost. Passing a buffer of one element as a number adds nothing; it
-        must have the type in which the call computes.
+        Make the buffers between several calls with `build.buffer`. Passing a live parameter as a number adds a kernel
+        that stores it; changing its value adds no other cost. Passing a buffer of one element as a number adds nothing;
+        it must have the type in which the call computes.
         """
         if not calls:
             raise checks.refuse(self._id, "captured calls", "have at least one", calls)

@@ -1,11 +1,13 @@
 """Versions of the `.loom` file, and how a document of an older version becomes one of the newest.
 
-| version | new in it |
-|---|---|
-| 1 | nodes, connections, sentinels; frames, dots, bookmarks, presets, pins and OSC, which change no result |
-| 2 | bypassed and disabled nodes, and groups: a Warploom that does not know them would run another patch |
-| 3 | keys of parameters, and the timeline, for the same reason |
-| 4 | arrays in files beside the patch |
+=======  ======================================================================================================
+version  new in it
+=======  ======================================================================================================
+1        nodes, connections, sentinels; frames, dots, bookmarks, presets, pins and OSC, which change no result
+2        bypassed and disabled nodes, and groups: a Warploom that does not know them would run another patch
+3        keys of parameters, and the timeline, for the same reason
+4        arrays in files beside the patch
+=======  ======================================================================================================
 
 A file says the oldest version that holds its patch, so an older Warploom opens it as long as it can run it. To add a
 version: a row above, its condition in `schema_for`, a step in `_UPGRADES`, and a file in `tests/patch/formats`.

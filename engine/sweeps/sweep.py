@@ -180,7 +180,7 @@ def sweep(
     """Run a patch over the product of parameters, files and ranges of frames, and return a `pyarrow.Table`.
 
     `grid` has values by "NODE.PARAM": a text such as "0:1:0.1" (start, stop, step) or "1,2,3", or Python values.
-    `files` has patterns such as "shots/*.exr". `frames` is a number of frames, a range, or several ranges; by default,
+    `files` has patterns such as `shots/*.exr`. `frames` is a number of frames, a range, or several ranges; by default,
     those of the patch's timeline, or 60. Outputs are those of the last frame. They lie in `out`, in a folder by run,
     beside the table, `results.parquet`. Runs that are done in `out` are not run again.
 

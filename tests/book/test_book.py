@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 #: The book's own README, and pages that `book/generate.py` writes.
 _LEFT_OUT = {"README.md", "blocks", "command_line", "examples.md"}
 _PATHS = [path.relative_to(ROOT / "book") for path in sorted((ROOT / "book").rglob("*.md"))]
-PAGES = [ROOT / "book" / path for path in _PATHS if not _LEFT_OUT & set(path.parts)]
+PAGES = [ROOT / "README.md", *(ROOT / "book" / path for path in _PATHS if not _LEFT_OUT & set(path.parts))]
 _FENCE = re.compile(r"^(```+|:::+)(\{code-block\} )?(\w+|c\+\+)\n((?::\w+:.*\n)*)(.*?)^\1$", re.DOTALL | re.MULTILINE)
 _names = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -67,16 +67,13 @@ def test_the_commands_of_a_page_exist(page: Path) -> None:
     """Each command of a page is one of the program, and its options are too."""
     for _, language, _, text in fences(page):
         for line in re.sub(r"\\\n", " ", text).splitlines() if language == "sh" else []:
-            words = shlex.split(line.removeprefix("$ "), comments=True)
-            if words[:1] == ["warploom"]:
-                context = cli.make_context("warploom", words[1:], resilient_parsing=False)
-                name, command, rest = cli.resolve_command(context, context.protected_args + context.args)
-                assert command is not None, line
-                if "--help" not in rest:
-                    try:
-                        command.make_context(name, rest, parent=context)
-                    except click.ClickException as problem:
-                        pytest.fail(f"{line}: {problem.format_message()}")
+            program, *words = shlex.split(line, comments=True) or [""]
+            if program == "warploom" and words and "--help" not in words:
+                name = words.pop(0) if words[0] in cli.commands else "edit"
+                try:
+                    cli.commands[name].make_context(name, words)
+                except click.ClickException as problem:
+                    pytest.fail(f"{line}: {problem.format_message()}")
 
 
 @_names
@@ -86,3 +83,16 @@ def test_the_paths_of_a_page_exist(page: Path) -> None:
         r"`((?:resources|kernels|blocks|app|engine|tests|tools|design)/[\w/.]*)`", page.read_text("utf-8")
     )
     assert not {path for path in named if not (ROOT / path).exists()}
+
+
+def test_the_environment_variables_of_the_program_are_listed() -> None:
+    """The page of environment variables names those that the program reads, and no others."""
+    internal = {"WARPLOOM_SHARED_PICTURES", "WARPLOOM_HEADERS"}  # between processes; a constant
+    read = {
+        name
+        for folder in ("app", "engine", "blocks")
+        for path in (ROOT / folder).rglob("*.py")
+        for name in re.findall(r"\bWARPLOOM_[A-Z]+(?:_[A-Z]+)*\b", path.read_text("utf-8"))
+    }
+    page = (ROOT / "book" / "reference" / "environment.md").read_text("utf-8")
+    assert set(re.findall(r"WARPLOOM_\w+", page)) == read - internal
