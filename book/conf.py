@@ -23,6 +23,7 @@ suppress_warnings = ["myst.xref_missing"]
 html_theme = "furo"
 html_title = f"Warploom {release}"
 html_copy_source = False
+smartquotes = False  # "auto" is what a person types
 
 myst_enable_extensions = ["deflist", "colon_fence"]
 myst_heading_anchors = 3

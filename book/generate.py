@@ -27,6 +27,8 @@ GALLERY = ROOT / "book" / "reference" / "examples.md"
 #: A table that `types.md` includes.
 TYPES = ROOT / "book" / "reference" / "element_types.inc"
 
+_RUN = "`Engine(build())` runs it; without an example above, **Shift+F1** opens it in the editor."
+
 _CODE = re.compile(r"(`[^`]+`)")
 _SPECIAL = re.compile(r"([\\*_\[\]<>|~^$#{}])")
 
@@ -57,9 +59,9 @@ def block_page(block: type[Block], make_example: bool) -> str:
     parts += _shipped(block)
     if make_example:
         patch, _ = example_patch(block, default_catalogue(), check_patch)
-        script = python_script(patch, ROOT / "example.py")
+        script = python_script(patch, ROOT / "example.py").replace(f"{ROOT}/", "")
         build = script[script.index("def build()") : script.index("def main()")].rstrip()
-        parts += ["## A patch that runs", f"```{{code-block}} python\n{build}\n```"]
+        parts += ["## A patch that runs", _RUN, f"```{{code-block}} python\n{build}\n```"]
     return _page(parts)
 
 

@@ -14,6 +14,7 @@ from warploom.engine.blocktypes.block import Block
 from warploom.engine.descriptions.entries import Kernel
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.types.dtype import any_type
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def help_sections(block_type: type[Block]) -> dict[str, list[HelpItem]]:
     """Return the ports, values, parameters and kernels of a block type by heading, without empty sections."""
 
     def ports(specs: Iterable[PortSpec]) -> list[HelpItem]:
-        return [HelpItem(spec.name, spec.name, f"{spec.dtype}, {port_facts(spec)}", spec.doc) for spec in specs]
+        return [HelpItem(spec.name, spec.name, f"{_type(spec)}, {port_facts(spec)}", spec.doc) for spec in specs]
 
     sections = {
         "Inputs": ports(block_type.inputs()),
@@ -70,6 +71,10 @@ def help_html(block_type: type[Block]) -> str:
 def help_paragraphs(block_type: type[Block]) -> list[str]:
     """Return the paragraphs of a block type's help, each on one line."""
     return [" ".join(text.split()) for text in inspect.cleandoc(block_type.__doc__ or "").split("\n\n")]
+
+
+def _type(spec: PortSpec) -> str:
+    return "any type" if spec.dtype is any_type else str(spec.dtype)
 
 
 def _item(item: HelpItem) -> str:
