@@ -45,30 +45,30 @@ class Severity(StrEnum):
 class Source(StrEnum):
     """The part that found a problem."""
 
-    VALIDATION = "validation"  # the patch: its blocks, connections, values and files
-    KERNEL_LOAD = "kernel load"  # a kernel that is missing, or that the device doesn't load
-    COMPILE = "compile"  # a kernel's source with a mistake in it
-    LAUNCH = "launch"  # the device, while it built or ran the graph
-    CAPACITY = "capacity"  # a full buffer, or full memory
-    OCCUPANCY = "occupancy"  # a launch that leaves much of the device idle
-    SENTINEL = "sentinel"  # a check of the numbers that a connection carries
-    ENGINE = "engine"  # the engine itself, its process, or another engine
+    VALIDATION = "validation"  #: the patch: its blocks, connections, values and files
+    KERNEL_LOAD = "kernel load"  #: a kernel that is missing, or that the device doesn't load
+    COMPILE = "compile"  #: a kernel's source with a mistake in it
+    LAUNCH = "launch"  #: the device, while it built or ran the graph
+    CAPACITY = "capacity"  #: a full buffer, or full memory
+    OCCUPANCY = "occupancy"  #: a launch that leaves much of the device idle
+    SENTINEL = "sentinel"  #: a check of the numbers that a connection carries
+    ENGINE = "engine"  #: the engine itself, its process, or another engine
 
 
 class Mend(StrEnum):
     """The single step that would fix a problem, if it is known; an editor offers it as a button."""
 
-    CONNECT = "connect"  # a required input of a new block, which is incomplete rather than wrong
-    CHOOSE = "choose"  # a value that has no default, such as a file; a new block is incomplete without it
-    CONNECT_LIKE = "connect like"  # an input that determines the shape of a loop
-    COPY = "copy"  # put a copy between the input and its source
-    CONVERT = "convert"  # change the element type between the input and its source
-    DISCONNECT = "disconnect"  # delete the connection into the input
-    OVERWRITE = "overwrite"  # allow a file that the patch has not written to be replaced
-    TRUST = "trust"  # the patch, or the folder of blocks beside it
-    RESTART = "restart"  # the engine
-    LIFT_LIMIT = "lift limit"  # the time limit of kernels
-    TRY_AGAIN = "try again"  # a block that is left out since the device failed in it
+    CONNECT = "connect"  #: a required input of a new block, which is incomplete rather than wrong
+    CHOOSE = "choose"  #: a value that has no default, such as a file; a new block is incomplete without it
+    CONNECT_LIKE = "connect like"  #: an input that determines the shape of a loop
+    COPY = "copy"  #: put a copy between the input and its source
+    CONVERT = "convert"  #: change the element type between the input and its source
+    DISCONNECT = "disconnect"  #: delete the connection into the input
+    OVERWRITE = "overwrite"  #: allow a file that the patch has not written to be replaced
+    TRUST = "trust"  #: the patch, or the folder of blocks beside it
+    RESTART = "restart"  #: the engine
+    LIFT_LIMIT = "lift limit"  #: the time limit of kernels
+    TRY_AGAIN = "try again"  #: a block that is left out since the device failed in it
 
 
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):

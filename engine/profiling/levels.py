@@ -10,9 +10,9 @@ class ProfilingLevel(IntEnum):
     frame is, and waits for its own results.
     """
 
-    NONE = 0  # states only
-    SUMMARY = 1  # the whole graph
-    PER_BLOCK = 2  # each block
-    PER_KERNEL = 3  # each kernel, copy and fill
-    DEEP_ASYNC = 4  # also the contents of buffers
-    DEEP_SYNC = 5  # all of this in every frame
+    NONE = 0  #: states only
+    SUMMARY = 1  #: the whole graph
+    PER_BLOCK = 2  #: each block
+    PER_KERNEL = 3  #: each kernel, copy and fill
+    DEEP_ASYNC = 4  #: also the contents of buffers
+    DEEP_SYNC = 5  #: all of this in every frame

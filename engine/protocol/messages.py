@@ -43,8 +43,8 @@ class NodeState(StrEnum):
     OK = "ok"
     WARNING = "warning"
     ERROR = "error"
-    INCOMPLETE = "incomplete"  # not in the running graph, because it lacks a connection or a value that it needs
-    IDLE = "idle"  # not in the running graph, although nothing is wrong with the node itself; the message says why
+    INCOMPLETE = "incomplete"  #: not in the running graph, because it lacks a connection or a value that it needs
+    IDLE = "idle"  #: not in the running graph, although nothing is wrong with the node itself; the message says why
 
 
 # Into the engine, besides the patch's changes.

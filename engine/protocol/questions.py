@@ -52,9 +52,9 @@ class Step(Question[FrameReport], frozen=True, tag=True):
 class Doing(StrEnum):
     """The kind of a step of a replay."""
 
-    START = "start"  # of the process, its device, and the code of block files
-    FRAME = "frame"  # as a whole
-    UPDATE = "update of the graph"  # before the operations of a frame
+    START = "start"  #: of the process, its device, and the code of block files
+    FRAME = "frame"  #: as a whole
+    UPDATE = "update of the graph"  #: before the operations of a frame
     CODE = "a block's Python"
     OPERATION = "operation"
 
