@@ -29,7 +29,7 @@ def test_menus_of_the_book(shared_window: Any) -> None:
     """Each place in the menus that a page names exists, and has the keys that stand before it."""
     places = dict(_places(shared_window.actions_by_id.bar()))
     named = [
-        (path.relative_to(_BOOK), keys, " ".join(place.split()))
+        (path.relative_to(_BOOK), keys, " ".join(place.split()).removesuffix(" …"))
         for path in _BOOK.rglob("*.md")
         for keys, place in _PLACE.findall(path.read_text(encoding="utf-8"))
     ]

@@ -18,7 +18,9 @@ ROOT = Path(__file__).parents[2]
 _LEFT_OUT = {"README.md", "blocks", "command_line", "examples.md"}
 _PATHS = [path.relative_to(ROOT / "book") for path in sorted((ROOT / "book").rglob("*.md"))]
 PAGES = [ROOT / "README.md", *(ROOT / "book" / path for path in _PATHS if not _LEFT_OUT & set(path.parts))]
-_FENCE = re.compile(r"^(```+|:::+)(\{code-block\} )?(\w+|c\+\+)\n((?::\w+:.*\n)*)(.*?)^\1$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(
+    r"^(```+|:::+)(\{code-block\} )?(\w+|c\+\+)\n((?::\w+:[^\n]*\n)*)(.*?)^\1$", re.DOTALL | re.MULTILINE
+)
 _names = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 

@@ -154,11 +154,17 @@ def test_two_kernels_are_compared(play: Play, tmp_path: Path) -> None:
     assert not window.files.drafts.all()
 
 
-@_SLOW
-def test_the_first_hour_of_the_book(play: Play, tmp_path: Path) -> None:
-    """The gestures of the book's first hour make particles that move with music."""
+@pytest.fixture
+def with_media(tmp_path: Path) -> None:
+    """Has the media of a checkout in the folder of the test."""
     (tmp_path / "resources").mkdir()
     (tmp_path / "resources" / "media").symlink_to(_MEDIA)
+
+
+@_SLOW
+@pytest.mark.usefixtures("with_media")
+def test_the_first_hour_of_the_book(play: Play, tmp_path: Path) -> None:
+    """The gestures of the book's first hour make particles that move with music."""
     window = play("first_hour")
     saved = load_patch(tmp_path / "first_hour.loom")
     assert connections(saved) == {
@@ -175,3 +181,22 @@ def test_the_first_hour_of_the_book(play: Play, tmp_path: Path) -> None:
         "glow.out -> viewer.image",
     }
     assert shown(window)[..., :3].max() > 200
+
+
+@_SLOW
+@pytest.mark.usefixtures("with_media")
+def test_the_book_for_image_people(play: Play, tmp_path: Path) -> None:
+    """The gestures of the tutorial make a study of a photo, and write it in linear light."""
+    play("pictures")
+    saved = load_patch(tmp_path / "study.loom")
+    assert "expression.out -> gaussian_blur.image" in connections(saved)
+    assert saved.value("expression", "warmth") > 0.6
+    assert (tmp_path / "study.exr").stat().st_size > 100_000
+
+
+@_SLOW
+def test_the_book_for_gpu_engineers(play: Play, tmp_path: Path) -> None:
+    """The gestures of the tutorial make a kernel, mend it, try it against its old version and keep the new one."""
+    play("kernels")
+    code = (tmp_path / "blocks" / "rings.cu").read_text()
+    assert "rings * fabsf(u * u + v * v)" in code and "make_float4(light, 0.5f" in code

@@ -14,9 +14,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from warploom.engine.platforms.pipes import stop_blocking
-from warploom.engine.platforms.processes import after_fork
-
 #: The interval for taking over the pipe again, since an earlier listener may have done the same. It takes a
 #: microsecond.
 _RENEW_S = 0.1
@@ -55,7 +52,7 @@ class Interrupts:
     def _listen(self) -> None:
         if self._sink < 0:
             source, self._sink = os.pipe()
-            stop_blocking(self._sink)  # as signal handlers require
+            os.set_blocking(self._sink, False)  # as signal handlers require
             self._sinks.add(self._sink)
             threading.Thread(target=self._read, args=(source,), name="ctrl-c", daemon=True).start()
         before = signal.set_wakeup_fd(self._sink, warn_on_full_buffer=False)
@@ -90,7 +87,7 @@ def _begin_anew() -> None:
     INTERRUPTS = Interrupts()
 
 
-after_fork(_begin_anew)
+os.register_at_fork(after_in_child=_begin_anew)
 
 
 #: The interval between checks of the running kernels' time.

@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from warploom.engine.diagnostics import DeviceError, cut
-from warploom.engine.platforms.processes import kill_group, own_group
 from warploom.engine.protocol.child.shared_pictures import VARIABLE, SharedPictures, make_descriptor
 
 
@@ -35,7 +34,7 @@ class EngineProcess:
         if not self.is_apart:
             self.process.kill()
         elif self.process.returncode is None:
-            kill_group(self.process.pid)
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def discard(self) -> None:
         """End a process that no engine has used."""
@@ -114,8 +113,10 @@ def _start(command: tuple[str, ...], apart: bool) -> EngineProcess:
         pictures = None if shared is None else SharedPictures(shared)
         environment = os.environ | {VARIABLE: str(shared)} if pictures is not None else None
         pipe = subprocess.PIPE
-        group = own_group() if apart else {}
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, pass_fds=passed, **group)
+        group = 0 if apart else None
+        process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, env=environment, pass_fds=passed, process_group=group
+        )
         return EngineProcess(command, process, pictures, apart)
     finally:
         for descriptor in passed:

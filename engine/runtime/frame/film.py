@@ -45,7 +45,6 @@ _NEUTRAL = (
     messages.HoldOsc,
     messages.SetTimeline,
     messages.Seek,
-    messages.SetTime,
 )
 
 
