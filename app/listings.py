@@ -150,7 +150,8 @@ def show_kernel(file: Path, write_json: bool) -> None:
         console.print(heading(manifest.name, f"at most {manifest.max_threads} threads"), soft_wrap=True)
         table = make_table("", "parameter", "type", "elements", "direction")
         for p in manifest.parameters:
-            table.add_row(str(p.index), p.name, p.ptx_type or "", p.element_type or "", p.direction)
+            fields = ", ".join(f"{each.name}: {each.type}" for each in p.fields)
+            table.add_row(str(p.index), p.name, p.ptx_type or "", p.element_type or fields, p.direction)
         console.print(table)
     if write_json:
         targets = manifest_paths(file, [manifest.name for manifest in manifests])

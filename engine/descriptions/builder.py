@@ -45,7 +45,7 @@ from warploom.engine.descriptions.entries import (
 )
 from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.graph_launches import counted_axes, graph_launch
-from warploom.engine.descriptions.handles import MOST_AXES, BufferHandle
+from warploom.engine.descriptions.handles import MOST_AXES, BufferHandle, ParameterHandle, VectorHandle
 from warploom.engine.descriptions.picture_depths import picture_depth
 from warploom.engine.descriptions.ports import PortSpec, count_name, counter_name
 from warploom.engine.kernel_sources import op_graphs
@@ -53,6 +53,8 @@ from warploom.engine.kernel_sources.sources import OpGraphSource
 from warploom.engine.libraries.call import CallOn, LibraryCall
 from warploom.engine.ops import OpGraph
 from warploom.engine.types import NAMED, DType, any_type, c128, f64, u8, u32
+from warploom.engine.types.records import record_text
+from warploom.engine.types.structs import field_offset
 
 #: The most threads in a thread block, and the most dynamic shared memory that any GPU has for one.
 MOST_THREADS, MOST_SHARED_BYTES = 1024, 227 * 1024
@@ -372,6 +374,23 @@ class BlockBuilder(BlockNames):
     def element_type(self, port: BufferHandle) -> ElementArgument:
         """Return an argument with the element type of a port; see `kernels/elements.cuh`."""
         return ElementArgument(self._known(port, "port of element_type"))
+
+    def struct(self, struct: DType, **fields: ParameterHandle) -> VectorArgument:
+        """Return live parameters as a struct that a kernel takes by value: each field is a parameter, or a vector."""
+        if struct.kind != "struct" or fields.keys() != struct.fields.keys():
+            raise checks.refuse(self._id, f"fields of {struct}", f"be {', '.join(struct.fields)}", [*fields])
+        names: list[str] = []
+        places: list[tuple[DType, int]] = []
+        for name, dtype in struct.fields.items():
+            handle, of = fields[name], dtype.of or dtype
+            given = handle.components if isinstance(handle, VectorHandle) else (getattr(handle, "name", ""),)
+            if dtype.kind in ("struct", "array") or len(given) != dtype.components or not all(given):
+                raise checks.refuse(
+                    self._id, f"field {name} of {struct}", f"be a live parameter of type {dtype}", handle
+                )
+            names += given
+            places += [(of, field_offset(struct, name) + number * of.size_bytes) for number in range(len(given))]
+        return VectorArgument(tuple(names), record_text(places))
 
     def require(self, extent: Extent, message: str, *, port: BufferHandle | None = None) -> None:
         """Require that `extent` is at least 0 once shapes are known; `message` is the rule."""

@@ -56,7 +56,10 @@ class ParameterArgument:
 
 @dataclass(frozen=True)
 class VectorArgument:
-    """A vector whose components are live parameters; `dtype` is its type, such as "float3"."""
+    """A vector whose components are live parameters; `dtype` is its type, such as "float3".
+
+    For a struct, the components are its numbers, and `dtype` is the text of `types.records`.
+    """
 
     components: tuple[str, ...]
     dtype: str

@@ -18,6 +18,7 @@ from warploom.engine.device.slab import Piece, fresh_bytes
 from warploom.engine.diagnostics import DeviceError
 from warploom.engine.ptx.tree import KernelParameter
 from warploom.engine.types import NAMED, from_bf16, to_bf16
+from warploom.engine.types.records import record_numbers
 
 # struct formats by PTX scalar type; the format of an untyped .b32 or .b64 depends on the value.
 _FORMATS = {
@@ -339,7 +340,14 @@ def check_vector(parameter: KernelParameter, dtype: str) -> None:
 
 @cache
 def components_of(parameter: KernelParameter) -> tuple[KernelParameter, ...]:
-    """Return the components of a vector as parameters, with their places in the parameter space."""
+    """Return the components of a vector, or the numbers of a struct, as parameters at their places."""
+    if numbers := record_numbers(parameter.declared):
+        return tuple(
+            KernelParameter(
+                f"{parameter.name}+{place}", parameter.offset + place, NAMED[name].size_bytes, declared=name
+            )
+            for name, place in numbers
+        )
     of = NAMED[parameter.declared].of
     assert of is not None
     size = of.size_bytes
@@ -350,8 +358,12 @@ def components_of(parameter: KernelParameter) -> tuple[KernelParameter, ...]:
 
 
 def pack_vector(parameter: KernelParameter, values: Sequence[object]) -> bytes:
-    """Return the bytes of a vector, given its components. Raise ArgumentError when one does not fit."""
-    return b"".join(map(pack, components_of(parameter), values))
+    """Return the bytes of a vector or a struct, given its numbers. Raise ArgumentError when one does not fit."""
+    data = bytearray(parameter.size_bytes)
+    for component, value in zip(components_of(parameter), values, strict=True):
+        place = component.offset - parameter.offset
+        data[place : place + component.size_bytes] = pack(component, value)
+    return bytes(data)
 
 
 def pack(parameter: KernelParameter, value: object) -> bytes:

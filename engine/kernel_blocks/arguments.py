@@ -1,6 +1,7 @@
 """The role of each kernel parameter in a block: a port, a parameter, a size, or the frame uniforms."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 
@@ -20,8 +21,8 @@ from warploom.engine.descriptions.entries import (
 from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import KernelError, PatchError
-from warploom.engine.kernel_blocks.comments import ParameterComment
-from warploom.engine.kernel_sources.element_names import DeclaredType, PointerElement
+from warploom.engine.kernel_blocks.comments import ParameterComment, parse_comment
+from warploom.engine.kernel_sources.element_names import DeclaredType, PointerElement, Record
 from warploom.engine.kernel_sources.manifest import ManifestParameter
 from warploom.engine.ptx.uses import Direction
 from warploom.engine.types import NAMED, SCALARS, DType, any_type, bf16, boolean, number_range
@@ -41,6 +42,8 @@ _FLOATS = frozenset({"f16", "f32", "f64"})
 _SCALARS = frozenset(dtype.__name__ for dtype in SCALARS if dtype.kind != "complex" and dtype is not bf16)
 #: Names of the frame uniforms in kernels (`kernels/frame.cuh`).
 _FRAME = "Frame"
+#: Initial values of a struct's fields that are no numbers.
+_INITIAL = {"true": 1.0}
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,13 @@ class Arguments:
     passed: list[Argument] = field(default_factory=list)
     over: str = ""
 
+    @property
+    def parts(self) -> frozenset[str]:
+        """The parameters that are numbers of a vector or a struct."""
+        return frozenset(
+            name for argument in self.passed if isinstance(argument, VectorArgument) for name in argument.components
+        )
+
 
 def arguments(
     parameters: Collection[Parameter], rank: int, *, shapes: Mapping[str, str], over: str, taken: Collection[str]
@@ -131,6 +141,10 @@ def arguments(
             components = _vector(p, name)
             made.parameters += components
             made.passed.append(VectorArgument(tuple(each.name for each in components), str(p.declared)))
+        elif isinstance(p.declared, Record):
+            numbers = _fields(p, p.declared, name, {*taken, *names.values(), *changed.values()})
+            made.parameters += numbers
+            made.passed.append(VectorArgument(tuple(each.name for each in numbers), p.declared.declared))
         else:
             made.parameters.append(_parameter(p, name))
             made.passed.append(ParameterArgument(name))
@@ -228,6 +242,26 @@ def _vector(p: Parameter, name: str) -> list[ParameterSpec]:
         return vector_components(replace(parts[0], default=[part.default for part in parts]), p.declared)
     except PatchError as problem:
         raise KernelError(str(problem)) from None
+
+
+def _fields(p: Parameter, record: Record, name: str, taken: Collection[str]) -> list[ParameterSpec]:
+    """Return the numbers of a struct; each field is a parameter with the struct's name in front of its own."""
+    made: list[ParameterSpec] = []
+    for each in record.fields:
+        comment = parse_comment(each.comment)
+        if comment.default is None and each.default:
+            with suppress(ValueError):  # of other expressions, the value is unknown
+                comment = replace(comment, default=_INITIAL.get(each.default) or float(each.default))
+        own = Parameter(
+            ManifestParameter(index=p.manifest.index, name=f"{p.manifest.name}.{each.name}", ptx_type=str(each.dtype)),
+            each.dtype,
+            comment,
+            text=each.name,
+            size_bytes=each.dtype.size_bytes,
+        )
+        free = _free(f"{name}_{each.name}", {*taken, *(known.name for known in made)})
+        made += _vector(own, free) if is_vector(each.dtype) else [_parameter(own, free)]
+    return made
 
 
 def _parameter(p: Parameter, name: str) -> ParameterSpec:

@@ -1,7 +1,8 @@
 """Reads the comments of a CUDA C++ file about a kernel and its parameters.
 
-The comment of a number may begin with its range, default and unit; that of a pointer with [in], [out] or [inout]. These
-directions add what the code can't show: a kernel that draws into a picture only writes to it::
+The comment of a number may begin with its range, default and unit; that of a pointer with [in], [out] or [inout], or
+with `inout` or `in place` alone. These directions add what the code can't show: a kernel that draws into a picture only
+writes to it::
 
     // Sharpen an image, and draw a frame into another.
     extern "C" __global__ void sharpen(
@@ -22,12 +23,14 @@ from typing import Literal
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\n|[(),<>]|[^\S\n]+|[^\s(),<>/]+|/", re.DOTALL)
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"\[\s*({_NUMBER})?\s*,\s*({_NUMBER})?\s*\]\s*")
-_DIRECTION = re.compile(r"\[\s*(in\s*,?\s*out|in|out)\s*\]\s*")
+_DIRECTION = re.compile(r"\[\s*(in\s*,?\s*out|in place|in|out)\s*\]\s*|(inout|in place)[^\S\n]*(?:$|[,:;.]\s*)")
 _SEVERAL = rf"\(\s*{_NUMBER}(?:\s*,\s*{_NUMBER})*\s*\)"
 _DEFAULT = re.compile(rf"=\s*({_NUMBER}|true|false|{_SEVERAL})(?:[^\S\n]+([^\s,.:;]+))?\s*")
 
 
-_DIRECTIONS: dict[str, Literal["in", "out", "inout"]] = {"in": "in", "out": "out", "inout": "inout"}
+_DIRECTIONS: dict[str, Literal["in", "out", "inout"]] = {
+    "in": "in", "out": "out", "inout": "inout", "inplace": "inout",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def parse_comment(text: str) -> ParameterComment:
     default: float | tuple[float, ...] | None = None
     unit, direction = "", None
     if found := _DIRECTION.match(text):
-        direction, text = _DIRECTIONS[re.sub(r"[\s,]", "", found[1])], text[found.end() :]
+        direction, text = _DIRECTIONS[re.sub(r"[\s,]", "", found[1] or found[2])], text[found.end() :]
     if found := _RANGE.match(text):
         low, high = (_number(bound) if bound else None for bound in found.groups())
         text = text[found.end() :]

@@ -31,14 +31,14 @@ def marked(text: str, name: str, *, is_constant: bool, known: Collection[str]) -
 
 
 def live_parameters(
-    parameters: Iterable[ParameterSpec], text: str
+    parameters: Iterable[ParameterSpec], text: str, parts: Collection[str] = ()
 ) -> tuple[list[ParameterSpec], tuple[Diagnostic, ...]]:
     """Return a kernel's live parameters without the constants listed in `text`, and the list's faults.
 
-    Components of vectors can't be constants.
+    `parts` are numbers of vectors and structs, which can't be constants.
     """
     names, specs = constant_names(text), list(parameters)
-    fitting = [spec.name for spec in specs if not spec.vector]
+    fitting = [spec.name for spec in specs if spec.name not in parts]
     known = ", ".join(fitting) or "none"
     notes = [
         warning(
@@ -50,7 +50,8 @@ def live_parameters(
         if name not in fitting
     ]
     made = [
-        spec if spec.vector else replace(spec, can_be_constant=True, structural=spec.name in names) for spec in specs
+        spec if spec.name in parts else replace(spec, can_be_constant=True, structural=spec.name in names)
+        for spec in specs
     ]
     return made, tuple(notes)
 

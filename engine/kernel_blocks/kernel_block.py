@@ -219,7 +219,7 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
         raise KernelError(
             f"shapes must name outputs ({outputs}), got {', '.join(sorted(unknown))}", remedy="name others in shapes"
         )
-    parameters, notes = live_parameters(made.parameters, values["constants"])
+    parameters, notes = live_parameters(made.parameters, values["constants"], made.parts)
     parameters += size_parameters([port.shape for port in made.ports])
     uses_shared = bool(manifest.uses_dynamic_shared or manifest.shared_memory_dynamic)
     if uses_shared:

@@ -4,10 +4,19 @@ import math
 import re
 from collections.abc import Iterator
 
-from warploom.engine.kernel_sources.element_names import named_element, named_numbers, named_types, parameter_texts
+from warploom.engine.kernel_sources.element_names import (
+    KNOWN_TYPES,
+    DeclaredType,
+    PointerElement,
+    named_element,
+    named_numbers,
+    named_types,
+    parameter_texts,
+)
 from warploom.engine.kernel_sources.image import KernelImage
-from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestParameter
+from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestField, ManifestParameter
 from warploom.engine.kernel_sources.sources import PythonKernel
+from warploom.engine.kernel_sources.struct_fields import record_of
 from warploom.engine.ptx import KernelSignature, PtxModule, parse
 from warploom.engine.ptx.tree import Function, type_size
 from warploom.engine.ptx.uses import UNTYPED, Direction, KnownUses, parameter_uses
@@ -27,7 +36,7 @@ def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
         return tuple(image.manifests.values())
     module, known = parse(image.ptx), KnownUses()
     return tuple(
-        _describe(module.functions[name], module, signature, image.text, known)
+        _describe(module.functions[name], module, signature, image, known)
         for name, signature in image.signatures.items()
     )
 
@@ -49,6 +58,10 @@ def mistakes(given: KernelManifest) -> Iterator[str]:
         if claim.element_type is not None and named_element(claim.element_type) is None:
             names = "the name of a scalar or vector, such as f32, float4 or unsigned char"
             yield f"element_type of {claim.name} must be {names}, got {claim.element_type!r:.80}"
+        for each in claim.fields:
+            if each.type not in KNOWN_TYPES:
+                names = "the name of a scalar or vector, such as f32, float4 or unsigned char"
+                yield f"type of field {each.name} of {claim.name} must be {names}, got {each.type!r:.80}"
 
 
 def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str]:
@@ -107,8 +120,9 @@ _USES: dict[Direction, frozenset[str]] = {
 
 
 def _describe(
-    kernel: Function, module: PtxModule, signature: KernelSignature, source: str, known: KnownUses
+    kernel: Function, module: PtxModule, signature: KernelSignature, image: KernelImage, known: KnownUses
 ) -> KernelManifest:
+    source = image.text
     uses = parameter_uses(kernel, module.functions, known, named_numbers(source, signature))
     declared = named_types(source, kernel.name, [each.size_bytes for each in signature.parameters]).types
     names = source_parameter_names(source, kernel.name)
@@ -121,9 +135,8 @@ def _describe(
             ptx_type=typed.ptx_type,
             is_pointer=uses[parameter.name].is_pointer,
             alignment=parameter.alignment,
-            element_type=value.__name__
-            if isinstance(value := declared[index], DType) and value.kind == "vector"
-            else uses[parameter.name].element_type,
+            element_type=_element_type(declared[index]) or uses[parameter.name].element_type,
+            fields=_fields(image, kernel.name, index) if declared[index] is None and typed.ptx_type == "b8" else [],
             direction=uses[parameter.name].direction if uses[parameter.name].is_pointer is not False else "in",
         )
         for index, (name, parameter, typed) in enumerate(
@@ -142,6 +155,23 @@ def _describe(
         ptx_version=".".join(map(str, module.version)),
         target_sm=module.target,
     )
+
+
+def _fields(image: KernelImage, entry: str, index: int) -> list[ManifestField]:
+    """Return the fields of a struct that is passed by value."""
+    texts, parameters = parameter_texts(image.text, entry), image.signature(entry).parameters
+    if parameters[index].size_bytes == 1:
+        return []
+    record = record_of(image, entry, index, texts[index] if len(texts) == len(parameters) else "")
+    fields = record.fields if record is not None else ()
+    return [ManifestField(name=each.name, type=str(each.dtype), offset=each.offset) for each in fields]
+
+
+def _element_type(declared: DeclaredType) -> str | None:
+    """Return the declared type of a pointer's elements, or of a vector."""
+    if isinstance(declared, PointerElement) and declared.dtype is not None:
+        return declared.dtype.__name__
+    return declared.__name__ if isinstance(declared, DType) and declared.kind == "vector" else None
 
 
 def source_parameter_names(source: str, entry: str) -> list[str]:

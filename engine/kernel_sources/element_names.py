@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from warploom.engine.ptx.text import code_of, cuda_parameters
 from warploom.engine.ptx.tree import KernelSignature
 from warploom.engine.types import NAMED, VECTORS, DType
+from warploom.engine.types.records import record_text
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class PointerElement:
     @property
     def dtype(self) -> DType | None:
         """The element type with this name; None for other names."""
-        return _KNOWN.get(self.name)
+        return KNOWN_TYPES.get(self.name)
 
     @property
     def components(self) -> frozenset[str]:
@@ -33,7 +34,7 @@ class PointerElement:
 
         Unsigned integers may hold the bits of floats, since atomic functions take floats that way.
         """
-        dtype = _KNOWN.get(self.name)
+        dtype = KNOWN_TYPES.get(self.name)
         if dtype is None:
             return frozenset()
         scalar = dtype.of or dtype
@@ -44,8 +45,46 @@ class PointerElement:
         )
 
 
-#: The declared type of a kernel's parameter: a pointer, the type of a value, or None if unknown.
-DeclaredType = PointerElement | DType | None
+@dataclass(frozen=True)
+class RecordField:
+    """A number or a vector in a struct: its name, its type, its place in bytes, and what the source says of it."""
+
+    name: str
+    dtype: DType
+    offset: int
+    comment: str = ""
+    default: str = ""
+
+    @property
+    def end(self) -> int:
+        """The place after it."""
+        return self.offset + self.dtype.size_bytes
+
+    @property
+    def numbers(self) -> tuple["RecordField", ...]:
+        """Itself, or the components of a vector."""
+        of = self.dtype.of
+        if of is None:
+            return (self,)
+        each = zip("xyzw", range(self.offset, self.end, of.size_bytes), strict=False)
+        return tuple(RecordField(f"{self.name}_{letter}", of, place) for letter, place in each)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A struct that a kernel takes by value: what is known of its fields, in the order of their places."""
+
+    fields: tuple[RecordField, ...]
+    size_bytes: int
+
+    @property
+    def declared(self) -> str:
+        """The places of the numbers, for `KernelParameter.declared`."""
+        return record_text((number.dtype, number.offset) for field in self.fields for number in field.numbers)
+
+
+#: The declared type of a kernel's parameter: a pointer, the type of a value, a struct, or None if unknown.
+DeclaredType = PointerElement | DType | Record | None
 _BITS = {2: frozenset({"f16", "bf16"}), 4: frozenset({"f32"}), 8: frozenset({"f64"})}
 
 
@@ -86,8 +125,8 @@ def _known() -> dict[str, DType]:
     return known | {"long long int": NAMED["s64"], "unsigned long long int": NAMED["u64"]}
 
 
-# `long` is left out: its size depends on the platform.
-_KNOWN = _known()
+#: Element types by their names in CUDA C++ and by ours. `long` is left out: its size depends on the platform.
+KNOWN_TYPES = _known()
 VECTOR_NAMES = (*(dtype.cuda_name for dtype in VECTORS if not dtype.cuda_header), "double4_32a", "longlong4_32a")
 _QUALIFIER = re.compile(r"\b(?:const|volatile|struct|__restrict__|__restrict|__grid_constant__)\b")
 _POINTER = re.compile(r"([^*&\[\]]+)\*\s*(\w*)\s*(\[\s*\w*\s*\])?")
@@ -103,7 +142,7 @@ class NamedTypes:
 
 def named_element(name: str) -> PointerElement | None:
     """Return the element that Warploom or CUDA C++ defines under a name; None for any other name."""
-    return PointerElement(_KNOWN[name].size_bytes, name) if name in _KNOWN else None
+    return PointerElement(KNOWN_TYPES[name].size_bytes, name) if name in KNOWN_TYPES else None
 
 
 def named_types(source: str, entry: str, sizes_bytes: Sequence[int]) -> NamedTypes:
@@ -144,10 +183,10 @@ def _declared(text: str, size_bytes: int) -> tuple[bool, DeclaredType]:
     text = " ".join(_QUALIFIER.sub(" ", text).split())
     pointer = _POINTER.fullmatch(text) if size_bytes == 8 else None
     if pointer is None:  # `float3 x[]` is not a value, and other names may be pointers
-        value = None if text.endswith("]") else _KNOWN.get(text.rpartition(" ")[0])
+        value = None if text.endswith("]") else KNOWN_TYPES.get(text.rpartition(" ")[0])
         is_known = value is not None and value.size_bytes == size_bytes
         return is_known, value if is_known else None
     name = pointer[1].strip()
     if pointer[3] is not None:  # `float* x[]` is a pointer to pointers
         return True, PointerElement(8, f"{name}*")
-    return name in _KNOWN or name == "void", named_element(name) or PointerElement(0, name)
+    return name in KNOWN_TYPES or name == "void", named_element(name) or PointerElement(0, name)

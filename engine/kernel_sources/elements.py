@@ -16,13 +16,16 @@ from warploom.engine.kernel_sources.element_names import (
     DeclaredType,
     NamedTypes,
     PointerElement,
+    Record,
     components,
     named_element,
     named_types,
+    parameter_texts,
 )
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.nvrtc import CompileCache
 from warploom.engine.kernel_sources.sources import CudaFile, CudaText
+from warploom.engine.kernel_sources.struct_fields import record_of
 from warploom.engine.ptx.tree import KernelParameter
 from warploom.engine.types import NAMED, DType, boolean, layout_text
 
@@ -139,7 +142,8 @@ def declared_types(image: KernelImage, entry: str) -> tuple[DeclaredType, ...]:
     if entry not in image.declared:
         image.signature(entry)  # raises KernelError for a missing entry point
         with image.reading.under_way():
-            image.declared.update(_find(image, CompileCache()))
+            found = _find(image, CompileCache())
+            image.declared.update({name: _with_records(image, name, types) for name, types in found.items()})
     return image.declared[entry]
 
 
@@ -152,10 +156,16 @@ def pointer_elements(image: KernelImage, entry: str) -> tuple[PointerElement | N
 def typed_parameters(image: KernelImage, entry: str) -> tuple[KernelParameter, ...]:
     """Return the parameters of an entry point; numbers have the type that the source declares."""
     parameters = image.signature(entry).parameters
-    names = [each.__name__ if isinstance(each, DType) else "" for each in declared_types(image, entry)]
+    names = [_type_name(each) for each in declared_types(image, entry)]
     if not any(names):
         return parameters
     return tuple([replace(each, declared=name) for each, name in zip(parameters, names, strict=True)])
+
+
+def _type_name(declared: DeclaredType) -> str:
+    if isinstance(declared, Record):
+        return declared.declared
+    return declared.__name__ if isinstance(declared, DType) else ""
 
 
 def check_elements(
@@ -225,6 +235,17 @@ def _complete(named: NamedTypes, probed: ProbedTypes | None) -> tuple[DeclaredTy
             letter = {Kind.SIGNED: "s", Kind.UNSIGNED: "u", Kind.FLOAT: "f"}.get(kind, "")
             found[index] = boolean if kind is Kind.BOOLEAN else NAMED.get(f"{letter}{8 * size}")
     return tuple(found)
+
+
+def _with_records(image: KernelImage, entry: str, types: tuple[DeclaredType, ...]) -> tuple[DeclaredType, ...]:
+    """Return the types with those of structs that are passed by value."""
+    parameters, texts = image.signature(entry).parameters, parameter_texts(image.text, entry)
+    return tuple(
+        record_of(image, entry, index, texts[index] if len(texts) == len(types) else "")
+        if declared is None and parameter.ptx_type == "b8" and parameter.size_bytes > 1
+        else declared
+        for index, (declared, parameter) in enumerate(zip(types, parameters, strict=True))
+    )
 
 
 def _by_manifest(image: KernelImage, entry: str, count: int) -> tuple[DeclaredType, ...]:

@@ -14,13 +14,25 @@ from warploom.engine.kernel_sources.texts import read_source
 from warploom.engine.ptx.uses import Direction
 
 
+class ManifestField(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A number or vector of a struct that is passed by value, such as "float" or "float3".
+
+    `offset` is in bytes; without one, C++ decides it from the field before.
+    """
+
+    name: str
+    type: str
+    offset: int | None = None
+
+
 class ManifestParameter(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One parameter of the kernel; `index` is its position.
 
     The fields after `direction` are for the kernel's block. `shape_rule` is the shape of an output. `semantic` is
     "size", "width", "height" or "depth" for a number that the block derives from its ports, or from one of them, as in
     "width(image)"; it is "parameter" for a number that a person sets, on a slider with `minimum`, `maximum`, `default`
-    and `unit`. A vector that is passed by value has an `element_type` such as "float3", and may have a list as default.
+    and `unit`. A vector that is passed by value has an `element_type` such as "float3", and may have a list as default;
+    a struct has `fields`.
     """
 
     index: int
@@ -37,6 +49,7 @@ class ManifestParameter(msgspec.Struct, kw_only=True, omit_defaults=True):
     maximum: float | None = None
     default: float | list[float] | None = None
     unit: str | None = None
+    fields: list[ManifestField] = []
 
 
 class KernelManifest(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -199,12 +199,12 @@ extern "C" __global__ void scale(const float* x, float* out, const __half gain, 
                 np.testing.assert_array_equal(engine.read(node["out"]), np.float32(np.float16(gain)) * X)
 
 
-@pytest.mark.parametrize(("kind", "size"), [("Pair", 8), ("__nv_bfloat162", 4), ("__nv_bfloat16", 2)])
+@pytest.mark.parametrize(("kind", "size"), [("Held", 8), ("__nv_bfloat162", 4), ("__nv_bfloat16", 2)])
 def test_other_structs_are_no_parameters_of_a_block(kind: str, size: int) -> None:
-    """A struct as a kernel's parameter is reported in one diagnostic, instead of shown as a slider."""
+    """A struct of other things than numbers is reported in one diagnostic, instead of shown as sliders."""
     code = f'extern "C" __global__ void set({kind}* out, {kind} value) {{ *out = value; }}'
     patch = Patch()
-    node = patch.add("kernel.cuda", code=f"#include <cuda_bf16.h>\nstruct Pair {{ float x, y; }};\n{code}")
+    node = patch.add("kernel.cuda", code=f"#include <cuda_bf16.h>\nstruct Held {{ float* x; }};\n{code}")
     placed = patch.nodes[node.id]
     _, problem = patch.catalogue.resolve(placed.type, placed.parameters, lambda: patch.folder, trusted=True)
     assert f"parameter value must be a number, a vector or a pointer, got a struct of {size} bytes" in str(problem)

@@ -37,7 +37,12 @@ def _problem(patch: Patch, node: NodeRef) -> str:
 
 @pytest.mark.parametrize(
     ("comment", "in_place"),
-    [("  // [inout] what is drawn into", ""), ("  /* [in, out] drawn into */", ""), ("", "image")],
+    [
+        ("  // [inout] what is drawn into", ""),
+        ("  /* [in, out] drawn into */", ""),
+        ("  // in place", ""),
+        ("", "image"),
+    ],
 )
 def test_a_kernel_draws_into_the_picture_that_it_is_given(device: Device, comment: str, in_place: str) -> None:
     """A kernel draws into its picture if the source or the block says so, though the code only writes to it."""

@@ -22,6 +22,7 @@ from warploom.engine.descriptions.entries import (
     ParameterArgument,
     VectorArgument,
 )
+from warploom.engine.device.arguments import components_of
 from warploom.engine.device.protocol import GraphNode
 from warploom.engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Severity, Source, error
 from warploom.engine.protocol.questions import Doing, ReplayStep
@@ -175,8 +176,9 @@ def _arguments(plan: Plan, index: int, entry: KernelEntry, kernel: KernelNode) -
                 text = "not connected" if made is None else f"{made}, {made.span_bytes:,} bytes at {address:#x}"
             case ParameterArgument(name=name):
                 text = str(number)
-            case VectorArgument(dtype=dtype):
-                text = str(tuple(np.frombuffer(data, NAMED[dtype].numpy)[0].tolist()))
+            case VectorArgument():
+                parts = ((part.declared, part.offset - parameter.offset) for part in components_of(parameter))
+                text = str(tuple(np.frombuffer(data, NAMED[kind].numpy, 1, at)[0].item() for kind, at in parts))
             case FrameArgument():
                 text = "the frame's index and times"
             case ConditionArgument():
