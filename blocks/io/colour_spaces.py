@@ -28,12 +28,15 @@ def linear_to_srgb(light: Array) -> Array:
     return np.where(light <= 0.0031308, 12.92 * light, 1.055 * np.maximum(light, 0.0031308) ** (1 / 2.4) - 0.055)
 
 
-def to_linear(encoded: Array, whole: bool, spec: "ImageSpec") -> Array:
+def to_linear(encoded: Array, whole: bool, spec: "ImageSpec", chosen: str = "file") -> Array:
     """Return linear Rec. 709 light, float32, for the colours of a picture, shape (height, width, 3).
 
     `encoded` holds whole numbers of the file's type, or floats. `whole` is true when the file holds whole numbers. If
-    the file names no colour space, whole numbers are sRGB, and floats are linear.
+    the file names no colour space, whole numbers are sRGB, and floats are linear. If "sRGB" or "linear" is `chosen`, it
+    counts instead.
     """
+    if chosen != "file":
+        return _curved(encoded, srgb_to_linear if chosen == "sRGB" else np.float32)
     space, gamma = spec.get_string_attribute("oiio:ColorSpace"), spec.get_float_attribute("oiio:Gamma")
     profile = spec.getattribute("ICCProfile") if whole else None
     if profile is not None and "srgb" not in spec.get_string_attribute("ICCProfile:profile_description").lower():

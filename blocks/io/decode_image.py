@@ -22,6 +22,8 @@ CACHED_IMAGES = 4
 #: The largest picture, in pixels: 4 GiB of linear RGBA. A small file may claim a size beyond the machine's memory.
 MAX_PIXELS = 1 << 28
 
+#: The colour spaces that a person may choose for a file's numbers.
+SPACES = ("file", "sRGB", "linear", "raw")
 #: The function that turns a picture upright, for each EXIF orientation.
 _UPRIGHT: dict[int, Callable[[Array], Array]] = {
     2: lambda picture: picture[:, ::-1],
@@ -34,13 +36,13 @@ _UPRIGHT: dict[int, Callable[[Array], Array]] = {
 }
 
 
-def load_linear(path: Path) -> Array:
+def load_linear(path: Path, space: str = "file") -> Array:
     """Return an image file as linear RGBA, float32 of shape (height, width, 4), read-only; see `decode_picture`.
 
     A PatchError names the file when it can't be read.
     """
     try:
-        return _decode(read_bytes(path))
+        return _decode(read_bytes(path), space)
     except FileNotFoundError:
         raise PatchError(f"image file must exist, got {path}; choose another file, or put it there") from None
     except (OSError, ValueError, MemoryError) as problem:
@@ -52,13 +54,13 @@ def load_linear(path: Path) -> Array:
 
 # Cached by contents, so that a file is decoded again only if these have changed.
 @lru_cache(CACHED_IMAGES)
-def _decode(held: bytes) -> Array:
-    picture = decode_picture(held)
+def _decode(held: bytes, space: str) -> Array:
+    picture = decode_picture(held, space)
     picture.flags.writeable = False
     return picture
 
 
-def decode_picture(data: bytes) -> Array:
+def decode_picture(data: bytes, space: str = "file") -> Array:
     """Return the picture in a file's bytes as linear RGBA, float32 of shape (height, width, 4).
 
     - Whole numbers of any size are scaled to 0 to 1. Colours become linear light with Rec. 709 primaries, by the colour
@@ -71,6 +73,9 @@ def decode_picture(data: bytes) -> Array:
       by their order.
     - The picture is turned by its EXIF orientation. An OpenEXR picture has the size of its display window, with 0 where
     the file has no pixels. If a file has several pictures, the first is decoded.
+
+    `space` is one of SPACES. With "sRGB" or "linear", what the file says of its colours is ignored. "raw" keeps all
+    numbers, alpha too, as they are stored.
 
     A ValueError states what is wrong with the file.
     """
@@ -89,14 +94,14 @@ def decode_picture(data: bytes) -> Array:
             raise ValueError("no picture of a known format, or a damaged one")
         try:
             with np.errstate(all="ignore"):  # floats may be of any magnitude
-                return _read(source, OpenImageIO.UNKNOWN)
+                return _read(source, OpenImageIO.UNKNOWN, space)
         finally:
             source.close()
     finally:
         os.close(file)
 
 
-def _read(source: "ImageInput", own_type: Any) -> Array:
+def _read(source: "ImageInput", own_type: Any, space: str) -> Array:
     spec = source.spec()
     if spec.deep or spec.depth > 1:
         raise ValueError("deep pixels" if spec.deep else "a volume")
@@ -111,12 +116,12 @@ def _read(source: "ImageInput", own_type: Any) -> Array:
         raise ValueError(reason or "a damaged picture")
     picture = np.ones((spec.height, spec.width, 4), np.float32)
     if alpha is not None:
-        picture[..., 3] = _unit(stored[..., alpha])
+        picture[..., 3] = stored[..., alpha] if space == "raw" else _unit(stored[..., alpha])
     encoded = np.stack([stored[..., place] if place is not None else 0 * stored[..., 0] for place in colours], axis=-1)
-    if alpha is not None and _is_associated(source.format_name(), spec):
+    if space != "raw" and alpha is not None and _is_associated(source.format_name(), spec):
         encoded = _unit(encoded)
         np.divide(encoded, picture[..., 3:], out=encoded, where=picture[..., 3:] != 0)
-    picture[..., :3] = to_linear(encoded, stored.dtype.kind != "f", spec)
+    picture[..., :3] = encoded if space == "raw" else to_linear(encoded, stored.dtype.kind != "f", spec, space)
     if source.format_name() == "openexr":
         picture = _displayed(picture, spec)
     turn = _UPRIGHT.get(spec.get_int_attribute("Orientation", 1))

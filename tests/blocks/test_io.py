@@ -54,6 +54,18 @@ def test_decoded_values_follow_the_srgb_curve(tmp_path: Path) -> None:
     np.testing.assert_array_equal(linear[..., 3], 1)
 
 
+def test_a_chosen_colour_space_counts(tmp_path: Path) -> None:
+    """`raw` keeps numbers and alpha, `linear` only scales them, and `sRGB` counts instead of what the file says."""
+    Image.fromarray(_ramp()).save(tmp_path / "in.png")
+    ramp = _ramp().astype(np.float32)
+    np.testing.assert_array_equal(load_linear(tmp_path / "in.png", "raw"), ramp)
+    np.testing.assert_array_equal(load_linear(tmp_path / "in.png", "linear"), ramp / np.float32(255))
+    np.testing.assert_array_equal(load_linear(tmp_path / "in.png", "sRGB"), load_linear(tmp_path / "in.png"))
+    values = np.array([[0, 1, 300, 65535]], np.uint16)
+    Image.fromarray(values).save(tmp_path / "deep.png")
+    np.testing.assert_array_equal(load_linear(tmp_path / "deep.png", "raw")[..., 1], values)
+
+
 def test_pictures_are_turned_as_exif_says(tmp_path: Path) -> None:
     """A picture with EXIF orientation 6 is loaded rotated by a quarter turn."""
     upright = _ramp()[..., :3]

@@ -23,7 +23,10 @@ class ProfileColumn(Enum):
     MEAN = ("Mean", "Mean over the frames measured recently")
     P99 = ("p99", "99 of 100 measured frames took at most this long")
     TURNS = ("Turns", "Number of runs in the last measured frame; more than one in a loop")
-    SHARE = ("Share", "Share of the frame's time on the device; shares of parallel work can add up to more than 100%")
+    SHARE = (
+        "Share",
+        "Share of all measured work of the same frames, which adds up to 100% also where work runs side by side",
+    )
 
     @property
     def title(self) -> str:

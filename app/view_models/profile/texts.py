@@ -153,7 +153,9 @@ def _facts(kernel: KernelFacts | None) -> list[str]:
     if kernel is None:
         return []
     facts = [f"{prod(kernel.grid):,} × {prod(kernel.thread_block):,} threads"]
-    if kernel.registers is not None:
+    if kernel.registers is None:
+        facts.append("registers and occupancy: not on this device")
+    else:
         facts.append(plural(kernel.registers, "register"))
     if kernel.shared_bytes:
         facts.append(f"{format_bytes(kernel.shared_bytes)} shared")

@@ -171,7 +171,7 @@ def test_a_kernel_tells_its_launch_its_resources_and_what_it_moved(patch: Patch)
     ]
     on_host = replace(kernel, kernel=KernelFacts((391, 1, 1), (256, 1, 1)), moved_bytes=0)
     lines = times_text(patch, "scale", profile_of(on_host, level=ProfilingLevel.PER_KERNEL)).splitlines()
-    assert lines[2:] == ["    391 × 256 threads"]
+    assert lines[2:] == ["    391 × 256 threads, registers and occupancy: not on this device"]
 
 
 def test_of_many_kernels_the_longest_are_named_in_their_order(patch: Patch) -> None:
