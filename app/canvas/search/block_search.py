@@ -1,7 +1,7 @@
 """The search for a block type, which places the block alone, at the end of a connection, or in its middle."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
@@ -19,10 +19,12 @@ from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import Connection, PortRef, Position
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.groups.flat import GROUP
-from warploom.engine.patch.rules import is_target
+from warploom.engine.patch.rules import End, is_target
 
 _MOST_RECENT = 5
 _FUNCTIONS = "Functions"
+#: Types in which a person writes what no block does.
+_WRITTEN = ("kernel.expression", "kernel.cuda", "value.expression")
 
 #: The purpose of the new block: to connect to a port, to be inserted on a connection, or neither.
 Goal = PortRef | Connection | None
@@ -96,7 +98,14 @@ class BlockSearch(QObject):
             return title.split() != words, not all(word in title for word in words)
 
         ranked = sorted([*found, *others], key=rank)
-        return [Group("", ranked)]
+        return [Group("", ranked)] if ranked else self._written(specs)
+
+    def _written(self, specs: Sequence[End | None]) -> list[Group]:
+        """Return what is offered for a text that nothing matches."""
+        found = [kind for known in _WRITTEN if (kind := self._patch.catalogue.get(known)) is not None]
+        for spec in specs:
+            found = fitting_types(found, spec, lambda _: 0, specs[0]) if spec else []
+        return [Group("", found, instead=True)] if found else []
 
     def _uses(self) -> Callable[[type[Block]], int]:
         """Return how much the person uses a block type: those just placed most, then those that the patch has."""

@@ -47,10 +47,14 @@ _RECENT = "Recent"
 
 @dataclass(frozen=True)
 class Group:
-    """Block types under a heading that folds; the types of a group without a title are always shown."""
+    """Block types under a heading that folds; the types of a group without a title are always shown.
+
+    A group that is offered `instead` has types for a text that nothing matches.
+    """
 
     title: str
     types: Sequence[type[Block]]
+    instead: bool = False
 
 
 #: Returns the block types to show for a text, best first.
@@ -100,8 +104,8 @@ class SearchPopup(QFrame):
         self.nothing = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         layout = QVBoxLayout(self, contentsMargins=QMargins(8, 8, 8, 8), spacing=8)
         layout.addWidget(self.field)
+        layout.addWidget(self.nothing)
         layout.addWidget(self.list, 1)
-        layout.addWidget(self.nothing, 1)
         self.hide()
 
     def open(self, position: QPoint, find: Find, hint: str, *, only_fitting: bool = False) -> None:
@@ -173,7 +177,8 @@ class SearchPopup(QFrame):
 
     def _fill(self, text: str) -> None:
         self.list.clear()
-        for group in self._find(text):
+        groups = self._find(text)
+        for group in groups:
             items = [QTreeWidgetItem([block_type.title]) for block_type in group.types]
             for item, block_type in zip(items, group.types, strict=True):
                 item.setData(0, _BLOCK_TYPE, block_type)
@@ -185,17 +190,21 @@ class SearchPopup(QFrame):
             else:
                 self.list.addTopLevelItems(items)
         rows = self.rows()
-        is_empty = not rows
         if rows:
             self.list.setCurrentItem(rows[1] if rows[0].isExpanded() else rows[0])
-        self.list.setVisible(not is_empty)
-        self.nothing.setVisible(is_empty)
-        self.nothing.setText(f"No block{self._fits} matches “{text}”." if text else "No block fits here.")
+        self.list.setVisible(bool(rows))
+        self.nothing.setVisible(not rows or groups[0].instead)
+        nothing = f"No block{self._fits} matches “{text}”" if text else "No block fits here"
+        write = "Write one yourself, or press F1 for help" if rows else "Press F1 for help"
+        self.nothing.setText(f"{nothing}.\n{write}, Ctrl+F1 for all that Warploom can do.")
         self._resize_to_rows()
 
     def _resize_to_rows(self) -> None:
         """Make the popup as small as the shown rows allow."""
-        rows = sum(_row_height(row) for row in self.rows()) or _ROW_HEIGHT
+        rows = sum(map(_row_height, self.rows()))
+        if not self.nothing.isHidden():
+            self.nothing.ensurePolished()
+            rows += self.nothing.heightForWidth(_WIDTH - 2 * 8 - 2) + 8
         size = QSize(_WIDTH, self._height(min(rows, _MOST_HEIGHT)))
         self.resize(size.boundedTo(self._room.size() - QSize(16, 16)))
 

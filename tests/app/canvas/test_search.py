@@ -72,13 +72,17 @@ def test_the_search_stays_inside_the_canvas(canvas: Canvas) -> None:
     assert canvas.rect().contains(popup(canvas).geometry())
 
 
-def test_nothing_found_says_so(canvas: Canvas) -> None:
-    """A search without results shows a message."""
+def test_nothing_found_says_so_and_offers_to_write_it(canvas: Canvas, patch: Patch) -> None:
+    """A search without results shows a message, the blocks in which a person writes what is missing, and the help."""
     canvas.open_search(QPoint(10, 10))
     search = popup(canvas)
     search.field.setText("xyzzy")
-    assert not search.list.isVisible()
-    assert any("No block matches “xyzzy”." in label.text() for label in search.findChildren(type(search.nothing)))
+    assert search.nothing.isVisible()
+    assert search.nothing.text().startswith("No block matches “xyzzy”.\nWrite one yourself, or press F1 for help")
+    assert titles(search) == ["Expression", "CUDA Kernel", "Value Expression"]
+    assert canvas.rect().contains(search.geometry()) and search.list.height() >= 3 * 40
+    QTest.keyClick(search.field, Qt.Key.Key_Return)
+    assert patch.nodes["expression"].type == "kernel.expression"
 
 
 @pytest.mark.feature("drop_to_create")
@@ -105,7 +109,7 @@ def test_a_block_can_be_inserted_on_a_connection(canvas: Canvas, hand: Hand, pat
     search.field.setText("quokka")
     assert titles(search) == ["Scale", "Show"]
     search.field.setText("sparks")
-    assert search.nothing.text() == "No block that fits here matches “sparks”."
+    assert search.nothing.text().startswith("No block that fits here matches “sparks”.")
     search.field.setText("quokka")
     QTest.keyClick(search.field, Qt.Key.Key_Return)
     assert {str(c) for c in patch.connections} == {"source.out -> scale_2.x", "scale_2.out -> scale.x"}
