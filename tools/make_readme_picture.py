@@ -39,6 +39,8 @@ def main() -> None:
         window.session.open(ROOT / "resources" / "examples" / "particles.loom")
         patch = window.session.patch
         assert patch is not None
+        set_parameter(patch, ["render"], "width", 640)  # more than the film shows, and quick without a GPU
+        set_parameter(patch, ["render"], "height", 360)
         window.canvas.select(["forces"])
         wait_for(window, FRAMES)
         window.canvas.fit()
