@@ -18,8 +18,6 @@ release = version = version_of("warploom")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["README.md"]
-# Pages that are being written link to each other.
-suppress_warnings = ["myst.xref_missing"]
 html_theme = "furo"
 html_title = f"Warploom {release}"
 html_copy_source = False

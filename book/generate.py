@@ -3,6 +3,7 @@
 `conf.py` calls `write_pages`. A page whose text has not changed is left alone, so that Sphinx reads only the others.
 """
 
+import json
 import re
 from collections.abc import Iterable
 from itertools import groupby
@@ -109,9 +110,18 @@ def gallery_page(examples: Iterable[Example]) -> str:
             parts += [
                 f"({each.path.stem})=\n### {marked(each.title)}",
                 f"{_command(each)}. {marked(each.description)}",
+                _links(each),
                 *_film(each, 2),
             ]
     return _page(parts)
+
+
+def _links(example: Example) -> str:
+    """Return links to the blocks of an example, by title."""
+    nodes = json.loads(example.path.read_bytes())["nodes"]
+    found = [default_catalogue().get(name) for name in sorted({node["type"] for node in nodes})]
+    blocks = sorted((block.title, block.id) for block in found if block is not None)
+    return "Blocks: " + ", ".join(f"[{marked(title)}](blocks/{name}.md)" for title, name in blocks)
 
 
 def _command(example: Example) -> str:
