@@ -58,8 +58,10 @@ test-ssh: setup-dev
 
 lint: setup-dev
 	$(VENV)/ruff check .
+	$(VENV)/ruff check --preview --select PLW1514 app blocks engine warploom
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
+	$(VENV)/python tools/check_systems.py
 	$(VENV)/lint-imports --no-cache
 
 setup:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import sys
@@ -16,6 +15,8 @@ from platformdirs import user_state_path
 
 from warploom.engine.diagnostics import printable
 from warploom.engine.logs import attach, detach, set_level
+from warploom.engine.platforms.file_locks import try_lock
+from warploom.engine.platforms.files import appending_flags
 
 _log = logging.getLogger(__name__)
 #: Loggers whose messages commands print themselves, as diagnostics.
@@ -167,7 +168,7 @@ class LogFile(logging.Handler):
                 size = 0
             if size > self._size_limit:
                 self._begin_another()
-            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            file = os.open(self.path, appending_flags(), 0o600)
             try:
                 os.write(file, text.encode(errors="backslashreplace"))
             finally:
@@ -177,9 +178,7 @@ class LogFile(logging.Handler):
 
     def _begin_another(self) -> None:
         with self.path.with_suffix(".lock").open("ab") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not try_lock(lock.fileno()):
                 return  # another process is renaming the file
             if self.path.stat().st_size > self._size_limit:  # otherwise another process has renamed it
                 self.path.replace(self.path.with_suffix(".1.log"))

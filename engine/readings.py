@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from warploom.engine.arguments import checked
+from warploom.engine.platforms.files import reading_flags
 
 T = TypeVar("T")
 #: A question about a path; answers are compared, and shown by `repr` where a digest is made of them.
@@ -143,7 +144,7 @@ def _open(path: Path) -> tuple[BinaryIO | None, OSError | None]:
         if unwrap(is_pipe)(path):
             raise OSError(errno.EINVAL, _NO_FILE)
         # Without waiting, since a pipe may have taken the file's place just now.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, reading_flags())
         try:
             found = os.fstat(descriptor)
             if stat.S_ISDIR(found.st_mode):

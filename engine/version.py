@@ -10,5 +10,5 @@ def version() -> str:
     try:
         return metadata.version("warploom")
     except metadata.PackageNotFoundError:
-        project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+        project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
         return str(project["project"]["version"])

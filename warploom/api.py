@@ -31,6 +31,8 @@ from warploom.engine.kernel_sources.sources import (
     PythonOptions,
 )
 from warploom.engine.libraries import algorithms, blas, dnn, fft, images, lapack, sparse
+from warploom.engine.libraries.call import OperandError
+from warploom.engine.libraries.own import OnStream, OwnCall
 from warploom.engine.ops import OpGraph, OpGraphBuilder, OpPort, graph_from_json
 from warploom.engine.patch.composite import Composite, CompositeBuilder
 from warploom.engine.readings import open_file, read_bytes
@@ -93,11 +95,14 @@ __all__ = [
     "Listener",
     "LiveBlock",
     "Moment",
+    "OnStream",
     "OpGraph",
     "OpGraphBuilder",
     "OpGraphSource",
     "OpPort",
+    "OperandError",
     "Out",
+    "OwnCall",
     "PtxFile",
     "PythonKernel",
     "PythonOptions",

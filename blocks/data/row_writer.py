@@ -45,7 +45,7 @@ class RowWriter(PartWriter):
         if suffix == ".npy":
             return closing.enter_context(_ArrayFile(path, self.dtype, self.row)).write
         if suffix in (".jsonl", ".ndjson"):
-            text = closing.enter_context(path.open("w"))
+            text = closing.enter_context(path.open("w", encoding="utf-8", newline=""))
             return lambda rows: text.write(json_lines(as_table(rows, self._columns)))
         writer: Any
         if suffix in DELIMITERS:

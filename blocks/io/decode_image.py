@@ -1,6 +1,5 @@
 """Decodes image files to linear light."""
 
-import os
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from warploom.api import read_bytes
 from warploom.blocks.io.colour_spaces import to_linear
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.platforms.files import named_contents
 
 if TYPE_CHECKING:
     from OpenImageIO import ImageInput, ImageSpec
@@ -81,14 +81,11 @@ def decode_picture(data: bytes, space: str = "file") -> Array:
     """
     import OpenImageIO  # only patches with pictures need it
 
-    file = os.memfd_create("picture")  # the library opens files only by name, and the file may change between two reads
-    try:
-        with open(file, "wb", closefd=False) as copy:
-            copy.write(data)
-        name = f"/proc/self/fd/{file}"
+    with named_contents() as file:  # the library opens files only by name, and the file may change between two reads
+        file.write(data)
         wanted = OpenImageIO.ImageSpec()
         wanted.attribute("oiio:UnassociatedAlpha", 1)
-        source = OpenImageIO.ImageInput.open(name, wanted)
+        source = OpenImageIO.ImageInput.open(file.name, wanted)
         if source is None:
             OpenImageIO.geterror()  # clears the error, which the library would otherwise report to the next caller
             raise ValueError("no picture of a known format, or a damaged one")
@@ -97,8 +94,6 @@ def decode_picture(data: bytes, space: str = "file") -> Array:
                 return _read(source, OpenImageIO.UNKNOWN, space)
         finally:
             source.close()
-    finally:
-        os.close(file)
 
 
 def _read(source: "ImageInput", own_type: Any, space: str) -> Array:
@@ -112,7 +107,7 @@ def _read(source: "ImageInput", own_type: Any, space: str) -> Array:
     colours, alpha = _channels(spec)
     stored = source.read_image(0, 0, 0, spec.nchannels, own_type)
     if stored is None or source.has_error:
-        reason = source.geterror().split("\n")[0].split(' ("/proc')[0]
+        reason = source.geterror().split("\n")[0].split(' ("')[0]
         raise ValueError(reason or "a damaged picture")
     picture = np.ones((spec.height, spec.width, 4), np.float32)
     if alpha is not None:

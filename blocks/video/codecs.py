@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 
 from warploom.blocks.video.frame_layout import filled_frame
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.platforms.processor import usual_scheduling
 
 Array = np.ndarray[Any, Any]
 
@@ -42,26 +42,8 @@ def usual_priority() -> Iterator[None]:
     SVT-AV1 gives its threads, and the one that opens it, real-time priority where it may: then nothing else would run.
     """
     os.environ.setdefault("SVT_LOG", "1")  # it prints its settings otherwise
-    before = _scheduling()
-    try:
+    with usual_scheduling():
         yield
-    finally:
-        usual = before.get(threading.get_native_id())
-        for thread, policy in _scheduling().items():
-            wanted = before.get(thread, usual)
-            if wanted == os.SCHED_OTHER != policy:
-                with suppress(OSError):  # the thread has ended
-                    os.sched_setscheduler(thread, wanted, os.sched_param(0))
-
-
-def _scheduling() -> dict[int, int]:
-    """Return the scheduling policy of each thread of this process; nothing where the system does not tell."""
-    found = {}
-    with suppress(OSError):
-        for task in Path("/proc/self/task").iterdir():
-            with suppress(OSError):  # the thread has ended
-                found[int(task.name)] = os.sched_getscheduler(int(task.name))
-    return found
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from warploom.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
 from warploom.blocks.video.film_source import load_av
@@ -8,6 +7,7 @@ from warploom.blocks.video.frame_feed import PACKED, describe_frames
 from warploom.blocks.video.frame_layout import FrameLayout
 from warploom.blocks.video.live_reader import LiveReader
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.platforms.machine import camera_names, camera_path
 
 #: The library's names for the cameras of each system.
 _FORMS = {"linux": "v4l2", "darwin": "avfoundation", "win32": "dshow"}
@@ -84,9 +84,7 @@ def cameras() -> dict[str, str]:
     """Return the cameras that are there now, with their titles; none where the system has no list of them."""
     form = _FORMS.get(sys.platform, "v4l2")
     if form == "v4l2":
-        places = sorted(Path("/sys/class/video4linux").glob("video*"), key=lambda place: (len(place.name), place.name))
-        names = [(place.name, (place / "name").read_text(errors="replace").strip()) for place in places]
-        return {f"/dev/{place}": f"{name} (/dev/{place})" for place, name in names}
+        return {path: f"{name} ({path})" for path, name in camera_names().items()}
     found = [each.name for each in load_av().enumerate_input_devices(form) if "video" in each.media_types]
     return {name: name for name in found}
 
@@ -104,13 +102,10 @@ def _name_of(device: str, form: str) -> str:
     """Return a camera's name for FFmpeg."""
     if form == "v4l2":
         if device.isdecimal():
-            return f"/dev/video{device}"
+            return camera_path(device)
         if device.startswith("/"):
             return device
-        for place in sorted(Path("/sys/class/video4linux").glob("video*")):
-            if device.lower() in (place / "name").read_text(errors="replace").lower():
-                return f"/dev/{place.name}"
-        return device
+        return next((path for path, name in camera_names().items() if device.lower() in name.lower()), device)
     if form == "dshow":
         found = [each.name for each in load_av().enumerate_input_devices("dshow") if "video" in each.media_types]
         named = [name for name in found if device.lower() in name.lower()]

@@ -1,9 +1,7 @@
 """`BlockProcess`: runs block files in another process, which may hang or die, and keeps what they declare."""
 
 import logging
-import os
 import pickle
-import signal
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -21,6 +19,7 @@ from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.catalogue.load_file import BlockFile, Ran
 from warploom.engine.diagnostics import WarploomError, error
 from warploom.engine.logs import log_again
+from warploom.engine.platforms.processes import how_it_ended, kill_group
 from warploom.engine.processes.limits import Usage
 from warploom.engine.processes.pool import WorkerProcess
 from warploom.engine.processes.worker import Outcome
@@ -217,7 +216,7 @@ class BlockProcess:
         while process.is_alive and time.monotonic() < ended_s:
             time.sleep(_POLL_S)
         is_alive, status = process.is_alive, self._end()
-        how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+        how = how_it_ended(status)
         if not self._is_closed:
             self.warm_up()
         return _Died(excess or f"must leave its process running, got {'none that answers' if is_alive else how}")
@@ -243,7 +242,7 @@ def _received(process: WorkerProcess) -> Outcome:
 
 def _kill(process: WorkerProcess) -> None:
     with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
+        kill_group(process.pid)
     process.kill()
 
 

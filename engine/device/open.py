@@ -1,21 +1,17 @@
 """Opens a device by its name, and lists the devices of this machine."""
 
-import ctypes
 import importlib.util
 import logging
-import os
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
 from warploom.engine.arguments import SHOWN, checked
 from warploom.engine.device.device import Device, DeviceInfo, checked_time_limit
 from warploom.engine.diagnostics import DeviceError
+from warploom.engine.platforms.memory import share_heaps
 
 _log = logging.getLogger(__name__)
-#: M_ARENA_MAX of glibc's malloc.h.
-_ARENA_MAX = -8
 
 
 @dataclass(frozen=True)
@@ -60,9 +56,7 @@ def _share_heaps() -> None:
     Each engine has threads of its own. The memory that one of them frees stays in its heap, where others don't find
     it, so that a process which opens many patches would grow (`tests/benchmarks/bench_memory.py`).
     """
-    if "MALLOC_ARENA_MAX" not in os.environ:
-        with suppress(AttributeError, OSError):  # another C library
-            ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
+    share_heaps(2)
 
 
 def _open_named(name: str, plain_edges: bool) -> Device:

@@ -264,6 +264,14 @@ class Executable(Protocol):
         """Let a copy node that reads a pinned array read another one, from the next launch on."""
         ...
 
+    def move_fill(self, node: GraphNode, target: Memory) -> None:
+        """Let a fill node fill other memory, from the next launch on. Raise DeviceError if the device refuses."""
+        ...
+
+    def move_copy(self, node: GraphNode, target: Memory | PinnedArray, source: Memory | PinnedArray) -> None:
+        """Let a copy node use other memory, from the next launch on. Raise DeviceError if the device refuses."""
+        ...
+
     def refresh(self, nodes: Collection[GraphNode]) -> None:
         """Use the new contents of kernel nodes' argument blocks, from the next launch on."""
         ...

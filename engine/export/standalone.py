@@ -48,7 +48,7 @@ def exported_graph(patch: Patch, architecture: str = HOST_ARCHITECTURE) -> Graph
 def standalone_script(graph: GraphData) -> str:
     """Return the text of a Python file that runs a graph; it needs cuda-python and numpy."""
     data = base64.b85encode(zlib.compress(msgspec.json.encode(graph), 9)).decode()
-    before, after = _RUNNER.read_text().split(_PLACE)
+    before, after = _RUNNER.read_text("utf-8").split(_PLACE)
     return f'{before}DATA = r"{data}"\n{after}'
 
 

@@ -16,6 +16,7 @@ from warploom.engine.descriptions.builder import BlockBuilder
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.libraries.call import CallOn
+from warploom.engine.libraries.own import OwnCall
 from warploom.engine.types import any_type
 
 
@@ -101,7 +102,8 @@ def is_call(block_type: type[Block]) -> bool:
     known = _calls.get(block_type)
     if known is None:
         try:
-            known = not block_type.is_value and bool(record(block_type())[0])
+            calls = [] if block_type.is_value else record(block_type())[0]
+            known = bool(calls) and not any(isinstance(made.call, OwnCall) for made in calls)
         except (Exception, SystemExit):  # noqa: BLE001  # describe may fail in any way
             known = False
         _calls[block_type] = known

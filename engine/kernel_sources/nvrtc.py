@@ -5,14 +5,15 @@ import importlib.metadata
 import os
 import posixpath
 import re
-import resource
 import shutil
 import tempfile
 import time
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -24,6 +25,7 @@ from warploom.engine.disk_cache import DiskCache, cache_key
 from warploom.engine.kernel_sources import element_names
 from warploom.engine.kernel_sources.element_names import named_numbers
 from warploom.engine.kernel_sources.standard_headers import DIGEST, HEADERS
+from warploom.engine.platforms.files import can_refuse_files, no_more_files
 from warploom.engine.ptx import KernelSignature, PtxSyntaxError, parse, parser, read_signatures
 from warploom.engine.ptx.text import check_size, code_of
 from warploom.engine.ptx.uses import KernelUses, kernel_uses
@@ -33,6 +35,12 @@ _HEAD = re.compile(
 )
 #: The error about a file that can't be opened, with and without `_no_files`.
 _UNREADABLE = re.compile(r'((?:cannot|could not) open source file "([^"\n]*)")(?:: Too many open files)?')
+#: The end of a line that goes on in the next one, and a directive that reads a file: it is found in comments too.
+_SPLIT = re.compile(r"(?:\\|\?\?/)[ \t\f\v\r]*\n")
+_READING = re.compile(
+    r"(?:#|%:|\?\?=)(?:[ \t\f\v\r\0]|/\*.*?\*/)*(?:include|include_next|import|embed)\b(?P<rest>[^\n]*)", re.DOTALL
+)
+_NAMED = re.compile(r'\s*(?:"([^"]*)"|<([^>]*)>)\s*(?://.*|/\*.*)?')
 #: An include of a header beside the one that includes it.
 _BESIDE = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)"([^"\n]+)"', re.MULTILINE)
 # One mistake causes many later errors; the first few show what to fix.
@@ -292,7 +300,7 @@ def _compile(
         brought = {**_toolkit_texts(), **brought}
     program = _program(nvrtc, source, path, brought)
     try:
-        with _no_files(nvrtc) if is_closed else nullcontext():
+        with _no_files(nvrtc, {str(path): source, **headers}, brought) if is_closed else nullcontext():
             (result,) = nvrtc.nvrtcCompileProgram(program, len(options), [os.fsencode(option) for option in options])
         log = _fetch(nvrtc, program, "ProgramLog").rstrip(b"\0").decode(errors="replace").strip()
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
@@ -312,18 +320,38 @@ def _program(nvrtc: Any, source: str, path: Path, headers: Mapping[bytes, bytes]
 
 
 @contextmanager
-def _no_files(nvrtc: Any) -> Iterator[None]:
-    """Let this process open no file.
+def _no_files(nvrtc: Any, texts: Mapping[str, str], brought: Mapping[bytes, bytes]) -> Iterator[None]:
+    """Let the compiler of a source open no file.
 
-    A source can name a file in many ways, by macros too, so what the compiler may read is not left to its text.
+    A source can name a file in many ways, by macros too, so where the system can, this process opens no file. Windows
+    can't, so there each directive of the texts that reads a file must be an `#include` of a header that is `brought`.
     """
     _load_builtins(nvrtc)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if can_refuse_files():
+        with no_more_files():
+            yield
+        return
+    for name, text in texts.items():
+        for included, line in included_names(text):
+            if included.encode() not in brought:
+                message = f'{Path(name).name}({line}): cannot open source file "{included}"'
+                problem = UnreadableHeader(message, name=included)
+                problem.file, problem.line = _in_file(Path(name)), line
+                raise problem
+    yield
+
+
+def included_names(text: str) -> Iterator[tuple[str, int]]:
+    """Yield what each directive names that reads a file, and its line: also a macro's name.
+
+    A directive's own name can't come from a macro, but its line may be split.
+    """
+    parts = _SPLIT.split(text)
+    ends, plain = list(accumulate(map(len, parts))), "".join(parts)
+    for found in _READING.finditer(plain):
+        rest, at = found["rest"], found.start()
+        named = _NAMED.fullmatch(rest)
+        yield (named[1] or named[2]) if named else rest.strip(), plain.count("\n", 0, at) + bisect_right(ends, at) + 1
 
 
 @cache

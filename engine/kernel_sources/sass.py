@@ -61,7 +61,7 @@ def disassemble(ptx: str, architecture: str) -> str:
     assembler, disassembler = find_tool("ptxas"), find_tool("nvdisasm")
     with tempfile.TemporaryDirectory(prefix="warploom-sass-") as folder:
         text, binary = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
-        text.write_text(ptx)
+        text.write_text(ptx, encoding="utf-8", newline="\n")
         _run(assembler, f"-arch={architecture}", "-lineinfo", "-o", str(binary), str(text))
         listing = _run(disassembler, "-c", "-g", str(binary))
     lines = [f"// {architecture}, by {assembler}; the driver's own compiler may choose other instructions"]

@@ -18,7 +18,6 @@ block types and unknown fields are kept as they are. A file is written completel
 from __future__ import annotations
 
 import base64
-import fcntl
 import hashlib
 import json
 import logging
@@ -66,6 +65,8 @@ from warploom.engine.patch.organise.annotations import Annotation
 from warploom.engine.patch.positions import checked_position
 from warploom.engine.patch.regions import DEEPEST_IN_FILE, TOP, RegionRefused, Scopes, region_of
 from warploom.engine.patch.schemas import NEWEST, schema_for, upgraded
+from warploom.engine.platforms.file_locks import lock
+from warploom.engine.platforms.files import keep_permissions, move_over
 from warploom.engine.processes.scope import check_cancelled
 from warploom.engine.readings import read_bytes
 
@@ -158,7 +159,7 @@ def _move_new(data: bytes, part: Path, path: Path) -> bool:
     """Write `part` and move it to `path`. Return False if another save has moved or removed the same file first."""
     with part.open("ab") as file:
         with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock(file.fileno())
         try:
             if not os.path.samestat(part.stat(), os.fstat(file.fileno())):
                 return False
@@ -167,18 +168,18 @@ def _move_new(data: bytes, part: Path, path: Path) -> bool:
         try:
             file.truncate(0)
             if path.exists():
-                os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
+                keep_permissions(file.fileno(), path)
             for at in range(0, len(data), _PIECE):
                 check_cancelled()
                 file.write(memoryview(data)[at : at + _PIECE])
             file.flush()
             os.fsync(file.fileno())
             check_cancelled()
-            part.replace(path)
+            return move_over(file, part, path)
         except BaseException:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):  # Windows removes no open file
+                part.unlink(missing_ok=True)
             raise
-    return True
 
 
 @checked(PatchError)

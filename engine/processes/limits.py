@@ -5,15 +5,12 @@ A patch may come from anywhere, and a few lines of nested macros keep a compiler
 
 import os
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple, Self
+
+from warploom.engine.platforms.processes import process_usage
 
 _VARIABLES = "WARPLOOM_COMPILE_S", "WARPLOOM_COMPILE_GB"
 _GB = 1 << 30
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-#: Positions in /proc/PID/stat after the program's name: processor time in user and system mode, pages in memory.
-_USER, _SYSTEM, _PAGES = 11, 12, 21
 
 
 class Usage(NamedTuple):
@@ -25,11 +22,7 @@ class Usage(NamedTuple):
     @classmethod
     def of(cls, process: int) -> Self:
         """Return what a process uses; nothing if it has ended, or if the system can't tell."""
-        with suppress(OSError, IndexError):
-            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-            ticks = int(fields[_USER]) + int(fields[_SYSTEM])
-            return cls(ticks / _TICKS_PER_S, int(fields[_PAGES]) * _PAGE_BYTES)
-        return cls()
+        return cls(*process_usage(process))
 
 
 class Excess(NamedTuple):

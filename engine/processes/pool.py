@@ -3,8 +3,6 @@
 import hashlib
 import os
 import pickle
-import select
-import signal
 import subprocess
 import sys
 import threading
@@ -17,6 +15,8 @@ from typing import ParamSpec, TypeVar
 
 from warploom.engine.diagnostics import CompilerCrash, KernelError
 from warploom.engine.logs import log_again
+from warploom.engine.platforms.pipes import Readable
+from warploom.engine.platforms.processes import after_fork, how_it_ended, is_killed, own_group
 from warploom.engine.processes.limits import Excess, Limits, Usage
 from warploom.engine.processes.scope import Cancelled, CancelScope, current_scopes
 from warploom.engine.processes.worker import Outcome
@@ -74,7 +74,7 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)} | dict(environment or {}),
-            process_group=0,  # Ctrl+C in a terminal is for this program, which ends its workers
+            **own_group(),  # Ctrl+C in a terminal is for this program, which ends its workers
         )
 
     @property
@@ -96,9 +96,8 @@ class WorkerProcess:
 
     def wait(self, seconds: float) -> bool:
         """Wait for an outcome or the process's end; return False when neither came in time."""
-        poll = select.poll()
-        poll.register(self._process.stdout, select.POLLIN)  # type: ignore[arg-type]  # it is a pipe
-        return bool(poll.poll(1000 * seconds))
+        assert self._process.stdout is not None
+        return Readable(self._process.stdout).wait(seconds)
 
     def receive(self) -> Outcome:
         """Wait for the outcome of the job. Raise EOFError if the process has died."""
@@ -253,9 +252,8 @@ class WorkerPool:
             return Cancelled()
         if excess is not None:
             return self._refuse(digest, excess)
-        how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        hint = "; the system ends processes in this way when memory runs out" if status == -signal.SIGKILL else ""
-        return CompilerCrash(f"compiler must give a result, got its end by {how}{hint}")
+        hint = "; the system ends processes in this way when memory runs out" if is_killed(status) else ""
+        return CompilerCrash(f"compiler must give a result, got its end by {how_it_ended(status)}{hint}")
 
 
 def _over_limit(message: str, remedy: str) -> CompilerCrash:
@@ -274,6 +272,6 @@ def _begin_anew() -> None:
     _pool, _of_parent = WorkerPool(), _pool  # kept, since collecting them would close their pipes
 
 
-os.register_at_fork(after_in_child=_begin_anew)
+after_fork(_begin_anew)
 # Before Python waits for threads, those of concurrent.futures included: they may wait for a compile that never ends.
 threading._register_atexit(lambda: _pool.close())  # type: ignore[attr-defined]  # concurrent.futures uses it too

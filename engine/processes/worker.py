@@ -5,41 +5,39 @@ output. It ends when its input does, even while a function runs, and when its pa
 waits for the result any more.
 """
 
-import ctypes
 import gc
 import logging
 import os
 import pickle
-import signal
 import sys
 import threading
 import traceback
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
 from warploom.engine.logs import LogBuffer, Logged, attach
+from warploom.engine.platforms.processes import end_with, offer_to_kill
 
 #: Garbage is collected after so many new objects: Python's own 700 would collect several times in a compile of 6 ms.
 _NEW_OBJECTS = 50_000
-_PR_SET_PDEATHSIG = 1  # of prctl
 #: The reply: the returned value, or the exception with its traceback as text. The log records follow.
 Outcome = tuple[object, Exception | None, str, tuple[Logged, ...]]
 
 
 def main() -> None:
     """Import the modules named on the command line, then run functions until standard input ends."""
-    _end_with(int(sys.argv[1]))
+    # The end of standard input is no help where another process has a copy of the pipe, such as one that the parent has
+    # forked, or while native code holds the interpreter.
+    end_with(int(sys.argv[1]))
     # Keeps libraries from printing to standard output, and from reading the jobs on standard input.
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     jobs: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(source, jobs), daemon=True).start()
-    with suppress(OSError):  # when memory runs out, the system should kill a compile and not the engine
-        Path("/proc/self/oom_score_adj").write_text("800")
+    offer_to_kill()  # when memory runs out, the system should kill a compile and not the engine
     for name in sys.argv[2:]:
         with suppress(Exception):  # a job that needs the module will raise the same error
             getattr(import_module(name), "warm_up", int)()
@@ -49,18 +47,6 @@ def main() -> None:
     while True:
         sink.write(_run(jobs.get(), records))
         sink.flush()
-
-
-def _end_with(parent: int) -> None:
-    """Have the system end this process when the thread that started it ends, even if this process is busy.
-
-    The end of standard input is no help where another process has a copy of the pipe, such as one that the parent has
-    forked, or while native code holds the interpreter.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # the parent has already ended
-        os._exit(0)
 
 
 def _read(source: IO[bytes], jobs: SimpleQueue[bytes]) -> None:

@@ -32,6 +32,7 @@ from warploom.engine.protocol.messages import (
     Saved,
     SetLeftOut,
     SetOsc,
+    SetTime,
     SetTimeline,
     SetTrust,
     check_message,
@@ -173,14 +174,19 @@ class Client:
         self._send_begun()
         self._transport.post(message)
 
-    def step(self, *, real_time: bool = False) -> FrameReport:
+    def step(self, *, real_time: bool = False, time_s: float | None = None) -> FrameReport:
         """Run one frame now, with all edits applied, and return its report.
 
         The patch's time advances by one `time_step_s`, so that the same edits give the same frames on every run; with
-        `real_time` it advances by the time since the previous step.
+        `real_time` it advances by the time since the previous step. With `time_s`, the frame is at that time, see
+        `SetTime`: several engines in step are given the same times. A patch with a timeline has its own.
         """
         if not isinstance(real_time, bool):  # quicker than `checked`
             raise WarploomError(check_of(bool)(real_time, "real_time"))
+        if time_s is not None:
+            if self.patch.timeline is not None:
+                raise WarploomError("time_s must be left out for a patch with a timeline; go to a frame with Seek")
+            self.post(SetTime(time_s))
         if self._changes:
             self._send_begun()
         return self._step(real_time)

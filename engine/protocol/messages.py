@@ -251,6 +251,20 @@ class Seek(msgspec.Struct, frozen=True, tag=True):
     exact: bool = False
 
 
+#: The latest time of a frame, in seconds: some thirty years.
+LATEST_S = 1e9
+
+
+class SetTime(msgspec.Struct, frozen=True, tag=True):
+    """Let the next frame that advances be at a time in seconds, which another program or machine keeps.
+
+    Its time step is that since the frame before, from 0 to 0.1 s. Frames without such a message go on from there. The
+    frames of a patch with a timeline have times of their own: there, this has no effect.
+    """
+
+    time_s: Annotated[float, msgspec.Meta(ge=0, le=LATEST_S)]
+
+
 Message = (
     Change
     | Edited
@@ -279,6 +293,7 @@ Message = (
     | StateCopy
     | SetTimeline
     | Seek
+    | SetTime
 )
 
 

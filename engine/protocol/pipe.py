@@ -1,8 +1,6 @@
 """The transport to an engine in another process: frames of msgpack, each after its length, on its standard streams."""
 
 import logging
-import shlex
-import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -35,6 +33,8 @@ from warploom.engine.diagnostics import (
 )
 from warploom.engine.logs import follow_level, log_again
 from warploom.engine.patch.document import Patch
+from warploom.engine.platforms.machine import place
+from warploom.engine.platforms.processes import how_it_ended, words_of_command
 from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.profiling.profile import Profile
 from warploom.engine.protocol.child import liveness
@@ -53,7 +53,7 @@ from warploom.engine.protocol.child.encoding import (
     make_decoder,
 )
 from warploom.engine.protocol.child.frames import Heard, read_frame, write_frame
-from warploom.engine.protocol.child.hello import place, read_hello
+from warploom.engine.protocol.child.hello import read_hello
 from warploom.engine.protocol.child.liveness import Liveness
 from warploom.engine.protocol.child.open_questions import OpenQuestions
 from warploom.engine.protocol.child.process import EngineProcess, start_process
@@ -115,7 +115,7 @@ def words_of(command: str | Sequence[str]) -> Sequence[str]:
     """Return the words of a command. Raise DeviceError if it is none."""
     if isinstance(command, str):
         try:
-            return shlex.split(command)
+            return words_of_command(command)
         except ValueError as problem:
             raise DeviceError(f"engine command must be one that runs, got {shown(command)}: {problem}") from problem
     if not (isinstance(command, list | tuple) and all(isinstance(word, str) for word in command)):
@@ -386,7 +386,7 @@ class PipeTransport:
             self.kill(f"its output was no message: {problem}")
         status = self._process.wait()
         source.close()
-        how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        how = how_it_ended(status, "status")
         ended = f"it was ended by {how}" if status < 0 else f"it ended with {how}"
         if status == _SSH_STATUS and (self._is_ssh or (self._greeted.is_set() and self._far is not None)):
             how, ended = LOST_LINE, "the line to it was lost, or it crashed (ssh ended with status 255)"

@@ -1,6 +1,5 @@
 """`serve`: runs the engine for another process's patch; messages and answers are frames on two streams."""
 
-import ctypes
 import faulthandler
 import logging
 import os
@@ -27,6 +26,7 @@ from warploom.engine.logs import LogBuffer, attach, detach, set_level
 from warploom.engine.patch.changes import Change
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.editing.applying import not_applied
+from warploom.engine.platforms.pipes import print_at_once
 from warploom.engine.protocol.child.encoding import (
     Alive,
     Answered,
@@ -65,7 +65,6 @@ _STUCK_S = 60.0
 _OVERDUE = 75
 #: Number of log records that wait for a slow client; older ones are dropped and counted.
 RECORD_LIMIT = 1000
-_LINE_BUFFERED = 1  # _IOLBF of C, in all usual libraries but those of Windows
 _PART_BYTES = 1 << 16
 #: How long the end waits for printed output; a process that a library started may still hold the pipe.
 _PATIENCE_S = 1.0
@@ -106,8 +105,7 @@ def _output_made_visible() -> Iterator[None]:
     reader, writer = os.pipe()
     os.dup2(writer, sys.stdout.fileno())
     os.close(writer)
-    libc = ctypes.CDLL(None)  # lines of native code must not wait until the end, as they would for a pipe
-    libc.setvbuf(ctypes.c_void_p.in_dll(libc, "stdout"), None, _LINE_BUFFERED, 0)
+    print_at_once()  # lines of native code must not wait until the end, as they would for a pipe
 
     def copy() -> None:
         decoder = getincrementaldecoder("utf-8")(errors="replace")

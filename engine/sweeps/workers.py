@@ -1,11 +1,8 @@
 """Worker processes on this machine: each has one engine, and is replaced when it dies or its device has failed."""
 
-import os
 import pickle
-import signal
 import threading
 from collections.abc import Generator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -13,6 +10,8 @@ from typing import Any
 from warploom.engine.device.open import list_devices
 from warploom.engine.diagnostics import DeviceError, WarploomError
 from warploom.engine.logs import log_again
+from warploom.engine.platforms.processes import how_it_ended
+from warploom.engine.platforms.processor import usable_cores
 from warploom.engine.processes.pool import WorkerProcess
 from warploom.engine.sweeps.plan import Run
 from warploom.engine.sweeps.results import Record, ResultFolder
@@ -53,7 +52,9 @@ class EngineWorker:
             return record
         if self.is_stopped:
             return None
-        failed = Record.failure(run, f"worker's process must run to its end, got {_reason(status)}, {_ATTEMPTS} times")
+        failed = Record.failure(
+            run, f"worker's process must run to its end, got {how_it_ended(status)}, {_ATTEMPTS} times"
+        )
         folder.fail(failed)
         return failed
 
@@ -95,13 +96,6 @@ class EngineWorker:
         return result
 
 
-def _reason(status: int) -> str:
-    if status < 0:
-        with suppress(ValueError):
-            return f"signal {signal.Signals(-status).name}"
-    return f"exit status {status}"
-
-
 def choose_workers(device: str, jobs: int | None, runs: int) -> list[tuple[str, int]]:
     """Return the device of each worker, and its number of cores if that is the host; 0 stands for all.
 
@@ -114,7 +108,7 @@ def choose_workers(device: str, jobs: int | None, runs: int) -> list[tuple[str, 
         raise DeviceError(f"device {device} must be usable, got: {reason}")
     devices = [name for name, status in known.items() if status.usable] if device == "auto" else [device]
     gpus = [name for name in devices if name != "host"]
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     if gpus:
         count = min(jobs or len(gpus), runs)
         return [(gpus[number % len(gpus)], 0) for number in range(count)]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
+from warploom.engine.platforms.processor import thread_computed_s
 from warploom.engine.user_code.limits import CALL, GRACE_S, TimeLimits, TookTooLong
 
 T = TypeVar("T")
@@ -65,10 +66,7 @@ class CodeThread:
 
     def computed_s(self) -> float:
         """Return how long the thread has computed; the time of day where the platform can't tell."""
-        try:
-            return time.clock_gettime(time.pthread_getcpuclockid(self.ident))
-        except (AttributeError, OSError):
-            return time.monotonic()
+        return thread_computed_s(self.ident)
 
     def stack(self) -> Sequence[traceback.FrameSummary]:
         """Return the thread's stack, the outermost call first."""

@@ -66,7 +66,7 @@ CALLS: dict[type, str] = {
     SlowEvent: "is_reached",
     HostStream: "record wait copy synchronize destroy",
     HostGraphBackend: "create_condition make remove change_order set_kernel clone instantiate destroy",
-    HostExecutable: "launch upload update_kernel update_captured update_copy refresh destroy",
+    HostExecutable: "launch upload update_kernel update_captured update_copy move_fill move_copy refresh destroy",
 }
 
 

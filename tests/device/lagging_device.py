@@ -135,6 +135,14 @@ class LaggingExecutable(HostExecutable):
         self._live()._transfers = dict(transfers)  # earlier launches keep their own transfers
         super().update_copy(node, source)
 
+    def move_fill(self, node: GraphNode, target: Memory) -> None:
+        self._check()
+        super().move_fill(node, target)
+
+    def move_copy(self, node: GraphNode, target: Memory | PinnedArray, source: Memory | PinnedArray) -> None:
+        self._check()
+        super().move_copy(node, target, source)
+
     def destroy(self) -> None:
         self._check()
         super().destroy()

@@ -334,3 +334,29 @@ def test_a_copy_node_reads_another_pinned_array(device: Device) -> None:
     assert other.download().tolist() == [1, 2, 3]
     with pytest.raises(DeviceError, match="that reads a pinned array"):
         executable.update_copy(inner, second)
+
+
+def test_fills_and_copies_use_other_memory_of_the_same_size(device: Device) -> None:
+    """An executable's fill and copy use other memory from the next launch on; other nodes are refused."""
+    values = [np.arange(start, start + 33, dtype=np.uint8) for start in (1, 101)]
+    sources = [device.upload(array) for array in values]
+    targets = [device.upload(np.zeros(33, np.uint8)) for _ in range(4)]
+    graph, stream = device.create_graph(), device.create_stream()
+    fill = graph.add_memset(targets[0].memory, 7, 33, [])
+    copy = graph.add_copy(targets[1].memory, sources[0].memory, 33, [fill])
+    executable, twin = graph.instantiate(), graph.instantiate()
+    executable.launch(stream)
+    executable.move_fill(fill, targets[2].memory)
+    executable.move_copy(copy, targets[3].memory, sources[1].memory)
+    executable.launch(stream)
+    stream.synchronize()
+    for target, expected in zip(targets, ([7] * 33, values[0], [7] * 33, values[1]), strict=True):
+        np.testing.assert_array_equal(target.download(), expected)
+        device.fill(target.memory, 0)
+    twin.launch(stream)
+    stream.synchronize()
+    assert [int(target.download().max()) for target in targets] == [7, 33, 0, 0]
+    with pytest.raises(DeviceError, match="must be a fill of"):
+        executable.move_fill(copy, targets[2].memory)
+    with pytest.raises(DeviceError, match="must be a copy of"):
+        executable.move_copy(fill, targets[3].memory, sources[1].memory)

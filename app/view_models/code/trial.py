@@ -73,7 +73,7 @@ def run_trial(trial: Trial, text: str) -> Outcome:
         if not (folder / "result.json").is_file():
             last = (done.stderr.strip() or f"status {done.returncode}").splitlines()[-1]
             return Outcome(problem=f"the block must run in a process of its own, got: {last}")
-        found = json.loads((folder / "result.json").read_text())
+        found = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         outputs = {}
         if (folder / "outputs.npz").is_file():
             with np.load(folder / "outputs.npz") as held:
@@ -91,7 +91,7 @@ def _write(trial: Trial, text: str, folder: Path) -> None:
         copy = folder / ("blocks" if trial.blocks is not None else "code")
         _copy_code(root, copy)
         place = copy / trial.file.relative_to(root)
-        place.write_text(text, encoding="utf-8")
+        place.write_text(text, encoding="utf-8", newline="\n")
         if trial.blocks is None:
             values["file"] = str(place)
     for port, (kind, _) in trial.inputs.items():
@@ -100,7 +100,7 @@ def _write(trial: Trial, text: str, folder: Path) -> None:
     _save_arrays(folder / "inputs.npz", {port: contents for port, (_, contents) in trial.inputs.items()})
     kinds = {port: kind for port, (kind, _) in trial.inputs.items()}
     spec = {"type": trial.type_id, "values": values, "kinds": kinds, "outputs": trial.outputs, "device": trial.device}
-    (folder / "trial.json").write_text(json.dumps(spec, default=str))
+    (folder / "trial.json").write_text(json.dumps(spec, default=str), encoding="utf-8", newline="\n")
 
 
 def _save_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
@@ -126,7 +126,7 @@ def _run(folder: Path) -> None:
     from warploom.engine.catalogue.catalogue import trust_blocks
     from warploom.engine.patch.changes import PortRef
 
-    spec = json.loads((folder / "trial.json").read_text())
+    spec = json.loads((folder / "trial.json").read_text(encoding="utf-8"))
     result: dict[str, Any] = {"time_ns": None, "problem": ""}
     problems = trust_blocks(folder / "blocks") if (folder / "blocks").is_dir() else []
     try:
@@ -160,7 +160,7 @@ def _run(folder: Path) -> None:
         _save_arrays(folder / "outputs.npz", outputs)
     except Exception as problem:  # noqa: BLE001 - the code under trial may fail in any way
         result["problem"] = str(problem)
-    (folder / "result.json").write_text(json.dumps(result))
+    (folder / "result.json").write_text(json.dumps(result), encoding="utf-8", newline="\n")
 
 
 @dataclass(frozen=True)

@@ -375,7 +375,10 @@ def _captured_layout(work: _Work, name: str, waiting: frozenset[str] = frozenset
             elif argument.name in work.description.captured:
                 inputs[other] = _captured_layout(work, argument.name, waiting | {name})
     try:
-        return _results(made, inputs)[slot]
+        results = _results(made, inputs)
+        if slot not in results:
+            raise ShapeRuleError(f"{made.call.label} must return the layout of {slot} in results, got none")
+        return results[slot]
     except OperandError as problem:
         raise _Misfit(str(problem), _operand_port(work, made, problem)) from None
 

@@ -1,6 +1,6 @@
-"""Adjusts a running graph in place: other functions, launches and addresses for its kernels and library calls.
+"""Adjusts a running graph in place: other functions, launches and addresses for its nodes.
 
-Nothing is built. When anything else would have to change, such as a fill or a copy, there is no adjustment, and the
+Nothing is built. When anything else would have to change, such as the size of a copy, there is no adjustment, and the
 graph is cloned or rebuilt.
 """
 
@@ -30,7 +30,8 @@ from warploom.engine.descriptions.entries import (
     buffer_arguments,
 )
 from warploom.engine.device.device import Device
-from warploom.engine.device.protocol import Capture, Condition, LaunchConfig, Memory
+from warploom.engine.device.nodes import CopyWork, MemsetWork
+from warploom.engine.device.protocol import Capture, Condition, GraphNode, LaunchConfig, Memory
 from warploom.engine.patch.changes import PortRef
 
 if TYPE_CHECKING:
@@ -97,13 +98,38 @@ class Recapture:
 
 
 @dataclass(frozen=True)
+class Transfer:
+    """A fill or copy node of the executable with other memory."""
+
+    variant: Variant
+    operation: int
+    handle: GraphNode
+    work: MemsetWork | CopyWork
+    before: MemsetWork | CopyWork
+
+    def apply(self) -> None:
+        """Update the node. Raise DeviceError if the device refuses."""
+        self._give(self.work)
+
+    def revert(self) -> None:
+        """Restore the node."""
+        self._give(self.before)
+
+    def _give(self, work: MemsetWork | CopyWork) -> None:
+        if isinstance(work, MemsetWork):
+            self.variant.executable.move_fill(self.handle, work.target)
+        else:
+            self.variant.executable.move_copy(self.handle, work.target, work.source)
+
+
+@dataclass(frozen=True)
 class Adjustment:
     """The changes of the `running` graph for a plan: its memory by variant, and the changes of its nodes."""
 
     plan: Plan
     running: CompiledGraph
     memories: tuple[Mapping[PortRef, Memory], ...]
-    changes: tuple[NodeChange | Recapture, ...]
+    changes: tuple[NodeChange | Recapture | Transfer, ...]
 
     @property
     def kernels(self) -> list[NodeChange]:
@@ -118,11 +144,11 @@ class Adjustment:
     @property
     def captures_again(self) -> bool:
         """True when some library call is captured again."""
-        return len(self.kernels) < len(self.changes)
+        return any(isinstance(change, Recapture) for change in self.changes)
 
     def apply(self) -> None:
         """Change the graph between two launches; if the device refuses, raise DeviceError and change nothing."""
-        done: list[NodeChange | Recapture] = []
+        done: list[NodeChange | Recapture | Transfer] = []
         try:
             for change in self.changes:
                 done.append(change)
@@ -133,8 +159,10 @@ class Adjustment:
                     taking_back.callback(change.revert)
             raise
         for change in self.changes:
-            # The graph itself still has the previous launch or capture.
-            if isinstance(change, Recapture) or (
+            # The graph itself still has the previous launch, capture or memory.
+            if isinstance(change, Transfer):
+                change.variant.built.swapped.add(change.operation)
+            elif isinstance(change, Recapture) or (
                 change.config is not change.old_config or change.kernel is not change.old_kernel
             ):
                 change.variant.built.swapped.add(change.node.operation)
@@ -144,8 +172,7 @@ class Adjustment:
 
 
 def operations_in_place(changes: Difference) -> list[int] | None:
-    """Return the kernels and library calls to change in a running graph, so that it follows a plan; None if it must be
-    built anew.
+    """Return the operations to change in a running graph, so that it follows a plan; None if it must be built anew.
 
     Both plans must give the same graph nodes, up to functions, launches, addresses and numbers for them. The same
     buffers must matter for as long as before, since a graph decides only once whether a launch may be left out.
@@ -161,8 +188,15 @@ def operations_in_place(changes: Difference) -> list[int] | None:
                 found.append(index)
             case CaptureEntry() as entry if touched or _does_otherwise(plan, before, index, entry):
                 found.append(index)
-            case FillEntry() | CopyEntry() as entry if touched or _does_otherwise(plan, before, index, entry):
+            case FillEntry() | CopyEntry() as entry if _does_otherwise(plan, before, index, entry):
                 return None
+            case FillEntry() | CopyEntry() if touched:
+                node = plan.description.by_id.get(plan.operations[index].node)
+                if (
+                    node is not None and node.group
+                ):  # it may be in a child graph, of whose nodes the handles are not known
+                    return None
+                found.append(index)
             case UploadFrame() | ClearStatus() | DownloadStatus() if touched:
                 return None
     if plan is not before and len(found) * (2 if plan.buffers.swaps else 1) > MOST_CHANGES:
@@ -233,9 +267,10 @@ def adjust_graph(
     if indices is None:
         return None
     plan, memories = changes.now, resources.memories
-    found: list[NodeChange | Recapture] = []
+    found: list[NodeChange | Recapture | Transfer] = []
     for variant, memory in zip(running.variants, memories, strict=True):
         maker = NodeMaker(plan, device, replace(resources, memory=memory))
+        known = NodeMaker(changes.before, device, replace(resources, memory=variant.memory))
         nodes = {kernel.operation: kernel for kernel in variant.kernels}
         captured = {node.operation: node for node in variant.built.captured}
         for index in indices:
@@ -243,6 +278,10 @@ def adjust_graph(
             if isinstance(entry, CaptureEntry):
                 call = captured[index]
                 found.append(Recapture(variant, call, maker.capture(index, entry), call.capture))
+                continue
+            if isinstance(entry, FillEntry | CopyEntry):
+                handle = variant.built.handles[index]
+                found.append(Transfer(variant, index, handle, maker.transfer(index), known.transfer(index)))
                 continue
             assert isinstance(entry, KernelEntry)
             node = nodes[index]

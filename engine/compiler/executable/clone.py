@@ -11,7 +11,7 @@ from warploom.engine.compiler.executable.build import BuiltGraph
 from warploom.engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker, unexpected
 from warploom.engine.compiler.operations import DownloadStatus
 from warploom.engine.compiler.plan import Plan
-from warploom.engine.descriptions.entries import CaptureEntry, KernelEntry
+from warploom.engine.descriptions.entries import CaptureEntry, CopyEntry, FillEntry, KernelEntry
 from warploom.engine.device.device import Device
 from warploom.engine.device.protocol import PinnedArray
 from warploom.engine.diagnostics import WarploomError
@@ -77,9 +77,10 @@ class _Cloning:
         others = _nodes_with_other_values(self._before, self._plan)
         if others:
             self._renewed |= {i for i, operation in enumerate(operations) if not others.isdisjoint(operation.nodes)}
-        if swapped := self._running.swapped:  # captured work can't be changed in a graph, only in an executable
-            captures = (i for i, operation in enumerate(operations) if isinstance(operation.entry, CaptureEntry))
-            self._renewed |= {index for index in captures if earlier[index] in swapped}
+        if swapped := self._running.swapped:  # these can't be changed in a graph, only in an executable
+            kinds = CaptureEntry, FillEntry, CopyEntry
+            fixed = (i for i, operation in enumerate(operations) if isinstance(operation.entry, kinds))
+            self._renewed |= {index for index in fixed if earlier[index] in swapped}
         if operations and self._resources.status is not status and isinstance(operations[-1].entry, DownloadStatus):
             self._renewed.add(len(operations) - 1)
         for index in self._renewed:

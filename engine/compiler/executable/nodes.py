@@ -32,6 +32,7 @@ from warploom.engine.descriptions.entries import (
 from warploom.engine.device.arguments import ArgumentError, ArgumentLayout, KernelArguments, layout_of, pack_arguments
 from warploom.engine.device.device import Device
 from warploom.engine.device.graph import Graph
+from warploom.engine.device.nodes import CopyWork, MemsetWork
 from warploom.engine.device.protocol import Capture, Condition, GraphNode, LaunchConfig, Memory, MemoryPart, part_of
 from warploom.engine.diagnostics import DeviceError, GraphValidationError, Source, error
 from warploom.engine.libraries.call import BoundCall, LibraryError, OperandMemory
@@ -228,26 +229,34 @@ class NodeMaker:
 
     def add(self, graph: Graph, index: int, after: Sequence[GraphNode]) -> GraphNode:
         """Add the node of an operation that is neither a kernel nor a library call nor a region."""
+        match self.transfer(index):
+            case MemsetWork(target=target, value=value, size_bytes=size):
+                return graph.add_memset(target, value, size, after)
+            case CopyWork(target=to, source=origin, size_bytes=size):
+                return graph.add_copy(to, origin, size, after)
+
+    def transfer(self, index: int) -> MemsetWork | CopyWork:
+        """Return the work of a fill or copy. Raise GraphValidationError for buffers of different sizes."""
         resources, operation = self._resources, self._plan.operations[index]
         match operation.entry:
             case FillEntry(target=target, value=value):
                 memory, size = self._place(operation, target)
-                return graph.add_memset(memory, value, size, after)
+                return MemsetWork(memory, value, size)
             case CopyEntry(target=target, source=source):
                 to, size = self._place(operation, target)
                 origin, available = self._place(operation, source)
                 if size != available:
                     text = f"copy needs two buffers of one size, got {available} and {size} bytes"
                     raise _refused(operation, text)
-                return graph.add_copy(to, origin, size, after)
+                return CopyWork(to, origin, size)
             case UploadFrame():
-                return graph.add_copy(resources.memory[FRAME], resources.frame, resources.frame.array.nbytes, after)
+                return CopyWork(resources.memory[FRAME], resources.frame, resources.frame.array.nbytes)
             case ClearStatus():
-                return graph.add_memset(resources.memory[STATUS], 0, resources.memory[STATUS].size_bytes, after)
+                return MemsetWork(resources.memory[STATUS], 0, resources.memory[STATUS].size_bytes)
             case DownloadStatus():
                 assert resources.status is not None
                 size = resources.status.array.nbytes
-                return graph.add_copy(resources.status, resources.memory[STATUS], size, after)
+                return CopyWork(resources.status, resources.memory[STATUS], size)
         raise TypeError(f"operation {index} must be a fill or a copy, got {operation.entry}")
 
     def _place(self, operation: Operation, argument: BufferArgument) -> tuple[Memory, int]:

@@ -1,11 +1,9 @@
 """The host device: the Device protocol on this computer's CPU."""
 
 import math
-import platform
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,14 +32,14 @@ from warploom.engine.device.host.memory import (
     allocate,
     bytes_of,
     copy,
-    free_bytes,
-    total_bytes,
 )
 from warploom.engine.device.host.modules.module import HostModule, own_kernel
 from warploom.engine.device.host.pool import Pool
 from warploom.engine.device.host.watchdog import Watchdog
 from warploom.engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
 from warploom.engine.diagnostics import DeviceError, KernelError
+from warploom.engine.platforms.memory import free_bytes, total_bytes
+from warploom.engine.platforms.processor import processor_name
 
 _CUBIN_MAGIC = b"\x7fELF"
 _USES_HEAP = re.compile(r"\b(?:malloc|free)\b")
@@ -66,7 +64,7 @@ class HostDevice:
         self._is_open = True
         self.info = DeviceInfo(
             "host",
-            _title(),
+            processor_name(),
             HOST_ARCHITECTURE,
             total_bytes(),
             self.pool.cores,
@@ -218,13 +216,3 @@ class HostDevice:
     def _check_open(self) -> None:
         if not self._is_open:
             raise DeviceError("host: device must not be used after close")
-
-
-def _title() -> str:
-    """Return the CPU's model."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import bisect
 import ctypes
-import os
 import threading
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
 from typing import Any
 from weakref import ref
 
@@ -195,51 +191,3 @@ def joined(pairs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def copy(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
     """Copy bytes; source and target may overlap."""
     ctypes.memmove(target.ctypes.data, source.ctypes.data, target.size)
-
-
-def free_bytes() -> int:
-    """Return the bytes that can be allocated without swapping or exceeding a container's limit."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    found = [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
-    free = found[0] if found else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    return min([free, *(max(limit - used, 0) for limit, used in container_limits())])
-
-
-@cache
-def total_bytes() -> int:
-    """Return the bytes of this computer's memory, or the limit of the container that this process runs in."""
-    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min([physical, *(limit for limit, _ in container_limits())])
-
-
-def container_limits(groups: str | None = None, mount: Path = Path("/sys/fs/cgroup")) -> list[tuple[int, int]]:
-    """Return each memory limit of this process's control groups, with the bytes in use under it.
-
-    `groups` is the text of /proc/self/cgroup. Memory that the system can drop, such as cached file contents, doesn't
-    count as used. Both versions of control groups are read. Only limits that are set are returned.
-    """
-    if groups is None:
-        try:
-            groups = Path("/proc/self/cgroup").read_text()
-        except OSError:  # not Linux
-            return []
-    limits = []
-    for line in groups.splitlines():
-        _, controllers, group = line.split(":", 2)
-        if controllers not in ("", "memory"):
-            continue
-        root, limit, used = mount, "memory.max", "memory.current"
-        if controllers:
-            root, limit, used = mount / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
-        own = root / group.strip("/")
-        for folder in (own, *(parent for parent in own.parents if parent.is_relative_to(root))):
-            # The group doesn't exist as seen from a container, or the limit is "max".
-            with suppress(OSError, ValueError):
-                most = int((folder / limit).read_text())
-                stat = dict(entry.split() for entry in (folder / "memory.stat").read_text().splitlines())
-                dropped = int(stat.get("total_inactive_file", stat.get("inactive_file", 0)))
-                limits.append((most, int((folder / used).read_text()) - dropped))
-    return limits

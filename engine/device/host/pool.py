@@ -1,6 +1,5 @@
 """The worker threads that run thread blocks."""
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from warploom.engine.device.host.services import Services
 from warploom.engine.device.host.team import Team
 from warploom.engine.device.host.watchdog import Watchdog
 from warploom.engine.host_compiler import abi
+from warploom.engine.platforms.processor import usable_cores
 
 CHUNKS_PER_WORKER = 8
 #: Roughly the time in which a worker wakes; each additional worker must save as much.
@@ -144,7 +144,7 @@ class Pool:
         self.services = Services()
         #: The watchdog's reason for stopping the last kernel.
         self.stop_reason = 0
-        self.cores = cores or len(os.sched_getaffinity(0))
+        self.cores = cores or usable_cores()
         self._workers = [PoolWorker() for _ in range(self.cores)]
         self._team: Team | None = None
         self._starting = threading.Lock()

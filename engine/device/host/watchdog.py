@@ -14,6 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from warploom.engine.platforms.pipes import stop_blocking
+from warploom.engine.platforms.processes import after_fork
+
 #: The interval for taking over the pipe again, since an earlier listener may have done the same. It takes a
 #: microsecond.
 _RENEW_S = 0.1
@@ -52,7 +55,7 @@ class Interrupts:
     def _listen(self) -> None:
         if self._sink < 0:
             source, self._sink = os.pipe()
-            os.set_blocking(self._sink, False)  # as signal handlers require
+            stop_blocking(self._sink)  # as signal handlers require
             self._sinks.add(self._sink)
             threading.Thread(target=self._read, args=(source,), name="ctrl-c", daemon=True).start()
         before = signal.set_wakeup_fd(self._sink, warn_on_full_buffer=False)
@@ -87,7 +90,7 @@ def _begin_anew() -> None:
     INTERRUPTS = Interrupts()
 
 
-os.register_at_fork(after_in_child=_begin_anew)
+after_fork(_begin_anew)
 
 
 #: The interval between checks of the running kernels' time.

@@ -17,7 +17,7 @@ _DEFINITION = re.compile(r"^define internal ([^\n]*) \{\n.*?^\}$", re.MULTILINE 
 @cache
 def _definitions() -> dict[str, tuple[str, set[str]]]:
     """Return each function and type of the library: its text, and the names in it."""
-    parts = re.split(r"\n\n+(?=define |declare |%)", PATH.read_text())[1:]
+    parts = re.split(r"\n\n+(?=define |declare |%)", PATH.read_text("utf-8"))[1:]
     names = [_NAME.findall(part) for part in parts]
     return {found[0]: (part, set(found)) for part, found in zip(parts, names, strict=True)}
 

@@ -12,6 +12,7 @@ from warploom.engine.device.device import Device
 from warploom.engine.device.protocol import Issue, Memory, Stream
 from warploom.engine.libraries.call import BoundCall, LibraryCall, LibraryError
 from warploom.engine.libraries.cuda.plan import Addresses, BorrowingPlan, Handles, Lent, LibraryPlan, PlanMaker
+from warploom.engine.libraries.own import OnStream, OwnCall, check_has
 from warploom.engine.types.layout import Layout
 
 #: The number of plans that are kept for a while although no captured work uses them.
@@ -74,7 +75,11 @@ class CudaLibraries:
         return plan
 
     def _make(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> LibraryPlan:
+        if isinstance(call, OwnCall):
+            check_has(call, "cuda", "a GPU", "the host")
         try:
+            if isinstance(call, OwnCall):
+                return OwnPlan(call, layouts)
             plans: Mapping[type[LibraryCall], PlanMaker] = import_module(f"{__package__}.{call.library}").PLANS
             return plans[type(call)](call, layouts, self._handles)
         except ImportError as problem:
@@ -85,6 +90,21 @@ class CudaLibraries:
         except Exception as problem:
             text = f"{call.label} must be supported by the library, got {type(problem).__name__}: {problem}"
             raise LibraryError(text, "change the sizes or the element type") from problem
+
+
+class OwnPlan:
+    """A call that the author of a block has written."""
+
+    def __init__(self, call: OwnCall, layouts: Mapping[str, Layout]) -> None:
+        self._call, self._layouts = call, layouts
+        self.workspace_bytes = call.workspace_bytes(layouts)
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Run the author's code."""
+        known = {} if at.numbers_on_device else at.numbers
+        stored = {name: int(address) for name, address in at.numbers.items()} if at.numbers_on_device else {}
+        on = OnStream(stream, at.operands, self._layouts, known, stored, at.workspace, at.workspace_bytes)
+        self._call.cuda(on)
 
 
 def _addresses(bound: BoundCall, workspace: Memory, handle: int) -> Addresses:

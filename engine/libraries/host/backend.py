@@ -11,6 +11,7 @@ import numpy as np
 from warploom.engine.device.host.memory import bytes_of
 from warploom.engine.device.protocol import Issue, Memory, Stream
 from warploom.engine.libraries.call import BoundCall, LibraryCall, LibraryError, OperandMemory, scaling_type
+from warploom.engine.libraries.own import OwnCall, check_has, run_on_host
 from warploom.engine.types import Array, bf16, from_bf16, to_bf16
 from warploom.engine.types.layout import Layout
 
@@ -46,6 +47,9 @@ class HostLibraries:
 
 
 def _function(call: LibraryCall) -> HostFunction:
+    if isinstance(call, OwnCall):
+        check_has(call, "host", "the host", "a GPU")
+        return run_on_host
     try:
         functions: Mapping[type[LibraryCall], HostFunction] = import_module(f"{__package__}.{call.library}").FUNCTIONS
     except ImportError as problem:

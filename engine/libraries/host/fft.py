@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from scipy import fft as transforms
 
 from warploom.engine.libraries.fft import Fft, InverseRealFft, RealFft
 from warploom.engine.libraries.host.backend import NamedArrays, NamedNumbers
+from warploom.engine.platforms.processor import usable_cores
 
 
 def _options(call: Fft | RealFft | InverseRealFft) -> dict[str, Any]:
     """Return the common arguments of all transforms; large ones are divided among the cores."""
-    return {"axes": range(-call.axes, 0), "norm": call.norm, "workers": len(os.sched_getaffinity(0))}
+    return {"axes": range(-call.axes, 0), "norm": call.norm, "workers": usable_cores()}
 
 
 def fft(call: Fft, arrays: NamedArrays, numbers: NamedNumbers) -> None:

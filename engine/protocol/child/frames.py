@@ -1,11 +1,12 @@
 """Frames: the messages of a pipe, each after its length."""
 
 import os
-import select
 from collections.abc import Callable
 from typing import IO, Protocol
 
 import msgspec
+
+from warploom.engine.platforms.pipes import Readable
 
 _LENGTH_BYTES = 8
 #: No frame is longer. Text that a program prints would decode as a far greater length.
@@ -13,10 +14,10 @@ _LENGTH_LIMIT = 2**40
 
 #: How often a silent pipe is looked at for the end of its process, and how much is read at once: as much as
 #: a pipe of Linux holds.
-_LOOK_MS, _PART_BYTES = 200, 1 << 16
+_LOOK_S, _PART_BYTES = 0.2, 1 << 16
 
 
-class Readable(Protocol):
+class Source(Protocol):
     """A stream of bytes."""
 
     def read(self, size: int, /) -> bytes:
@@ -24,7 +25,7 @@ class Readable(Protocol):
         ...
 
 
-def read_frame(source: Readable) -> bytes | None:
+def read_frame(source: Source) -> bytes | None:
     """Return the next frame; None when the stream has ended, in the middle of one or before it.
 
     Raise msgspec.DecodeError when the bytes are not a frame.
@@ -57,8 +58,7 @@ class Heard:
 
     def __init__(self, pipe: IO[bytes], hear: Callable[[], None], has_ended: Callable[[], bool]) -> None:
         self._pipe, self._hear, self._has_ended = pipe, hear, has_ended
-        self._readable = select.poll()
-        self._readable.register(pipe, select.POLLIN)
+        self._readable = Readable(pipe)
         self._held = memoryview(b"")
 
     def read(self, size: int) -> bytes:
@@ -72,8 +72,8 @@ class Heard:
 
     def _receive(self) -> bool:
         """Wait for more bytes; return whether there are any."""
-        while not self._readable.poll(_LOOK_MS):
-            if self._has_ended() and not self._readable.poll(0):
+        while not self._readable.wait(_LOOK_S):
+            if self._has_ended() and not self._readable.wait(0):
                 return False
         self._held = memoryview(os.read(self._pipe.fileno(), _PART_BYTES))
         if self._held:

@@ -1,19 +1,15 @@
 """The hello of an engine's process: its versions, and whether it sees the files of this process."""
 
 import hashlib
-import os
 import re
-import socket
 from functools import cache
-from pathlib import Path
 
 import msgspec
 
 from warploom.engine.diagnostics import DeviceError
+from warploom.engine.platforms.machine import place
 from warploom.engine.protocol.child.encoding import FromEngine, Hello, ToEngine
 from warploom.engine.version import version
-
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @cache
@@ -22,20 +18,6 @@ def protocol() -> str:
     described = repr(msgspec.inspect.type_info(ToEngine | FromEngine))
     names = re.findall(r"<(?:class|enum) '[\w.]+'|name='\w+'", described)
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
-
-
-def place() -> str:
-    """Return a text that is equal for two processes only if they see the same files.
-
-    It names the start of the machine, the namespace of its mounts, and the root. So a container, which sees other
-    files, is another place; so is another machine, even if some folders are shared.
-    """
-    root = Path("/").stat()
-    try:
-        machine = f"{_BOOT.read_text().strip()} {os.readlink('/proc/self/ns/mnt')}"  # noqa: PTH115 - not a path
-    except OSError:
-        machine = socket.gethostname()
-    return f"{machine} {root.st_dev}:{root.st_ino}"
 
 
 def hello() -> Hello:

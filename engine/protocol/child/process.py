@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from warploom.engine.diagnostics import DeviceError, cut
+from warploom.engine.platforms.processes import kill_group, own_group
 from warploom.engine.protocol.child.shared_pictures import VARIABLE, SharedPictures, make_descriptor
 
 
@@ -34,7 +35,7 @@ class EngineProcess:
         if not self.is_apart:
             self.process.kill()
         elif self.process.returncode is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
+            kill_group(self.process.pid)
 
     def discard(self) -> None:
         """End a process that no engine has used."""
@@ -113,10 +114,8 @@ def _start(command: tuple[str, ...], apart: bool) -> EngineProcess:
         pictures = None if shared is None else SharedPictures(shared)
         environment = os.environ | {VARIABLE: str(shared)} if pictures is not None else None
         pipe = subprocess.PIPE
-        group = 0 if apart else None
-        process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, env=environment, pass_fds=passed, process_group=group
-        )
+        group = own_group() if apart else {}
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, pass_fds=passed, **group)
         return EngineProcess(command, process, pictures, apart)
     finally:
         for descriptor in passed:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import mmap
 import os
-from pathlib import Path
 from typing import Any
 from weakref import finalize
 
 import numpy as np
+
+from warploom.engine.platforms.files import is_memory_file, memory_file
 
 #: The environment variable that names the descriptor of the memory.
 VARIABLE = "WARPLOOM_SHARED_PICTURES"
@@ -94,13 +95,9 @@ class SharedPictures:
 
 def make_descriptor() -> int | None:
     """Return a descriptor of new shared memory; None where the system has no such memory."""
-    if not hasattr(os, "memfd_create"):
-        return None
-    try:
-        descriptor = os.memfd_create(_NAME)
-    except OSError:  # a sandbox may forbid it
-        return None
-    os.ftruncate(descriptor, _SIZE_BYTES)
+    descriptor = memory_file(_NAME)
+    if descriptor is not None:
+        os.ftruncate(descriptor, _SIZE_BYTES)
     return descriptor
 
 
@@ -111,7 +108,7 @@ def inherited() -> SharedPictures | None:
     """
     try:
         descriptor = int(os.environ.pop(VARIABLE, ""))
-        if not str(Path(f"/proc/self/fd/{descriptor}").readlink()).startswith(f"/memfd:{_NAME}"):
+        if not is_memory_file(descriptor, _NAME):
             return None
         pictures = SharedPictures(descriptor)
         os.close(descriptor)

@@ -1,9 +1,7 @@
 """`FilesOfPatch`: finds the files that a patch and its blocks need, and what has changed in them."""
 
-import getpass
 import hashlib
 import os
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,6 +19,7 @@ from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.patch.changes import Change, NodeAdded, NodeRemoved, ParameterChanged
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.trust import SavePlace
+from warploom.engine.platforms.machine import person
 from warploom.engine.protocol.elsewhere.messages import Files
 from warploom.engine.protocol.messages import Edited, Message
 from warploom.engine.readings import Disk, digest
@@ -103,7 +102,7 @@ class FilesOfPatch:
             if not (always or present or links or gone) and places == self._told_places:
                 return None, problems
             self._looked = found, places
-            return Files(number, _client(), path, folders, present, links, tuple(gone)), problems
+            return Files(number, person(), path, folders, present, links, tuple(gone)), problems
 
     def note_sent(self) -> None:
         """Note that the result of the last look is sent."""
@@ -195,14 +194,6 @@ def _files_in(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".") and name != "__pycache__"]
         yield from (Path(place, name) for name in names if not name.startswith("."))
-
-
-def _client() -> str:
-    """Return a name for this machine and user."""
-    identity = Path("/etc/machine-id")
-    with suppress(OSError):
-        return f"{identity.read_text().strip()} {getpass.getuser()}"
-    return f"{socket.gethostname()} {getpass.getuser()}"
 
 
 def sha256(data: bytes) -> bytes:

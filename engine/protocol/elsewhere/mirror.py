@@ -1,6 +1,5 @@
 """`Mirror`: the files of another machine, at the engine's end."""
 
-import fcntl
 import hashlib
 import logging
 import os
@@ -13,6 +12,7 @@ from platformdirs import user_cache_path
 
 from warploom.engine.diagnostics import WarploomError, cut
 from warploom.engine.disk_cache import DiskCache
+from warploom.engine.platforms.file_locks import try_lock
 from warploom.engine.protocol.elsewhere.messages import Files
 from warploom.engine.readings import mirror_in
 
@@ -35,10 +35,12 @@ class Mirror:
         for number in count():  # another engine of this client may run
             self._lock = os.open(mine / f"{number}.lock", os.O_RDWR | os.O_CREAT, 0o600)
             try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
+                is_mine = try_lock(self._lock)
             except OSError:
-                os.close(self._lock)
+                is_mine = False
+            if is_mine:
+                break
+            os.close(self._lock)
         self.root = (mine / str(number)).resolve()
         self.root.mkdir(mode=0o700, exist_ok=True)
         self._contents = DiskCache(bytes, base / "contents", CONTENTS_BYTES)

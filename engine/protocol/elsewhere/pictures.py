@@ -1,6 +1,5 @@
 """Pictures for a line: each as exact as its rate allows."""
 
-import os
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from warploom.engine.platforms.files import named_contents
 from warploom.engine.protocol.elsewhere.messages import CodedPicture
 from warploom.engine.protocol.messages import Preview, Probed
 
@@ -137,26 +137,21 @@ def _to_jpeg(pixels: Array, quality: int) -> bytes:
 
     spec = OpenImageIO.ImageSpec(pixels.shape[1], pixels.shape[0], 3, "uint8")
     spec.attribute("CompressionQuality", quality)
-    output, file = OpenImageIO.ImageOutput.create("picture.jpg"), os.memfd_create("picture")
+    output = OpenImageIO.ImageOutput.create("picture.jpg")
     assert output is not None
-    try:
-        if not (output.open(f"/proc/self/fd/{file}", spec) and output.write_image(pixels[..., :3]) and output.close()):
+    with named_contents() as file:
+        if not (output.open(file.name, spec) and output.write_image(pixels[..., :3]) and output.close()):
             raise ValueError(output.geterror())
-        with open(file, "rb", closefd=False) as written:
-            written.seek(0)
-            return written.read()
-    finally:
-        os.close(file)
+        return file.read()
 
 
 def _from_jpeg(data: bytes, shape: tuple[int, ...]) -> Array:
     import OpenImageIO
 
-    pixels, file = np.full(shape, 255, np.uint8), os.memfd_create("picture.jpg")
-    try:
-        with open(file, "wb", closefd=False) as copy:
-            copy.write(data)
-        source = OpenImageIO.ImageInput.open(f"/proc/self/fd/{file}")
+    pixels = np.full(shape, 255, np.uint8)
+    with named_contents() as file:
+        file.write(data)
+        source = OpenImageIO.ImageInput.open(file.name)
         if source is None:
             raise ValueError(OpenImageIO.geterror())
         colours = source.read_image(0, 0, 0, 3, "uint8")
@@ -164,8 +159,6 @@ def _from_jpeg(data: bytes, shape: tuple[int, ...]) -> Array:
         if colours is None:
             raise ValueError(source.geterror())
         pixels[..., :3] = colours
-    finally:
-        os.close(file)
     return pixels
 
 

@@ -1,4 +1,4 @@
-"""The engine's clock: the time in a patch, in real time, in fixed steps, or by the frames of a film."""
+"""The engine's clock: the time in a patch, in fixed steps, in real time, by another clock, or by a film's frames."""
 
 import math
 
@@ -24,10 +24,14 @@ class Clock:
     In a **film** (`set_film`), frame n is at n / rate seconds however it is reached, and each frame lasts its full
     step, also one that is shown again. In real time, late frames are left out, unless every one is to be shown.
 
-    Fixed and real frames may follow each other. `Moment` holds float64 seconds, and real time is counted in whole
-    nanoseconds, so rounding errors don't accumulate. Kernels get float32: a step keeps its precision, but a time is
-    exact to 8 ms after a day and to 63 ms after a week. A kernel that has to move smoothly for days should accumulate
-    `time_step` in a state buffer, wrapped to its own period, or take a phase from a value block, which has float64.
+    A frame may be at a **given** time (`set_time`), which another clock keeps. Its step is that since the frame before,
+    from 0 to `LONGEST_STEP_S`.
+
+    Fixed, real and given frames may follow each other. `Moment` holds float64 seconds, and real time is counted in
+    whole nanoseconds, so rounding errors don't accumulate. Kernels get float32: a step keeps its precision, but a time
+    is exact to 8 ms after a day and to 63 ms after a week. A kernel that has to move smoothly for days should
+    accumulate `time_step` in a state buffer, wrapped to its own period, or take a phase from a value block, which has
+    float64.
     Raise WarploomError if the time step is not a positive number.
     """
 
@@ -50,6 +54,9 @@ class Clock:
         #: How many late frames were left out.
         self.left_out = 0
         self._played_from = (0, 0)  # a frame of a film, and when it began
+        #: The time that the next frame is given, and the time of the last frame that has ended.
+        self._given_s: float | None = None
+        self._last_s: float | None = None
 
     def set_film(self, rate: float | None, *, leaves_out: bool = False) -> None:
         """Follow the frames of a film of so many a second; None ends that. It `leaves_out` late ones in real time."""
@@ -63,15 +70,28 @@ class Clock:
     def seek(self, frame: int, time_s: float | None = None) -> None:
         """Go to a frame, whose time is that of fixed steps from frame 0, or another one; a film has its own."""
         self.hold()
+        self._last_s = self._given_s = None
         self.moment.frame = frame
         self._origin_frame, self._origin_ns = (0, 0) if time_s is None else (frame, round(time_s * 1e9))
         self._take_step(True)
         self.is_set = True
 
+    def set_time(self, time_s: float) -> None:
+        """Give the next frame that advances a time; a film has its own."""
+        if self.rate is None:
+            self._given_s, self.is_set = time_s, False
+
     def begin(self, now_ns: int, *, advance: bool, real: bool) -> None:
         """Set the moment of a frame that begins at `now_ns`; without `advance`, the patch's time does not change."""
         moment, time_step_s = self.moment, self.time_step_s
         self.is_set = False
+        if self._given_s is not None and advance and self.rate is None:
+            time_s, self._given_s = self._given_s, None
+            self._origin_frame, self._origin_ns = moment.frame, round(time_s * 1e9)
+            self._began_ns = now_ns if real else None
+            step_s = time_step_s if self._last_s is None else min(max(time_s - self._last_s, 0.0), LONGEST_STEP_S)
+            moment.time_s, moment.time_step_s = time_s, step_s
+            return
         if self.rate is not None:
             before = moment.frame
             if not (real and advance and self._leaves_out):
@@ -107,6 +127,7 @@ class Clock:
 
     def end(self) -> None:
         """Go on to the next frame, after one that began with `advance`."""
+        self._last_s = self.moment.time_s
         self.moment.frame += 1
         if self._began_ns is None:
             self._take_step(True)
@@ -124,6 +145,7 @@ class Clock:
     def reset(self) -> None:
         """Go back to frame 0 at time 0."""
         self.hold()
+        self._last_s = self._given_s = None
         self._origin_frame, self._origin_ns = 0, 0
         self.moment.frame, self.moment.time_s, self.moment.time_step_s = 0, 0.0, self.time_step_s
         self.is_set = True

@@ -481,6 +481,8 @@ class CudaEngine:
                     self._reporter.exact, self._reporter.replay_to, self._reporter.left_out = True, None, 0
                 case messages.Seek(frame, exact):
                     self._go_to(frame, exact=exact)
+                case messages.SetTime(time_s):
+                    self.clock.set_time(time_s)
                 case messages.SetProfiling(level):
                     self.launcher.settle()  # the copy of the graph for the present level is dropped
                     self.profiler.set_level(level)

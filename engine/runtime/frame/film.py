@@ -45,6 +45,7 @@ _NEUTRAL = (
     messages.HoldOsc,
     messages.SetTimeline,
     messages.Seek,
+    messages.SetTime,
 )
 
 

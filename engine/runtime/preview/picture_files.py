@@ -1,11 +1,11 @@
 """Pictures as the bytes of image files."""
 
-import os
 from typing import Any
 
 import numpy as np
 
 from warploom.engine.descriptions.picture_depths import picture_depth
+from warploom.engine.platforms.files import named_contents
 from warploom.engine.types import Array
 
 
@@ -38,17 +38,12 @@ def encode_picture(pixels: Array, suffix: str, depth: str = "usual") -> bytes:
     spec = OpenImageIO.ImageSpec(pixels.shape[1], pixels.shape[0], channels, kind)
     spec.attribute("oiio:UnassociatedAlpha", 1)
     spec.attribute("oiio:ColorSpace", "lin_rec709_scene" if depth in ("half", "float") else "srgb_rec709_scene")
-    file = os.memfd_create("picture")  # the library writes only to named files
-    try:
+    with named_contents() as file:  # the library writes only to named files
         stored = np.ascontiguousarray(stored[..., :channels])
         # The error text is read only after a failure, since a text alone need not mean one.
-        if not (output.open(f"/proc/self/fd/{file}", spec) and output.write_image(stored) and output.close()):
+        if not (output.open(file.name, spec) and output.write_image(stored) and output.close()):
             raise ValueError(output.geterror().split("\n")[0] or "an image that its format refuses")
-        with open(file, "rb", closefd=False) as written:
-            written.seek(0)
-            return written.read()
-    finally:
-        os.close(file)
+        return file.read()
 
 
 def _encoded(linear: Array, kind: type[np.unsignedinteger[Any]]) -> Array:

@@ -334,7 +334,7 @@ class Tensor(TensorOperand):
     def dump_graphviz(self, path: str | Path) -> None:
         """Write the graph that computes this tensor to a file: a picture if `path` ends in .svg, else Graphviz text."""
         draw = graph_svg if Path(path).suffix == ".svg" else graph_dot
-        Path(path).write_text(draw([self._lazy], _remark), encoding="utf-8")
+        Path(path).write_text(draw([self._lazy], _remark), encoding="utf-8", newline="\n")
 
     def _require_thread(self) -> None:
         try:

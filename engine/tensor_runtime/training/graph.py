@@ -283,7 +283,7 @@ class TrainingGraph:
         """Write the network, after or before the passes, as a DOT file. Raise InvalidOperation on failure."""
         root = self.network.optimised if optimised else self.network.built
         try:
-            as_path("DOT file", path).write_text(graph_dot([root]), encoding="utf-8")
+            as_path("DOT file", path).write_text(graph_dot([root]), encoding="utf-8", newline="\n")
         except OSError as problem:
             raise InvalidOperation(f"graph must be written to {path}, got: {problem}") from problem
 

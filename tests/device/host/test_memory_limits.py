@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from warploom.engine.device.host.memory import container_limits, free_bytes, total_bytes
+from warploom.engine.platforms.memory import container_limits, free_bytes, total_bytes
 
 GIB = 1 << 30
 

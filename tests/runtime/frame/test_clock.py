@@ -3,12 +3,17 @@
 import math
 from dataclasses import astuple
 from fractions import Fraction
+from multiprocessing.pool import ThreadPool
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.waiting import until
+from warploom import Engine, Patch
 from warploom.engine.diagnostics import WarploomError
+from warploom.engine.protocol.messages import SetTime
 from warploom.engine.runtime.frame.clock import LONGEST_STEP_S, Clock
 
 
@@ -156,3 +161,61 @@ def test_invalid_time_steps_are_refused(step_s: float) -> None:
         WarploomError, match=rf"time step must be a positive number of seconds, got {step_s}; a usual one is 1/60"
     ):
         Clock(step_s)
+
+
+def test_frames_at_given_times_last_from_one_to_the_next() -> None:
+    """A given time counts once; the step is at most a tenth of a second and never negative, and fixed steps go on."""
+    wall, clock = Wall(), Clock(1 / 4)
+    for given_s, expected in (
+        (7.5, (0, 7.5, 1 / 4)),  # the first frame has none before
+        (7.53125, (1, 7.53125, 0.03125)),
+        (9.0, (2, 9.0, LONGEST_STEP_S)),
+        (3.0, (3, 3.0, 0.0)),
+        (None, (4, 3.25, 1 / 4)),
+        (3.28125, (5, 3.28125, 0.03125)),
+    ):
+        if given_s is not None:
+            clock.set_time(given_s)
+            assert not clock.is_set
+        clock.begin(wall.now_ns, advance=False, real=False)  # a frame that is shown again takes none
+        assert done(clock, wall) == expected
+    clock.set_time(1.0)
+    wall.pass_s(0.02)
+    assert done(clock, wall, real=True)[1] == 1.0
+    wall.pass_s(0.02)
+    assert done(clock, wall, real=True)[1:] == (1.02, 0.02)
+    clock.set_time(1.0)
+    clock.reset()
+    assert done(clock, wall) == (0, 0.0, 1 / 4)
+    clock.set_film(24)
+    clock.set_time(5.0)
+    assert done(clock, wall)[1] == 1 / 24
+
+
+def test_engines_that_are_given_the_same_times_are_in_step() -> None:
+    """Two engines on threads of their own, one of which began earlier, give the frames of the same moments."""
+    patches = [Patch(), Patch()]
+    nodes = []
+    for patch in patches:
+        node = patch.add("kernel.expression", expression="x + time")
+        patch.connect(patch.add("io.array", data=np.zeros(3, np.float32))["out"], node["x"])
+        nodes.append(node["out"])
+    with Engine(patches[0], device="host") as one, Engine(patches[1], device="host") as other, ThreadPool(2) as pool:
+        for _ in range(5):
+            one.step()
+        for time_s in (2.5, 2.53125, 1.0):
+            reports = pool.map(lambda engine, time_s=time_s: engine.step(time_s=time_s), (one, other))
+            assert [report.time_s for report in reports] == [time_s] * 2
+            assert [engine.read(port).tolist() for engine, port in zip((one, other), nodes, strict=True)] == [
+                [time_s] * 3
+            ] * 2
+        one.start(rate=200)
+        one.post(SetTime(100.0))  # as a message to an engine that plays
+        until(lambda: one.read(nodes[0])[0] >= 100)
+        one.stop()
+        for wrong in (-1.0, float("nan"), float("inf"), "2"):
+            with pytest.raises(WarploomError, match="time_s"):
+                other.step(time_s=wrong)  # type: ignore[arg-type]
+        patches[1].set_timeline(rate=25)
+        with pytest.raises(WarploomError, match="time_s must be left out for a patch with a timeline"):
+            other.step(time_s=3.0)

@@ -13,6 +13,7 @@ from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
 from warploom.api import Block, BlockBuilder, Composite, CompositeBuilder, Out, f32, param, port
 from warploom.engine.compiler.executable.compiled_graph import Variant
 from warploom.engine.compiler.executable.nodes import KernelNode
+from warploom.engine.device.device import Device
 from warploom.engine.device.external import describe_external
 from warploom.engine.diagnostics import DeviceError
 from warploom.engine.patch.document import NodeRef
@@ -111,18 +112,27 @@ def test_another_array_is_seen_through_views_and_in_loops() -> None:
         assert engine.read(last["out"]).tolist() == [22, 32]
 
 
-def test_another_array_that_a_copy_node_reads_is_followed_too() -> None:
-    """Another array for a copy node, whose address can't be changed, gives the new result by a rebuild."""
+def test_another_array_that_a_copy_node_reads_is_warm(device: Device) -> None:
+    """A copy node reads another array at once, in a loop too, and still does after a rebuild that leaves it alone."""
     arrays = [floats(1, 2), floats(10, 20)]
+    lent = [device.upload(array) for array in arrays]
     patch = Patch()
-    source = lend(patch, *arrays)
-    take = patch.add("test_small.take")
-    patch.connect(source["out"], take["x"])
-    with Engine(patch, device="host") as engine:
+    source = patch.add("io.external", array=lent[0])
+    takes = [patch.add("test_small.take"), patch.add("test_small.take", region=patch.add("control.for", count=2))]
+    for take in takes:
+        patch.connect(source["out"], take["x"])
+    with Engine(patch, device=device) as engine:
         engine.step()
-        patch.set(source, which="1")
+        patch.set(source, array=lent[1])
+        assert engine.step().update_level is UpdateLevel.WARM
+        assert [engine.read(take["out"]).tolist() for take in takes] == [[10, 20]] * 2
+        patch.remove(takes.pop())
         engine.step()
-        assert engine.read(take["out"]).tolist() == [10, 20]
+        lent[0].free()
+        patch.add("buffer.constant", shape="3")
+        assert engine.step().update_level is UpdateLevel.COLD
+        assert engine.read(takes[0]["out"]).tolist() == [10, 20]
+    lent[1].free()
 
 
 def test_another_array_that_the_device_refuses_in_place_is_followed_by_a_rebuild(

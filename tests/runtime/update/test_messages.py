@@ -32,6 +32,7 @@ from warploom.engine.protocol.messages import (
     SetPacing,
     SetProfiling,
     SetRunning,
+    SetTime,
     Viewing,
 )
 from warploom.engine.protocol.pacing import Pacing
@@ -109,6 +110,7 @@ messages = st.one_of(
     st.just(Reset()),
     st.builds(SaveOutputs, st.none() | ids),
     st.builds(SetInput, st.text(max_size=3), st.floats()),
+    st.builds(SetTime, st.floats(0, 1e9)),
 )
 
 

@@ -23,21 +23,23 @@ from warploom.engine.device.device import Device
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.protocol.messages import FrameReport, NodeState, SetProfiling
 
-NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WARM", "CODE", "COLD"))
+NONE, HOT, WARM, RECAPTURE, CODE, COLD = UpdateLevel
 
 
 @pytest.fixture
 def arrays(device: Device) -> Iterator[OwnArrays]:
-    """Two of the user's own arrays, of one size."""
+    """Two pairs of the user's own arrays, all of one size."""
     made = OwnArrays(device)
-    for values in ((1, 2, 3), (10, 20, 30)):
+    for values in ((1, 2, 3), (10, 20, 30), (4, 5, 6), (40, 50, 60)):
         made.add(np.array(values, np.float32))
     yield made
     made.close()
 
 
 def of_all_kinds(arrays: OwnArrays) -> Patch:
-    """Return a source of each kind, a scale behind each, a loop, a composite and a delay."""
+    """Return a source of each kind, a scale behind each, a loop, a composite, a delay, a copy, an op graph, a kernel
+    with a constant, and a library call.
+    """
     patch = Patch()
     data = patch.add("io.array", node_id="data", data=np.array([1, 2, 3], np.float32))
     made = patch.add("test_small.make", node_id="make", count=3, value=5.0)
@@ -53,9 +55,29 @@ def of_all_kinds(arrays: OwnArrays) -> Patch:
     patch.connect(data["out"], whole["x"])
     delay = patch.add("buffer.frame_delay", node_id="delay", initial=4.0)
     patch.connect(patch["scale3"]["out"], delay["x"])
+    target = patch.add("buffer.constant", node_id="target", shape="3")
+    assign, formula = patch.add("buffer.assign", node_id="assign"), patch.add("kernel.expression", node_id="formula")
+    pinned = patch.add("kernel.cuda", node_id="pinned", code=PINNED, constants="taps")
+    patch.set(formula, expression="x * 2 + 1")
+    other, dot = patch.add("io.external", node_id="other", array=arrays.lent[2]), patch.add("linalg.dot", node_id="dot")
+    for source, port in (
+        (mine, assign["value"]),
+        (target, assign["target"]),
+        (other, dot["x"]),
+        (data, dot["y"]),
+        (data, formula["x"]),
+        (data, pinned["x"]),
+    ):
+        patch.connect(source["out"], port)
     return copy_of(patch)  # the copy has an empty history
 
 
+#: A kernel with a loop over a constant.
+PINNED = """extern "C" __global__ void add(const float* x, float* out, int taps, int count) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) { out[i] = x[i]; for (int k = 0; k < taps; ++k) out[i] += k; }
+}
+"""
 #: The kernel of `test_run.scale` with other code.
 ADDING = SCALE.replace("* factor", "+ factor")
 #: An edit, the levels that it may cost, and words in its cause.
@@ -67,8 +89,16 @@ EDITS: dict[str, Edit] = {
     "live of a composite": (lambda p, a, k, e: p.set("whole", b=3.0), (HOT,), ""),
     "contents": (lambda p, a, k, e: p.set("data", data=np.array([4, 5, 6], np.float32)), (WARM,), "data of data"),
     "rebind": (lambda p, a, k, e: p.set("mine", array=a.lent[1]), (WARM,), "array of mine"),
-    "larger": (lambda p, a, k, e: p.set("make", count=300), (WARM, COLD), "count of make"),
-    "smaller": (lambda p, a, k, e: p.set("make", count=1), (WARM, COLD), "count of make"),
+    "rebind at a call": (lambda p, a, k, e: p.set("other", array=a.lent[3]), (RECAPTURE,), "array of other"),
+    "options of a call": (lambda p, a, k, e: p.set("dot", conjugate=True), (RECAPTURE,), "conjugate of dot"),
+    "number of an op graph": (lambda p, a, k, e: p.set("formula", expression="x * 3 + 1"), (WARM, CODE), "formula"),
+    "op graph": (lambda p, a, k, e: p.set("formula", expression="x * 2 - 1"), (CODE,), "formula"),
+    "constant": (lambda p, a, k, e: p.set("pinned", taps=5), (CODE,), "taps of pinned"),
+    "title": (lambda p, a, k, e: p.rename("data", "Numbers"), (NONE,), ""),
+    "value": (lambda p, a, k, e: p.add("value.lfo", node_id="more"), (NONE,), ""),
+    "region": (lambda p, a, k, e: p.add("control.for", node_id="more"), (COLD,), "more"),
+    "larger": (lambda p, a, k, e: p.set("make", count=300), (WARM, RECAPTURE, COLD), "count of make"),
+    "smaller": (lambda p, a, k, e: p.set("make", count=1), (WARM, RECAPTURE, COLD), "count of make"),
     "code": (
         lambda p, a, k, e: e.post(k.write("scale.cu", ADDING)),
         (CODE,),

@@ -1,6 +1,6 @@
 """Instantiated graphs, and updates of their nodes in place."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -11,14 +11,21 @@ from warploom.engine.device.cuda.errors import check
 from warploom.engine.device.cuda.graph.capture import CudaCapture, own_capture
 from warploom.engine.device.cuda.graph.many_updates import MANY, row, update_many
 from warploom.engine.device.cuda.graph.native_graph import NativeGraph
-from warploom.engine.device.cuda.graph.native_nodes import copy_parameters
+from warploom.engine.device.cuda.graph.native_nodes import copy_parameters, fill_parameters
 from warploom.engine.device.cuda.launch import NativeLaunch
 from warploom.engine.device.cuda.memory import CudaPinnedArray
 from warploom.engine.device.cuda.module import CudaKernel, own_kernel
 from warploom.engine.device.cuda.ownership import DriverObjects, Holds
 from warploom.engine.device.cuda.stream import CudaStream, own_stream
-from warploom.engine.device.nodes import CapturedWork, CopyWork, KernelWork, NodeRecord, Work
-from warploom.engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
+from warploom.engine.device.nodes import (
+    CapturedWork,
+    CopyWork,
+    KernelWork,
+    MemsetWork,
+    NodeRecord,
+    Work,
+)
+from warploom.engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, Memory, PinnedArray, Stream
 from warploom.engine.diagnostics import DeviceError
 
 #: The driver's handle of a kernel node, its launch, and the launch structure for the driver.
@@ -121,6 +128,28 @@ class CudaExecutable:
             result = driver.cuGraphExecMemcpyNodeSetParams(self._handle, *found)
         if result[0]:
             check(result, "updating a copy node")
+
+    def move_fill(self, node: GraphNode, target: Memory) -> None:
+        """Let a fill node fill other memory, from the next launch on."""
+        work = self._work(node)
+        if self._destroyed or not isinstance(work, MemsetWork):
+            raise DeviceError(f"node {node} must be a fill of a live executable")
+        pieces = fill_parameters(replace(work, target=target))
+        self._move(node, driver.cuGraphExecMemsetNodeSetParams, pieces, "giving a fill other memory")
+
+    def move_copy(self, node: GraphNode, target: Memory | PinnedArray, source: Memory | PinnedArray) -> None:
+        """Let a copy node use other memory, from the next launch on."""
+        work = self._work(node)
+        if self._destroyed or not isinstance(work, CopyWork):
+            raise DeviceError(f"node {node} must be a copy of a live executable")
+        pieces = copy_parameters(replace(work, target=target, source=source))
+        self._move(node, driver.cuGraphExecMemcpyNodeSetParams, pieces, "giving a copy other memory")
+
+    def _move(self, node: GraphNode, change: Any, pieces: Iterable[Any], what: str) -> None:
+        made, context = [*pieces], check(driver.cuCtxGetCurrent(), "cuCtxGetCurrent")
+        with self._lock:
+            for name, piece in zip(self._native.nodes_of(node), made, strict=False):  # an empty fill has a node too
+                check(change(self._handle, name, piece, context), what)
 
     def refresh(self, nodes: Collection[GraphNode]) -> None:
         """Let the driver copy the argument blocks of kernel nodes, by one driver call per node."""

@@ -36,15 +36,21 @@ def change_edges(
     check(change(graph, before, after, kind, len(before)), "changing what a node of a graph waits for")
 
 
-def add_memset(graph: Any, context: Any, work: MemsetWork, before: list[Any]) -> list[Any]:
-    """Add nodes that fill memory. Raise DeviceError when the memory is too small."""
+def fill_parameters(work: MemsetWork) -> Iterator[Any]:
+    """Yield the driver's parameters for each piece of a fill. Raise DeviceError when the memory is too small."""
     if not 0 <= work.size_bytes <= work.target.size_bytes:
         raise DeviceError(f"fill must be from 0 to {work.target.size_bytes} bytes, got {work.size_bytes}")
-    handles = []
     for offset, length in _pieces(work.size_bytes):
         fill = driver.CUDA_MEMSET_NODE_PARAMS()
         fill.dst, fill.value, fill.elementSize = work.target.pointer + offset, work.value, 1
         fill.width, fill.height, fill.pitch = length, 1, length
+        yield fill
+
+
+def add_memset(graph: Any, context: Any, work: MemsetWork, before: list[Any]) -> list[Any]:
+    """Add nodes that fill memory. Raise DeviceError when the memory is too small."""
+    handles = []
+    for fill in fill_parameters(work):
         result = driver.cuGraphAddMemsetNode(graph, before, len(before), fill, context)
         handles.append(check(result, f"adding a fill of {work.size_bytes} bytes to a graph"))
     return handles or [_add_empty(graph, before)]

@@ -14,7 +14,7 @@ from warploom.engine.device.host.pool import WAKE_NS, PoolWorker
 from warploom.engine.device.host.team import run_graph
 from warploom.engine.device.host.watchdog import RUNNING, TIME_LIMIT, Stopwatch
 from warploom.engine.device.nodes import KernelWork
-from warploom.engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
+from warploom.engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, Memory, PinnedArray, Stream
 from warploom.engine.diagnostics import DeviceError, KernelFault, LoopStopped
 from warploom.engine.host_compiler import abi
 
@@ -66,6 +66,14 @@ class HostExecutable:
     def update_copy(self, node: GraphNode, source: PinnedArray) -> None:
         """Let a copy node that reads a pinned array read another pinned array."""
         self._live().recopy(node, source)
+
+    def move_fill(self, node: GraphNode, target: Memory) -> None:
+        """Let a fill node fill other memory."""
+        self._live().move_fill(node, target)
+
+    def move_copy(self, node: GraphNode, target: Memory | PinnedArray, source: Memory | PinnedArray) -> None:
+        """Let a copy node use other memory."""
+        self._live().move_copy(node, target, source)
 
     def refresh(self, nodes: Iterable[GraphNode]) -> None:
         """Note that argument blocks have new values, which kernels read in place."""

@@ -27,7 +27,7 @@ from warploom.engine.device.nodes import (
     MemsetWork,
     Work,
 )
-from warploom.engine.device.protocol import Capture, Condition, GraphNode, PinnedArray
+from warploom.engine.device.protocol import Capture, Condition, GraphNode, Memory, PinnedArray
 from warploom.engine.device.tree import GraphTree
 from warploom.engine.diagnostics import DeviceError
 from warploom.engine.host_compiler import abi
@@ -78,10 +78,11 @@ class GraphProgram:
             for index, (_, node, _, _) in enumerate(rows)
             if node is not None and type(nodes[node].work) is CapturedWork
         }
-        self._copies: dict[GraphNode, tuple[int, CopyWork]] = {
+        #: The fills and copies of the graph, with their instructions.
+        self._transfer_nodes: dict[GraphNode, tuple[int, MemsetWork | CopyWork]] = {
             node: (index, work)
             for index, (_, node, _, _) in enumerate(rows)
-            if node is not None and type(work := nodes[node].work) is CopyWork
+            if node is not None and isinstance(work := nodes[node].work, MemsetWork | CopyWork)
         }
         #: Kernels that call Python. They run one at a time, so that their prints don't mix.
         self._callers: set[int] = set()
@@ -152,10 +153,28 @@ class GraphProgram:
 
     def recopy(self, node: GraphNode, source: PinnedArray) -> None:
         """Let a copy node read another pinned array. Raise DeviceError for other nodes."""
-        index, work = self._copies.get(node, (0, None))
-        if work is None or not isinstance(work.source, HostPinnedArray):
+        index, work = self._transfer_nodes.get(node, (0, None))
+        if not isinstance(work, CopyWork) or not isinstance(work.source, HostPinnedArray):
             raise DeviceError(f"host: node {node} must be a copy node of this graph that reads a pinned array")
         self._enter_other(index, replace(work, source=source))
+
+    def move_fill(self, node: GraphNode, target: Memory) -> None:
+        """Let a fill node fill other memory. Raise DeviceError for other nodes."""
+        index, work = self._transfer_nodes.get(node, (0, None))
+        if not isinstance(work, MemsetWork):
+            raise DeviceError(f"host: node {node} must be a fill of this graph")
+        self._move(index, replace(work, target=target))
+
+    def move_copy(self, node: GraphNode, target: Memory | PinnedArray, source: Memory | PinnedArray) -> None:
+        """Let a copy node use other memory. Raise DeviceError for other nodes."""
+        index, work = self._transfer_nodes.get(node, (0, None))
+        if not isinstance(work, CopyWork):
+            raise DeviceError(f"host: node {node} must be a copy of this graph")
+        self._move(index, replace(work, target=target, source=source))
+
+    def _move(self, index: int, work: MemsetWork | CopyWork) -> None:
+        self._enter_other(index, work)
+        self._pairs = None  # so that the next launch reads the addresses
 
     def _remeasure(self, index: int) -> None:
         if time.perf_counter_ns() >= self._measure_ns:
