@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -30,6 +31,7 @@ from warploom.engine.patch.regions import (
     region_of,
     scope_text,
 )
+from warploom.engine.types import dtype_of
 from warploom.engine.types.element_numbers import number_of
 
 
@@ -244,13 +246,25 @@ class PatchContents:
         self._check_blocks(connection)
         return connection
 
+    def _provided(self, node: str, end: rules.End) -> rules.End:
+        """Return an output with the element type of the array that its block provides."""
+        if not isinstance(end, PortSpec) or end.dtype_rule != "data":
+            return end
+        arrays = [spec.name for spec in self._known_type(node).parameters.values() if spec.type == "array"]
+        if len(arrays) != 1:
+            return end
+        try:
+            return replace(end, dtype=dtype_of(self.value(node, arrays[0])))
+        except TypeError:  # an array that no buffer can hold, which the node reports
+            return end
+
     def _check_blocks(self, connection: Connection) -> None:
         """Raise an error unless a connection between two blocks is allowed."""
         source, target = connection.source, connection.target
         source_type, target_type = self._known_type(source.node), self._known_type(target.node)
         rules.check_types(
             connection,
-            self.require_end(source.node, source.port),
+            self._provided(source.node, self.require_end(source.node, source.port)),
             self.require_end(target.node, target.port),
         )
         if rules.is_value_connection(connection, source_type, target_type):
@@ -325,6 +339,7 @@ class PatchContents:
         spec = self.find_end(start)
         if spec is None:
             return set()
+        spec = self._provided(start.node, spec)
         is_buffer = isinstance(spec, PortSpec)
         before_start = self._before(start.node, backwards=not rules.is_target(spec), values=not is_buffer)
         scopes = self._run_index.scopes
@@ -343,6 +358,8 @@ class PatchContents:
                 closes = node in before_start
             for end in by_type[block_type]:
                 target = end if rules.is_target(end) else spec
+                if (typed := self._provided(node, end)) is not end and not rules.fits(spec, typed):
+                    continue
                 if not closes or (isinstance(target, PortSpec) and target.delayed):
                     found.add(PortRef(node, end.name))
         return found

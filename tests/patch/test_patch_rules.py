@@ -7,6 +7,7 @@ from warploom.api import Block, BlockBuilder, In, Out, any_type, f32, param, por
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch, parse_patch
 from warploom.engine.patch.rules import ConnectionRefused, TypeMismatch, UnknownPort, WouldCycle, WrongDirection
 
 
@@ -75,6 +76,25 @@ def test_element_types_must_match(patch: Patch) -> None:
     assert str(problem) == "pass.x takes elements of f32, got s32 from whole.out"
     patch.connect(patch["whole"]["out"], patch["anything"]["x"])
     patch.connect(patch["anything"]["out"], patch["pass"]["x"])  # the type is known only once shapes are
+
+
+def test_the_elements_of_an_array_must_match() -> None:
+    """An array of f64 is refused where a kernel takes f32, in a group too; a patch with such a connection opens."""
+    patch = Patch()
+    array, scale = patch.add("io.array", data=np.arange(3, dtype=np.float64)), patch.add("math.saxpy")
+    with pytest.raises(TypeMismatch, match=r"saxpy\.x takes elements of f32, got f64 from array\.out"):
+        patch.connect(array["out"], scale["x"])
+    assert scale["x"] not in patch.fitting_ends(array["out"]) and array["out"] not in patch.fitting_ends(scale["x"])
+    patch.connect(array["out"], patch.add("buffer.convert")["x"])
+    patch.set(array, data=np.arange(3, dtype=np.float32))
+    assert scale["x"] in patch.fitting_ends(array["out"]) and array["out"] in patch.fitting_ends(scale["x"])
+    patch.connect(array["out"], scale["x"])
+    group = patch.group([scale])
+    patch.set(array, data=np.arange(3, dtype=np.float64))
+    assert parse_patch(dump_patch(patch)).connections == patch.connections
+    patch.disconnect(group["x"])
+    with pytest.raises(TypeMismatch, match=r"got f64 from array\.out"):
+        patch.connect(array["out"], group["x"])
 
 
 def test_ports_must_exist(patch: Patch) -> None:

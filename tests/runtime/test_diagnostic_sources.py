@@ -76,9 +76,10 @@ def test_a_launch_that_fails(kernels: Kernels) -> None:
 def test_a_wrong_type() -> None:
     """An input of a wrong element type has an error with both types."""
     patch = Patch()
-    data = patch.add("io.array", data=np.arange(8, dtype=np.float64))
+    data = patch.add("io.array", data=np.arange(8, dtype=np.float32))
     scale = patch.add("test_small.bump", node_id="bump")
     patch.connect(data["out"], scale["x"])
+    patch.set(data, data=np.arange(8, dtype=np.float64))
     (problem,) = found(patch)
     assert summary(problem) == (Source.VALIDATION, Severity.ERROR, "bump", "x")
     assert (problem.expected, problem.found) == ("f32", "f64")
