@@ -1,8 +1,9 @@
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from warploom.api import CudaOptions, KernelBlock, KernelSource, kernel_file, param
+from warploom.api import CudaOptions, Interface, KernelBlock, KernelSource, kernel_file, param
 from warploom.engine.diagnostics import Incomplete
 
 
@@ -25,3 +26,9 @@ class KernelFile(KernelBlock, id="kernel.file", tags=("cuda", "ptx", "cu", "nvrt
         if not values["file"]:
             raise Incomplete("file", "name a kernel")
         return kernel_file(Path(values["file"]), values["entry"], options)
+
+    @classmethod
+    def interface(cls, values: Mapping[str, Any]) -> Interface:
+        """The kernel's ports and parameters; a new node is called as the entry point is."""
+        made = super().interface(values)
+        return replace(made, stem=made.content.kernel.entry)

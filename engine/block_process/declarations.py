@@ -110,7 +110,7 @@ def _interface_of(block_type: type[AdaptiveBlock], values: Mapping[str, Any], wi
     with reading.under_way(alone=True):
         made = block_type.interface(values)
     return Interface(
-        made.ports, made.parameters, None, made.title, made.summary, made.files | reading.files, made.notes
+        made.ports, made.parameters, None, made.title, made.summary, made.files | reading.files, made.notes, made.stem
     )
 
 

@@ -36,6 +36,7 @@ class Interface:
 
     `describe` reads `content` as `self.content`. `files` were read to make the interface, besides those read by
     `engine.readings`: when one of them is saved, the interface is made again. `notes` are warnings that the node shows.
+    `stem` begins the ids of new nodes; "" for the end of the type's id.
     """
 
     ports: tuple[PortSpec, ...] = ()
@@ -45,6 +46,7 @@ class Interface:
     summary: str = ""
     files: frozenset[Path] = frozenset()
     notes: tuple[Diagnostic, ...] = ()
+    stem: str = ""
 
 
 class AdaptiveBlock(Block, abstract=True):
@@ -53,6 +55,7 @@ class AdaptiveBlock(Block, abstract=True):
     is_adaptive = True
     content: ClassVar[Any] = None
     notes: ClassVar[tuple[Diagnostic, ...]] = ()
+    stem: ClassVar[str] = ""
     #: The declared type that a node's type was made from; None for the declared type itself.
     origin: ClassVar["type[AdaptiveBlock] | None"] = None
 
@@ -220,6 +223,7 @@ def _subclass(block_type: type[AdaptiveBlock], made_of: Interface) -> type[Adapt
         except PatchError as problem:
             raise BlockDefinitionError(f"block {block_type.id}: default of {problem}") from None
     made.title, made.summary = made_of.title or block_type.title, made_of.summary or block_type.summary
+    made.stem = made_of.stem
     own = f"{made_of.summary}\n\n" if made_of.summary else ""
     made.__doc__ = own + inspect.cleandoc(block_type.__doc__ or "")
     made.content, made.notes, made.origin = made_of.content, made_of.notes, block_type

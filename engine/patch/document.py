@@ -112,7 +112,7 @@ class Patch(EditablePatch):
         checked = self._fresh(block_type, values) | self._checked(block_type, values)
         if node_id is not None and not (isinstance(node_id, str) and node_id.isprintable()):
             raise PatchError(f"node id must be a text of printable characters, got {shown(node_id)}")
-        new_id = node_id or self._free_id(self._stem(type_id))
+        new_id = node_id or self._free_id(self._stem_of(block_type, checked))
         rules.check_node_id(new_id)
         if new_id in self.nodes:
             raise PatchError(f"node id must be new in the patch, got {shown(new_id)}")
@@ -479,6 +479,13 @@ class Patch(EditablePatch):
             if number != spec.default and number <= (spec.maximum or number):
                 found[spec.name] = number
         return found
+
+    def _stem_of(self, block_type: type[Block], values: Mapping[str, Any]) -> str:
+        """Return the prefix of the id of a new node with these values."""
+        if not block_type.is_adaptive:
+            return self._stem(block_type.id)
+        adapted, _ = self.catalogue.resolve(block_type.id, values, lambda: self.folder, trusted=self.trusted)
+        return getattr(adapted, "stem", "") or self._stem(block_type.id)
 
     def _stem(self, type_id: str) -> str:
         """Return the prefix of the ids of new nodes of a type."""

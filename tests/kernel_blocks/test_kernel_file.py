@@ -302,3 +302,20 @@ def test_what_ptx_does_not_tell_is_a_warning_until_a_manifest_says_it(tmp_path: 
     (reported,) = (item for item in check_patch(patch) if item.severity is Severity.WARNING)
     assert reported.message == "directions of a in twice must be reviewed, got a guess"
     assert "twice.json" in reported.remedy
+
+
+def test_a_node_is_called_as_its_entry_point(tmp_path: Path) -> None:
+    """The entry point is the node's id, numbered where it is taken, and its title; a wrong file has the type's."""
+    (tmp_path / "filters.cu").write_text(SHARPEN + PLASMA)
+    (tmp_path / "wrong.cu").write_text("int")
+    patch = Patch()
+    for values, expected in (
+        ({"file": "filters.cu"}, ("sharpen", "Sharpen")),
+        ({"file": "filters.cu", "entry": "plasma"}, ("plasma", "Plasma")),
+        ({"file": "filters.cu", "entry": "sharpen"}, ("sharpen_2", "Sharpen")),
+        ({"file": "wrong.cu"}, ("file", "Kernel File")),
+        ({}, ("file_2", "Kernel File")),
+    ):
+        path = {"file": str(tmp_path / values["file"])} if values else {}
+        node = patch.add("kernel.file", **{**values, **path})
+        assert (node.id, patch.title(node.id)) == expected

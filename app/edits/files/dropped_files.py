@@ -79,10 +79,7 @@ def place_files(patch: Patch, paths: Iterable[Path], position: Position, scope: 
             file = relative_to(path, patch.path.parent if patch.path else None)
             for type_id, values in _blocks(path, file):
                 place = (position[0], position[1] + len(made) * _APART)
-                # Messages, pins and `--set` name a kernel by its node's id.
-                name = values.get("entry", path.stem) if type_id == "kernel.file" else ""
-                node_id = name if name.isidentifier() and name not in patch.nodes else None
-                made.append(patch.add(type_id, node_id=node_id, position=place, region=scope, **values).id)
+                made.append(patch.add(type_id, position=place, region=scope, **values).id)
     return made
 
 
