@@ -110,10 +110,9 @@ def run_headless(
         film_out, out = FilmOut(opened, out, port), None
     elif port is not None:
         raise click.BadParameter("--port must be given with a film, such as --out film.mp4, got none")
-    if out is not None:
-        _make_folder(out)  # before the frames run, since they may take long
     options: dict[str, Any] = {"time_step_s": step_s or _STEP_S, "fuse": fuse, "plain_edges": plain_edges}
     with (
+        _folder(out) if out is not None else nullcontext(),
         _naming_the_culprit(opened, device, engine, result, options),
         open_engine(opened, device, engine, profiling=level, **options) as client,
         film_out or nullcontext(),
@@ -140,7 +139,7 @@ def run_headless(
         _write("profile", profile_out, _PROFILE_FORMS[profile_out.suffix](result.profile))
         written.append(profile_out)
     print_diagnostics(last.diagnostics)
-    if not as_json:
+    if not as_json and not has_errors(last.diagnostics):
         print_result(result, last, round(budget_ms * 1e6))
         for path in written:
             click.echo(f"wrote {path}")
@@ -370,6 +369,19 @@ def _listen(patch: Patch, place: str) -> None:
         patch.annotate(msgspec.structs.replace(settings, port=int(port), host=host or settings.host))
     except (PatchError, ValueError) as problem:
         raise click.BadParameter(f"--osc must be a port such as 9000, or HOST:PORT, got {place!r}") from problem
+
+
+@contextmanager
+def _folder(path: Path) -> Iterator[None]:
+    """Make the folder of a run's outputs before its frames, which may take long. Leave no folder without files."""
+    made = [folder for folder in (path, *path.parents) if not folder.exists()]
+    _make_folder(path)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # it has files
+            for folder in made:
+                folder.rmdir()
 
 
 def _make_folder(path: Path) -> None:

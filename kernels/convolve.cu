@@ -2,7 +2,7 @@
 // change.
 
 // Puts the image into the upper left of its planes, shifted so that no sum wraps around the edge. `border` selects the
-// pixels around the image, numbered as in blocks/signal/convolve.py: the nearest pixel, black, or the image again.
+// pixels around the image, numbered as in blocks/spectrum/convolve.py: the nearest pixel, black, or the image again.
 __device__ inline int inside(int place, int size, int border) {
     if (border == 0) return min(max(place, 0), size - 1);
     if (border == 1) return place >= 0 && place < size ? place : -1;

@@ -43,7 +43,7 @@ extern "C" __global__ void cut_frames(
     out[i] = place >= 0 && place < length ? x[place] * weights[i % size] : 0.0f;
 }
 
-// The size of complex numbers, with a `scale` numbered as in blocks/signal/magnitude.py: the magnitude, its square, or
+// The size of complex numbers, with a `scale` numbered as in blocks/spectrum/magnitude.py: the magnitude, its square, or
 // decibels, not below `lowest`.
 extern "C" __global__ void magnitude(
     const void* __restrict__ x, unsigned int type, float* __restrict__ out, int scale, float lowest, int count) {

@@ -1,5 +1,6 @@
 """Every block type of the library has its help texts and can be described."""
 
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -100,6 +101,12 @@ def test_one_file_holds_one_block_named_as_its_id() -> None:
     """The block with the id `category.name` is defined in blocks/FOLDER/name.py, and each file has a block at most."""
     assert [block.id.rpartition(".")[2] for block in BLOCKS] == [b.__module__.rpartition(".")[2] for b in BLOCKS]
     assert len({block.__module__ for block in BLOCKS}) == len(BLOCKS)
+
+
+def test_no_folder_hides_a_module_of_python() -> None:
+    """A script that starts in `blocks` gets Python's own `math`; `io` is imported before a script runs."""
+    folders = {path.name for path in (Path(__file__).parents[2] / "blocks").iterdir() if path.is_dir()}
+    assert not folders & (sys.stdlib_module_names - {"io"})
 
 
 def test_load_image_without_a_file_says_what_to_do() -> None:

@@ -9,7 +9,7 @@ from scipy import ndimage
 
 from tests.blocks.running import apply, problems
 from warploom import Engine, Patch, UpdateLevel
-from warploom.blocks.signal.windowed import WINDOWS
+from warploom.blocks.spectrum.windowed import WINDOWS
 from warploom.engine.device.device import Device
 
 Array = np.ndarray[Any, Any]

@@ -62,7 +62,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "taken id",
         {"id": "math.saxpy", "x": X},
-        "block id math.saxpy must be unique, got it in warploom.blocks.math.saxpy and ",
+        "block id math.saxpy must be unique, got it in warploom.blocks.arithmetic.saxpy and ",
     ),
     ("no ports", {}, "block test_def.sample must have at least one port, got none"),
     ("port without doc", {"x": (In[f32], port(doc=" "))}, "block test_def.sample: port x must have a doc, got none"),
@@ -189,7 +189,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 @pytest.mark.parametrize(("body", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 def test_a_wrong_declaration_is_refused(body: dict[str, Any], message: str) -> None:
     """The error for a wrong declaration names block, member and rule, and the catalogue does not get the type."""
-    from warploom.blocks.math import saxpy
+    from warploom.blocks.arithmetic import saxpy
 
     with pytest.raises(BlockDefinitionError) as refused:
         define(**body)

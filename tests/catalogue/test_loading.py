@@ -108,7 +108,7 @@ BROKEN = [
     ),
     (
         "class A(Block, id='math.saxpy'):\n    'Ours.'\n    x: In[f32] = port(doc='X.')",
-        "block id math.saxpy must be unique, got it in warploom.blocks.math.saxpy and ",
+        "block id math.saxpy must be unique, got it in warploom.blocks.arithmetic.saxpy and ",
         20,
     ),
 ]

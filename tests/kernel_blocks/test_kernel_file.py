@@ -10,7 +10,7 @@ from tests.waiting import next_report, until
 from warploom import Engine, Patch, UpdateLevel
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.diagnostics import Diagnostic, PatchError, Severity
-from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.changes import ParameterChanged, PortRef
 from warploom.engine.runtime.check.check_patch import check_patch
 
 SHARPEN = """
@@ -216,6 +216,8 @@ def test_files_that_are_missing_or_wrong_are_told_on_the_node(tmp_path: Path) ->
         patch.set(node, file=str(tmp_path / "none.cu"))
         (reported,) = engine.step().diagnostics
         assert (reported.node, reported.message) == (node, f"kernel file must exist, got {tmp_path / 'none.cu'}")
+        patch.restore([ParameterChanged(node, name, 1.0, None) for name in ("gain", "radius")])  # of the lost kernel
+        assert [item.message for item in check_patch(patch)] == [reported.message]
         (tmp_path / "wrong.cu").write_text('extern "C" __global__ void k(float* out) {\n  out[0] = nothing;\n}\n')
         patch.set(node, file=str(tmp_path / "wrong.cu"))
         (reported,) = engine.step().diagnostics

@@ -183,7 +183,7 @@ class BlockRegistry:
         self, placed: PlacedNode, block: ValueBlock | None, patch_values: Mapping[str, object] | None = None
     ) -> None:
         """Add a node, or replace it by one of another type; `patch_values` is None for a known node."""
-        is_known = placed.block_type is not None
+        is_known = placed.block_type is not None and not placed.gave_up
         values = self._parameters.place(
             placed.id, placed.specs, patch_values, reaches_kernels=block is None, is_known=is_known
         )

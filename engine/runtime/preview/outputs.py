@@ -101,7 +101,7 @@ def read_outputs(
 
     folder = place.folder
     taken: set[Path] = set()
-    for node_id, display in displays(compiled.plan, node):
+    for node_id, display in _written(compiled.plan, displays(compiled.plan, node), folder):
         port = PortRef(node_id, display.buffer)
         layout = compiled.plan.layouts[port]
         suffix = ".png" if layout.dtype == uchar4 and len(layout.shape) == 2 else ".npy"
@@ -114,6 +114,16 @@ def read_outputs(
         yield contents(port, path, display)
     for port in leaf_outputs(compiled.plan) if node is None else ():
         yield contents(port, folder / f"{port.node}.{port.port}.npy" if folder else None, Display(port.port))
+
+
+def _written(plan: Plan, shown: list[tuple[str, Display]], folder: Path | None) -> list[tuple[str, Display]]:
+    """Return the displays without viewers whose picture a save block writes into the same folder."""
+    if folder is None:
+        return shown
+    connections, saving = plan.description.connections, {node for node, display in shown if display.path}
+    saved = {c.source for c in connections if c.target.node in saving}
+    seen_too = {c.target.node for c in connections if c.source in saved}
+    return [(node, display) for node, display in shown if display.path or node not in seen_too]
 
 
 def _target(node: str, display: Display, suffix: str, place: SavePlace) -> Path | None:

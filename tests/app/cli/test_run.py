@@ -14,6 +14,7 @@ from PIL import Image
 from tests.app.cli.cli_support import EXAMPLES, Warploom
 from tests.protocol.faulty_patches import chain, faulty_blocks
 from warploom import Patch
+from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import load_patch, save_patch
 
 
@@ -37,6 +38,19 @@ def test_run_prints_one_json_object_with_every_key(warploom: Warploom, saxpy_fil
     (output,) = found["outputs"]
     assert (output["node"], output["port"], output["dtype"], output["shape"]) == ("saxpy", "out", "f32", [1000])
     np.testing.assert_array_equal(np.load(output["path"]), 3 * np.arange(1000, dtype=np.float32) + 1)
+
+
+def test_a_run_that_failed_leaves_no_folder_and_prints_no_table(
+    warploom: Warploom, saxpy_file: Path, tmp_path: Path
+) -> None:
+    """A patch that does not compile leaves no empty folder of outputs and prints its diagnostics alone."""
+    patch = load_patch(saxpy_file)
+    patch.disconnect(PortRef("saxpy", "x"))
+    save_patch(patch, saxpy_file)
+    found = warploom("run", saxpy_file, "--device", "host", "--frames", 1, "--out", tmp_path / "deep" / "out")
+    assert (found.status, found.out) == (1, "")
+    assert "required input 'x' must be connected" in found.err
+    assert not (tmp_path / "deep").exists()
 
 
 def test_set_gives_a_parameter_a_value_for_this_run(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:

@@ -247,6 +247,21 @@ def test_outputs_are_saved_where_blocks_say_or_all_into_one_folder(patch: Patch,
         assert saved["tell"].dtype == "f32"
 
 
+def test_a_viewer_of_a_saved_picture_writes_no_file_of_its_own(tmp_path: Path) -> None:
+    """In a named folder, a viewer writes its picture unless a save block has the same one."""
+    patch = Patch()
+    picture = patch.add("io.image_array", data=np.ones((2, 3, 4), np.float32))
+    other = patch.add("image.invert")
+    patch.connect(picture["out"], other["image"])
+    for node, source in (("saved", picture), ("same", picture), ("other", other)):
+        block = patch.add("io.save_image" if node == "saved" else "io.viewer", node_id=node)
+        patch.connect(source["out"], block["image"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.save_outputs(tmp_path / "out")
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["image.png", "other.png"]
+
+
 def test_two_files_of_one_name_do_not_overwrite_each_other(patch: Patch, tmp_path: Path) -> None:
     """In one folder, the second file is named after its node."""
     for name in ("a", "b"):

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from warploom.blocks.arithmetic.add import Add
+from warploom.blocks.arithmetic.compare import OPERATIONS, comparison
+from warploom.blocks.arithmetic.multiply import Multiply
+from warploom.blocks.arithmetic.scale_offset import ScaleOffset
 from warploom.blocks.buffer.constant import constant
 from warploom.blocks.buffer.element_types import NUMBERS
-from warploom.blocks.math.add import Add
-from warploom.blocks.math.compare import OPERATIONS, comparison
-from warploom.blocks.math.multiply import Multiply
-from warploom.blocks.math.scale_offset import ScaleOffset
 from warploom.blocks.reduce.shares import reduction
 
 Array = np.ndarray[Any, Any]

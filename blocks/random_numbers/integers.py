@@ -1,5 +1,5 @@
 from warploom.api import BlockBuilder, Out, param, port, s32
-from warploom.blocks.random.distribution import Distribution
+from warploom.blocks.random_numbers.distribution import Distribution
 
 
 class Integers(

@@ -1,5 +1,5 @@
 from warploom.api import BlockBuilder, In, Out, any_type, fft, port
-from warploom.blocks.signal.transform import Transform
+from warploom.blocks.spectrum.transform import Transform
 
 
 class RealFFT(Transform, id="signal.real_fft", tags=("rfft", "fourier", "spectrum", "dft", "cufft")):

@@ -1,5 +1,5 @@
 from warploom.api import BlockBuilder, Out, f32, param, port
-from warploom.blocks.random.distribution import Distribution
+from warploom.blocks.random_numbers.distribution import Distribution
 
 
 class Uniform(Distribution, id="random.uniform", title="Uniform Numbers", tags=("random", "rand", "noise", "white")):

@@ -1,5 +1,5 @@
 from warploom.api import BlockBuilder, In, Out, any_type, fft, param, port
-from warploom.blocks.signal.transform import Transform
+from warploom.blocks.spectrum.transform import Transform
 
 
 class InverseRealFFT(Transform, id="signal.inverse_real_fft", tags=("irfft", "fourier", "synthesis", "cufft")):

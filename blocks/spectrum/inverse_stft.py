@@ -1,5 +1,5 @@
 from warploom.api import BlockBuilder, In, Kernel, Out, any_type, f32, fft, param, port
-from warploom.blocks.signal.windowed import Windowed
+from warploom.blocks.spectrum.windowed import Windowed
 
 
 class InverseSTFT(

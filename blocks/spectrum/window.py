@@ -1,5 +1,5 @@
 from warploom.api import BlockBuilder, In, Kernel, Out, f32, port
-from warploom.blocks.signal.windowed import Windowed
+from warploom.blocks.spectrum.windowed import Windowed
 
 
 class Window(Windowed, id="signal.window", tags=("hann", "hamming", "blackman", "taper", "fade", "leakage")):

@@ -1,5 +1,5 @@
 from warploom.api import BlockBuilder, In, Kernel, Out, f32, param, port
-from warploom.blocks.signal.windowed import Windowed
+from warploom.blocks.spectrum.windowed import Windowed
 
 
 class Frames(Windowed, id="signal.frames", tags=("stft", "overlap", "hop", "window", "chunk", "spectrogram")):

@@ -1,5 +1,5 @@
 from warploom.api import BlockBuilder, In, Out, any_type, fft, port
-from warploom.blocks.signal.transform import Transform
+from warploom.blocks.spectrum.transform import Transform
 
 
 class InverseFFT(Transform, id="signal.inverse_fft", tags=("ifft", "fourier", "synthesis", "cufft")):
