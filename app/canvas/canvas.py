@@ -82,6 +82,7 @@ class Canvas(QWidget):
         self.edits.refused.connect(self._refuse)
         self.organise = OrganiseEdits(self.scene, self)
         self.organise.refused.connect(self._refuse)
+        self.connecting.keep_apart = self.organise.keep_apart
         legend = HeatLegend(self)
         self._display = ReportDisplay(self.scene, self.view, legend)
         self.path = PathDisplay(self.scene, self)

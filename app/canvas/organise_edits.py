@@ -19,7 +19,7 @@ from warploom.app.edits.nodes import STEP, snapped
 from warploom.app.edits.organise import dots, frames, presets
 from warploom.app.edits.organise.align import align, distribute
 from warploom.app.edits.organise.arrange import arrange, spread_pile
-from warploom.app.edits.organise.room import make_room
+from warploom.app.edits.organise.room import keep_apart, make_room
 from warploom.app.edits.rects import Rect, free_shift
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import Connection, Mode, Position
@@ -80,13 +80,17 @@ class OrganiseEdits(QObject):
 
     def make_room(self, node: str, connection: Connection) -> None:
         """Put a new node into a connection, and move what follows if that is too short."""
+        make_room(self.patch, node, connection, partial(self._rect_now, node))
 
-        def rect(shown: str) -> Rect:
-            if shown == node or shown not in self._scene.nodes:
-                return Rect(*self.patch.nodes[shown].position, *node_size(self.patch, shown))
-            return _rect(self._scene.rect_of([shown]))
+    def keep_apart(self, node: str, width: float) -> None:
+        """Move what a node would cover that was `width` wide, and has become wider."""
+        keep_apart(self.patch, node, width, partial(self._rect_now, node))
 
-        make_room(self.patch, node, connection, rect)
+    def _rect_now(self, changed: str, shown: str) -> Rect:
+        """Return the rectangle of a node, while the canvas doesn't show yet how one has changed."""
+        if shown == changed or shown not in self._scene.nodes:
+            return Rect(*self.patch.nodes[shown].position, *node_size(self.patch, shown))
+        return _rect(self._scene.rect_of([shown]))
 
     def _rects(self) -> dict[str, Rect]:
         """Return the rectangles of the selected nodes outside selected regions; a region's is that of its box."""

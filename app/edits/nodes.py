@@ -126,10 +126,17 @@ def _has_usual_range(patch: Patch, node: str) -> bool:
     return bool(usual) and all(patch.value(node, name) == usual[name] for name in usual if name != handle)
 
 
-def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
+def connect(
+    patch: Patch,
+    start: PortRef,
+    end: PortRef,
+    picked_up: Connection | None = None,
+    settle: Callable[[str], object] | None = None,
+) -> None:
     """Connect the two ports, replacing the connection whose end the person picked up.
 
-    If that is refused, raise ConnectionRefused and change nothing.
+    `settle` is called with the target's node, and may move blocks in the same undo step. If the connection is refused,
+    raise ConnectionRefused and change nothing.
     """
     source, target = ends(patch, start, end)
     patch.check_connection(source, target)
@@ -139,6 +146,8 @@ def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | 
             is_given = picked_up.source == source and _has_usual_range(patch, source.node)
             patch.disconnect(picked_up)
         join(patch, source, target, is_given=is_given)
+        if settle is not None:
+            settle(target.node)
 
 
 def place(

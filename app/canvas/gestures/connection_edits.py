@@ -1,5 +1,6 @@
 """The edits that dropping a dragged connection makes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
@@ -37,6 +38,8 @@ class ConnectionEdits(QObject):
         self._room = parent
         self.patch = Patch()
         self.cost: Costing | None = None
+        #: Makes room for a node that had a width before, and may have become wider.
+        self.keep_apart: Callable[[str, float], object] = lambda node, width: None
 
     def drop(
         self, start: PortRef, target: DropTarget, picked_up: Connection | None, point: QPointF, position: QPoint
@@ -56,8 +59,9 @@ class ConnectionEdits(QObject):
         self._connect(start, end, None)
 
     def _connect(self, start: PortRef, end: PortRef, picked_up: Connection | None) -> None:
+        widths = {port.node: node_size(self.patch, port.node)[0] for port in (start, end)}
         try:
-            node_edits.connect(self.patch, start, end, picked_up)
+            node_edits.connect(self.patch, start, end, picked_up, lambda node: self.keep_apart(node, widths[node]))
         except PatchError as problem:
             self.offered.emit(str(problem), connection_remedies(self.patch, start, end, picked_up, problem, node_size))
 

@@ -1,10 +1,10 @@
-"""Makes room for a block that goes into a connection."""
+"""Makes room for a block that goes into a connection, and for one that becomes wider."""
 
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from warploom.app.edits.nodes import carry_dots, snapped
+from warploom.app.edits.nodes import STEP, carry_dots, snapped
 from warploom.app.edits.organise.layered import GAP_X
 from warploom.app.edits.rects import Rect, free_shift
 from warploom.engine.patch.changes import Connection
@@ -23,23 +23,13 @@ def make_room(patch: Patch, node: str, connection: Connection, rect: Callable[[s
     `rect` returns the rectangle of a node; that of a region is its box, and its blocks move along. If the target isn't
     to the right of the source, the node only goes to the nearest free place. Frames keep their blocks.
     """
-    around = (TOP, *patch.scopes.chain(patch.nodes[node].region))
-
-    def whole(member: str) -> str:
-        """Return a block, or the outermost region with it that the new one isn't in."""
-        while (scope := patch.nodes[member].region) not in around:
-            member = region_of(scope)
-        return member
-
-    level, inside = patch.group_of(node), {node, *map(region_of, around)}
-    shown = {whole(each) for each in patch.nodes if patch.group_of(each) == level} - inside
-    rects = {each: rect(each) for each in shown}
+    level, rects, whole = _shown_beside(patch, node, rect)
     source, target = rects.get(whole(connection.source.node)), whole(connection.target.node)
     x, y, width, height = rect(node)
     if source is not None and target in rects and rects[target].x >= source.right:
         if rects[target].x - source.right < width + 2 * _LEAST:
             by = snapped(source.right + width + 2 * GAP_X - rects[target].x, 0)[0]
-            moved = _following(patch, target, {n: r for n, r in rects.items() if r.x >= source.right}, by, whole)
+            moved = _following(patch, [target], {n: r for n, r in rects.items() if r.x >= source.right}, by, whole)
             _carry_frames(patch, level, rects, set(moved), by)
             rects |= {each: rects[each].moved(by, 0) for each in moved}
             _move(patch, moved, by)
@@ -51,12 +41,49 @@ def make_room(patch: Patch, node: str, connection: Connection, rect: Callable[[s
     patch.move(node, (x + dx, y + dy))
 
 
-def _following(patch: Patch, target: str, rects: dict[str, Rect], by: float, whole: Callable[[str], str]) -> list[str]:
-    """Return the nodes that move with a target, of those with rectangles."""
+def keep_apart(patch: Patch, node: str, width: float, rect: Callable[[str], Rect]) -> None:
+    """Move what a node would cover, and what that feeds, if the node has become wider than `width`.
+
+    Nothing moves if there is room, or if it covered something before.
+    """
+    here = rect(node)
+    by = snapped(here.width - width + STEP, 0)[0]
+    if here.width <= width:
+        return
+    level, rects, whole = _shown_beside(patch, node, rect)
+    right = {each: there for each, there in rects.items() if there.x >= here.x + width}
+    needed = Rect(here.x, here.y, here.width + STEP, here.height)
+    covered = [each for each, there in right.items() if needed.overlaps(there)]
+    moved = _following(patch, covered, right, by, whole)
+    _carry_frames(patch, level, rects, set(moved), by)
+    _move(patch, moved, by)
+
+
+def _shown_beside(
+    patch: Patch, node: str, rect: Callable[[str], Rect]
+) -> tuple[str, dict[str, Rect], Callable[[str], str]]:
+    """Return the group that a node is in, what is shown there beside it, and the part of that which holds a block."""
+    around = (TOP, *patch.scopes.chain(patch.nodes[node].region))
+
+    def whole(member: str) -> str:
+        """Return a block, or the outermost region with it that the node isn't in."""
+        while (scope := patch.nodes[member].region) not in around:
+            member = region_of(scope)
+        return member
+
+    level, inside = patch.group_of(node), {node, *map(region_of, around)}
+    shown = {whole(each) for each in patch.nodes if patch.group_of(each) == level} - inside
+    return level, {each: rect(each) for each in shown}, whole
+
+
+def _following(
+    patch: Patch, targets: list[str], rects: dict[str, Rect], by: float, whole: Callable[[str], str]
+) -> list[str]:
+    """Return the nodes that move with some targets, of those with rectangles."""
     feeds: dict[str, set[str]] = {}
     for line in patch.connections:
         feeds.setdefault(whole(line.source.node), set()).add(whole(line.target.node))
-    moved, waiting, still = [], [target], dict(rects)
+    moved, waiting, still = [], list(targets), dict(rects)
     while waiting:
         each = waiting.pop()
         if still.pop(each, None) is None:

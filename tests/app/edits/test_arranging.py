@@ -14,7 +14,7 @@ from warploom.app.edits import nodes as node_edits
 from warploom.app.edits.organise.align import ALIGNMENTS, align, distribute
 from warploom.app.edits.organise.arrange import arrange, spread_pile
 from warploom.app.edits.organise.layered import Edge, layered
-from warploom.app.edits.organise.room import make_room
+from warploom.app.edits.organise.room import keep_apart, make_room
 from warploom.app.edits.rects import Rect
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import Connection, PortRef
@@ -163,6 +163,34 @@ def test_a_short_connection_moves_what_follows_and_nothing_else() -> None:
     before = {name: patch.nodes[name].position for name in patch.nodes}
     insert(patch, next(line for line in patch.connections if line.target.node == "d"), (1500, 0))
     assert {name: patch.nodes[name].position for name in before} == before
+
+
+def test_a_block_that_becomes_wider_covers_nothing() -> None:
+    """What it would cover moves to the right, with what that feeds, in the undo step of the connection."""
+    patch = Patch()
+    lfo = patch.add("value.lfo", position=(-300, 0))
+    types = "particles.emitter", "particles.forces", "particles.integrate"
+    chain = [patch.add(type_id, node_id=name) for type_id, name in zip(types, "abc", strict=True)]
+    width = measures(patch).size("a")[0]
+    for number, block in enumerate(chain):
+        patch.move(block.id, (number * (width + 40), 0))
+    patch.add("math.scale_offset", node_id="below", position=(width, 300))
+    for source, target in itertools.pairwise(chain):
+        patch.connect(source["out" if source.id == "b" else "particles"], target["particles"])
+    before = {name: patch.nodes[name].position for name in patch.nodes}
+
+    def settle(node: str) -> None:
+        keep_apart(patch, node, width, lambda each: Rect(*patch.nodes[each].position, *measures(patch).size(each)))
+
+    node_edits.connect(patch, lfo["value"], chain[0]["speed"], settle=settle)
+    moved = {name: patch.nodes[name].position[0] - x for name, (x, _) in before.items()}
+    assert not overlapping(patch)
+    assert moved["b"] == moved["c"] > 0 and moved["a"] == moved["below"] == moved["lfo"] == 0
+    patch.undo()
+    assert {name: patch.nodes[name].position for name in patch.nodes} == before and not patch.connections_of("lfo")
+    patch.move("b", (3 * width, 0))
+    node_edits.connect(patch, lfo["value"], chain[0]["speed"], settle=settle)
+    assert patch.nodes["b"].position == (3 * width, 0)
 
 
 def held(patch: Patch, frame: Frame) -> set[str]:
