@@ -3,6 +3,7 @@
 import importlib.util
 import logging
 import re
+import sys
 from dataclasses import dataclass
 from functools import cache
 
@@ -126,4 +127,6 @@ def _status(info: DeviceInfo, reason: str = "") -> DeviceStatus:
 
 def _require_bindings() -> None:
     if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.bindings") is None:
+        if sys.platform == "darwin":
+            raise DeviceError("NVIDIA has no CUDA for macOS")
         raise DeviceError("the CUDA bindings are not installed (pip install cuda-python)")

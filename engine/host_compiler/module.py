@@ -13,7 +13,7 @@ from warploom.engine.host_compiler.kernel import TranslatedKernel, linked_functi
 from warploom.engine.host_compiler.opcodes import half, rounding
 from warploom.engine.host_compiler.opcodes.calls import LINKED, llvm_declaration
 from warploom.engine.host_compiler.passes.lowering import lowered
-from warploom.engine.host_compiler.runtime import library
+from warploom.engine.host_compiler.runtime import library, systems
 from warploom.engine.ptx.signature import reachable_functions, symbols
 from warploom.engine.ptx.tree import Float, Function, InitialValue, PtxModule, SymbolValue, Variable, type_size
 
@@ -151,7 +151,8 @@ def _complete(
     )
     rounded = rounding.rounded64_functions(target) if any(rounding.PREFIX in text for text in texts) else ""
     ending = f"{attributes}\n{_metadata(features)}{half.library(triple, features)}"
-    return "\n".join((f'target triple = "{triple}"', rounded, *texts, ending, *more))
+    whole = "\n".join((f'target triple = "{triple}"', rounded, *texts, ending, *more))
+    return systems.for_system(whole, triple)
 
 
 def _with_grid_barrier(module: PtxModule) -> PtxModule:

@@ -6,6 +6,7 @@ import os
 import posixpath
 import re
 import shutil
+import sys
 import tempfile
 import time
 from bisect import bisect_right
@@ -192,10 +193,13 @@ def nvrtc_library() -> Any:
         library = importlib.import_module("cuda.bindings.nvrtc")
         library.nvrtcVersion()  # the first call loads the shared library
     except (ImportError, RuntimeError) as reason:
-        raise KernelError(
-            "NVRTC, the CUDA C++ compiler, must be installed to use .cu kernels: "
-            f"pip install cuda-python nvidia-cuda-nvrtc ({reason})"
-        ) from None
+        what = "NVRTC, the CUDA C++ compiler, must be installed to use .cu kernels"
+        if sys.platform == "darwin":
+            raise KernelError(
+                f"{what}, got macOS, for which NVIDIA has none; run the engine on a machine with Linux or Windows "
+                "(--engine 'ssh HOST warploom engine'), or use op graphs and .ptx kernels"
+            ) from None
+        raise KernelError(f"{what}: pip install cuda-python nvidia-cuda-nvrtc ({reason})") from None
     return library
 
 

@@ -11,6 +11,7 @@ from warploom.engine.kernel_sources import compiling, nvrtc
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.loader import find_kernel, load_image
 from warploom.engine.kernel_sources.nvrtc import CompileCache, CompiledSource
+from warploom.engine.kernel_sources.texts import read_source
 from warploom.engine.processes.pool import run
 
 SCALE = """#include "factor.cuh"
@@ -173,10 +174,44 @@ def test_unreadable_files_are_kernel_errors(tmp_path: Path, cache: CompileCache)
     with pytest.raises(KernelError, match=r"kernel file must end in \.cu, \.ptx or \.py, got k\.txt"):
         load_image(tmp_path / "k.txt", "compute_75", cache)
     path = tmp_path / "binary.cu"
-    path.write_bytes(b"// line 1\n// \xff\n")
+    path.write_bytes(b"// line 1\n// \xff\0\n")
     with pytest.raises(KernelError, match=r"binary\.cu must be UTF-8 text") as caught:
         load_image(path, "compute_75", cache)
     assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        b"\xef\xbb\xbf// \xc3\xa9\r\n",
+        b"\xef\xbb\xbf// \xc3\xa9\n",
+        b"// \xe9\r\n",
+        b"// \xe9\r",
+        b"\xff\xfe" + "// é\r\n".encode("utf-16-le"),
+        b"\xfe\xff" + "// é\n".encode("utf-16-be"),
+    ],
+)
+def test_files_of_other_systems_are_the_same_text(tmp_path: Path, written: bytes) -> None:
+    """A byte order mark, other line breaks and Latin-1 letters, as Windows' editors write, make no difference."""
+    for name in ("k.cu", "k.ptx", "k.cuh"):
+        (tmp_path / name).write_bytes(written)
+        assert read_source(tmp_path / name) == "// é\n"
+    for name in ("k.json", "k.py"):
+        (tmp_path / name).write_bytes(written)
+        if b"\xe9" in written and b"\x00" not in written:
+            with pytest.raises(KernelError, match="must be UTF-8 text"):
+                read_source(tmp_path / name)
+        else:
+            assert read_source(tmp_path / name) == "// é\n"
+
+
+def test_a_kernel_and_its_header_from_windows_compile(tmp_path: Path, cache: CompileCache) -> None:
+    """A kernel with a byte order mark includes a header with Latin-1 comments."""
+    (tmp_path / "größe.cuh").write_bytes("// Größe\r\n#define SIZE \\\r\n 7\r\n".encode("latin-1"))
+    source = '#include "größe.cuh"\r\nextern "C" __global__ void k(int* out) { *out = SIZE; }\r\n'
+    path = tmp_path / "k.cu"
+    path.write_bytes(b"\xef\xbb\xbf" + source.encode())
+    assert " 7" in load_image(path, "compute_75", cache).ptx
 
 
 def test_find_kernel_takes_the_first_folder_that_has_it(tmp_path: Path) -> None:

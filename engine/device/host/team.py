@@ -12,6 +12,7 @@ import numpy as np
 
 from warploom.engine.device.host.modules import cache, native
 from warploom.engine.host_compiler.runtime import library
+from warploom.engine.host_compiler.runtime.systems import for_system
 
 # A node of a section, as 64-bit fields; each instruction of a program has one. Python writes the fields with a name.
 OPERATION = 0
@@ -80,7 +81,8 @@ def _functions() -> dict[str, _Function]:
     key = cache.key(text, *native.cpu())
     entry = cache.load(key)
     if entry is None:
-        compiled = native.compile_object(f'target triple = "{native.triple()}"\n{text}')
+        placed = for_system(text, native.triple())
+        compiled = native.compile_object(f'target triple = "{native.triple()}"\n{placed}')
         entry = cache.CachedModule(compiled, {}, {}, {}, {})
         cache.store(key, entry)
     code = native.NativeCode([entry.code], symbols, {})

@@ -14,6 +14,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from warploom.engine.diagnostics import TranslatorBug
+from warploom.engine.host_compiler.runtime.systems import is_windows
 
 _QUICK, _BEST = 0, 2
 #: With fewer stack slots, promoting them gains nothing, and the pass takes a quarter of a millisecond.
@@ -30,8 +31,12 @@ def cpu() -> tuple[str, str]:
 
 
 def triple() -> str:
-    """Return LLVM's name for this machine."""
-    return str(llvm.get_process_triple())
+    """Return LLVM's name for this machine.
+
+    On Windows, code is in ELF's format, with the calls of Windows: the linker there links no other format reliably.
+    """
+    found = str(llvm.get_process_triple())
+    return f"{found}-elf" if is_windows(found) else found
 
 
 @cache
@@ -129,7 +134,10 @@ class _Linkers:
         """Return a linker, and a name that is new to it. Any thread may call this."""
         with self._lock:
             if self._linked == MOST_LINKED:
-                self._linker = llvm.create_lljit_compiler(_target_machine(_BEST, cpu()), use_jit_link=True)
+                self._linker = llvm.create_lljit_compiler(
+                    _target_machine(_BEST, cpu()),
+                    use_jit_link=not is_windows(triple()),  # llvmlite has an older linker there
+                )
                 self._linked = 0
             self._linked += 1
             return self._linker, f"kernels{self._linked}"
