@@ -25,6 +25,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from warploom.engine.arguments import checked
 from warploom.engine.platforms.files import reading_flags
+from warploom.engine.platforms.paths import reachable
 
 T = TypeVar("T")
 #: A question about a path; answers are compared, and shown by `repr` where a digest is made of them.
@@ -144,7 +145,7 @@ def _open(path: Path) -> tuple[BinaryIO | None, OSError | None]:
         if unwrap(is_pipe)(path):
             raise OSError(errno.EINVAL, _NO_FILE)
         # Without waiting, since a pipe may have taken the file's place just now.
-        descriptor = os.open(path, reading_flags())
+        descriptor = os.open(reachable(str(path.absolute())), reading_flags())
         try:
             found = os.fstat(descriptor)
             if stat.S_ISDIR(found.st_mode):

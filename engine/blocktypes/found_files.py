@@ -1,11 +1,11 @@
 """The files that a parameter's path names: where they lie, and which belong to a folder or a pattern."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from warploom.engine.arguments import checked
+from warploom.engine.platforms.paths import parts_of, path_of
 from warploom.engine.readings import here, stamp_of
 
 #: The media that Warploom brings. A path such as media/hill.laz names one of them in every patch.
@@ -17,17 +17,17 @@ def found_file(folder: Path, value: str) -> Path:
     """Return where the file of a path lies; a relative path starts at `folder`, which is the patch's.
 
     A file that is missing is looked for beside the patch, by as much of the end of its path as possible:
-    `/home/ada/shots/sky.png` as `shots/sky.png`, then as `sky.png`. A path that ends in `media/NAME` may be of a file
-    that Warploom brings. If there is none of these, return the path itself.
+    `/home/ada/shots/sky.png`, or the same with backslashes and a drive, as `shots/sky.png`, then as `sky.png`. A path
+    that ends in `media/NAME` may be of a file that Warploom brings. If there is none of these, return the path itself.
     """
-    named = here(folder / value)
+    named = here(folder / path_of(value))
     if is_there(named):
         return named
     return next((path for path in _instead(folder, value) if is_there(path)), named)
 
 
 def _instead(folder: Path, value: str) -> Iterator[Path]:
-    parts = [part for part in Path(value).parts if part not in (os.sep, "..")]
+    parts = parts_of(value)
     for start in range(len(parts)):
         yield here(folder.joinpath(*parts[start:]))
     if len(parts) > 1 and parts[-2] == MEDIA_FOLDER.name:

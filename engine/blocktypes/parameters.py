@@ -18,6 +18,7 @@ from warploom.engine.blocktypes.found_files import found_file
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.device.device import Buffer
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.platforms.paths import path_of, portable
 from warploom.engine.types import SCALARS, number_range
 from warploom.engine.types.arrays import is_masked
 
@@ -168,6 +169,8 @@ def given(spec: ParameterSpec, patch_values: Mapping[str, Any], folder: Callable
     value = patch_values.get(called, spec.default)
     if spec.files and spec.files.startswith("open") and isinstance(value, str) and value:
         value = str(found_file(folder(), value))
+    elif spec.files and isinstance(value, str):
+        value = str(path_of(value)).replace("\\", "/") if value else value  # a person with Windows may have typed it
     return spec.coerce(value)
 
 
@@ -190,6 +193,11 @@ def _to_text(value: Any) -> str | None:
         return None
     value.encode()  # raises for half a surrogate pair, which no message to another process can hold
     return str.__str__(value)
+
+
+def _to_path(value: Any) -> str | None:
+    text = _to_text(value)
+    return None if text is None else portable(text)
 
 
 def is_stored(dtype: np.dtype[Any]) -> bool:
@@ -248,7 +256,7 @@ _CONVERT = {
     "int": _to_int,
     "bool": lambda value: bool(value) if isinstance(value, (bool, np.bool_)) else None,
     "str": _to_text,
-    "path": lambda value: _to_text(str(value) if isinstance(value, Path) else value),
+    "path": lambda value: _to_path(str(value) if isinstance(value, Path) else value),
     "array": _to_array,
     "external": _to_external,
     "object": _to_object,

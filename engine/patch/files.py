@@ -18,6 +18,7 @@ block types and unknown fields are kept as they are. A file is written completel
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import json
 import logging
@@ -67,6 +68,7 @@ from warploom.engine.patch.regions import DEEPEST_IN_FILE, TOP, RegionRefused, S
 from warploom.engine.patch.schemas import NEWEST, schema_for, upgraded
 from warploom.engine.platforms.file_locks import lock
 from warploom.engine.platforms.files import keep_permissions, move_over
+from warploom.engine.platforms.paths import reachable, why_refused
 from warploom.engine.processes.scope import check_cancelled
 from warploom.engine.readings import read_bytes
 
@@ -146,10 +148,12 @@ def write_atomically(path: Path, data: bytes) -> None:
     or a device, such as /dev/stdout, is written directly. Work in a `CancelScope` that is cancelled leaves the old
     contents.
     """
+    if why := why_refused(path.name):
+        raise OSError(errno.EINVAL, why)
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)
         return
-    path = Path(os.path.realpath(path))
+    path = Path(reachable(os.path.realpath(path)))
     part = path.with_name(f".{path.name}.part")
     while not _move_new(data, part, path):
         continue

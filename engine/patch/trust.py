@@ -19,6 +19,7 @@ from platformdirs import user_state_path
 from warploom.engine.diagnostics import TRUST_PATCH, Diagnostic, Mend, warning
 from warploom.engine.disk_cache import DiskCache, cache_key
 from warploom.engine.patch.files import EXAMPLES_FOLDER
+from warploom.engine.platforms.paths import why_refused
 from warploom.engine.readings import digest
 
 
@@ -71,6 +72,13 @@ class SavePlace:
 
     def refusal(self, node: str, path: Path) -> Diagnostic | None:
         """Return why a node may not write a file, or None."""
+        if why := why_refused(path.name):
+            return warning(
+                f"file must have a name that this system allows, got {path.name}: {why}",
+                node=node,
+                found=path.name,
+                remedy="name another file",
+            )
         return None if self.trusted else refuse_file(node, path, self.folder or self.base)
 
     def refusals(self, files: Iterable[tuple[str, str]], *, at_present: bool = False) -> list[Diagnostic]:

@@ -67,4 +67,7 @@ def _moved(patch: Patch, value: str, folder: Path, reads: bool) -> str:
         return value
     if file.parent == MEDIA_FOLDER:
         return f"{MEDIA_FOLDER.name}/{file.name}"
-    return Path(os.path.relpath(file, folder)).as_posix()
+    try:
+        return Path(os.path.relpath(file, folder)).as_posix()
+    except ValueError:  # on another drive of Windows
+        return file.as_posix()

@@ -17,6 +17,7 @@ from warploom.engine.catalogue.admission import TriedFile
 from warploom.engine.diagnostics import Diagnostic, WarploomError
 from warploom.engine.logs import Logged
 from warploom.engine.patch.changes import ParameterChanged
+from warploom.engine.platforms.paths import path_of
 from warploom.engine.profiling.profile import Profile
 from warploom.engine.protocol.child.report_changes import ReportChange
 from warploom.engine.protocol.child.shared_pictures import PlacedArray, SharedPictures
@@ -168,7 +169,7 @@ def _encode_extension(value: object) -> msgspec.msgpack.Ext:
 
 def _decode_extension(pictures: SharedPictures | None, code: int, data: memoryview) -> object:
     if code == PATH_CODE:
-        return Path(os.fsdecode(bytes(data)))
+        return path_of(os.fsdecode(bytes(data)))
     if code == _ARRAY:
         start = 4 + int.from_bytes(data[:4], "big")
         dtype, shape = _read_layout(bytes(data[4:start]))

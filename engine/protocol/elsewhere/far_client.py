@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from warploom.engine.platforms.paths import path_of
 from warploom.engine.protocol.child.encoding import PATH_CODE, encode
 from warploom.engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
 from warploom.engine.protocol.elsewhere.messages import Content, Files, Got, Lacks, Packed, Part, Written
@@ -177,7 +178,7 @@ def placed_here(message: Any) -> Any:
         case KernelFilesChanged(paths):
             return KernelFilesChanged(frozenset(map(here, paths)))
         case SaveOutputs(node, overwrites):
-            return SaveOutputs(node, tuple(str(here(Path(each))) for each in overwrites))
+            return SaveOutputs(node, tuple(str(here(path_of(each))) for each in overwrites))
         case SaveTo(Path() as folder):
             return SaveTo(here(folder))
         case WatchFiles(folders):

@@ -15,6 +15,7 @@ from warploom.engine.diagnostics import DeviceError, Diagnostic, error
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import EXAMPLES_FOLDER, write_atomically
 from warploom.engine.patch.trust import SavePlace
+from warploom.engine.platforms.paths import path_of
 from warploom.engine.protocol.child.encoding import Alive, encode
 from warploom.engine.protocol.elsewhere.files import FilesOfPatch, sha256
 from warploom.engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
@@ -159,7 +160,7 @@ class FarEngine:
 
     def _write(self, saved: Saved, data: bytes) -> Saved | None:
         """Write a file that the patch has written there, where it may write one here."""
-        patch, path = self._patch, Path(saved.path or "")
+        patch, path = self._patch, path_of(saved.path or "")
         folders = [folder for folder in self._folders if path.is_relative_to(folder)]
         place = SavePlace(patch.folder, folders[0] if folders else None, patch.trusted)
         if not folders and patch.folder == EXAMPLES_FOLDER and path.is_relative_to(EXAMPLES_FOLDER):

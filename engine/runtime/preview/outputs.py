@@ -20,6 +20,7 @@ from warploom.engine.diagnostics import Diagnostic, PatchError, Source, error
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import write_atomically
 from warploom.engine.patch.trust import SavePlace
+from warploom.engine.platforms.paths import name_key
 from warploom.engine.profiling.side_work import SideKind, SideTimes
 from warploom.engine.protocol.messages import Saved, SaveOutputs
 from warploom.engine.protocol.outbox import Outbox
@@ -100,7 +101,7 @@ def read_outputs(
         return OutputContents(saved, path, array, display, place, services.times)
 
     folder = place.folder
-    taken: set[Path] = set()
+    taken: set[str] = set()
     for node_id, display in _written(compiled.plan, displays(compiled.plan, node), folder):
         port = PortRef(node_id, display.buffer)
         layout = compiled.plan.layouts[port]
@@ -108,9 +109,9 @@ def read_outputs(
         name = node_id.replace("/", ".")  # of a block inside a composite
         path = _target(name, display, suffix, place)
         if path is not None:
-            if path in taken:  # two save blocks may have the same file name
+            if name_key(path) in taken:  # two save blocks may have the same file name
                 path = path.with_name(f"{name}.{display.buffer}{path.suffix}")
-            taken.add(path)
+            taken.add(name_key(path))
         yield contents(port, path, display)
     for port in leaf_outputs(compiled.plan) if node is None else ():
         yield contents(port, folder / f"{port.node}.{port.port}.npy" if folder else None, Display(port.port))
