@@ -197,6 +197,14 @@ class Reading:
         #: By question and path.
         self.answers: dict[tuple[PathQuestion, Path], Any] = {}
 
+    def altered(self, change: Callable[[Path, bytes], bytes]) -> Reading:
+        """Return this reading with other contents of files; it no longer holds on the disk."""
+        made = Reading(self.reach)
+        for (question, path), answer in self.answers.items():
+            is_text = question is unwrap(content) and isinstance(answer, bytes)
+            made.answers[question, path] = change(path, answer) if is_text else answer
+        return made
+
     @contextmanager
     def under_way(self, *, alone: bool = False) -> Iterator[None]:
         """Let this reading answer questions in the context, on this thread; with `alone`, no other reading answers."""

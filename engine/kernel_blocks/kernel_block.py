@@ -28,7 +28,7 @@ from warploom.engine.kernel_sources.element_names import parameter_texts
 from warploom.engine.kernel_sources.elements import declared_types
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.loader import file_source, find_source, load_image
-from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestParameter
+from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestParameter, code_facts
 from warploom.engine.kernel_sources.sources import (
     ConstantValue,
     CudaFile,
@@ -128,13 +128,25 @@ class KernelBlock(AdaptiveBlock, abstract=True):
 
 def _held(image: KernelImage) -> KernelSource:
     """Return an image's source with its files' contents, so that code and ports come from the same text."""
+    # Words and ranges of a manifest are for the block, so another help text must not be another kernel.
+    reading = image.reading.altered(_without_words)
     match image.source:
         case OpGraphSource() as source:
             return source
         case SpecialisedKernel(source=general) as source:
-            return msgspec.structs.replace(source, source=msgspec.structs.replace(general, held=image.reading))
+            return msgspec.structs.replace(source, source=msgspec.structs.replace(general, held=reading))
         case source:
-            return msgspec.structs.replace(source, held=image.reading)
+            return msgspec.structs.replace(source, held=reading)
+
+
+def _without_words(path: Path, text: bytes) -> bytes:
+    """Return a manifest with only what concerns the kernel's code; any other file as it is."""
+    if path.suffix != ".json":
+        return text
+    try:
+        return code_facts(text)
+    except msgspec.MsgspecError:  # a file of another kind, which happens to have the name
+        return text
 
 
 def _specialised(kernel: Kernel, constants: Mapping[int, float]) -> Kernel:

@@ -151,6 +151,20 @@ def read_manifest(path: Path) -> KernelManifest:
         ) from None
 
 
+def code_facts(text: bytes) -> bytes:
+    """Return a manifest's text without its words, such as help, and what only the kernel's block uses, such as ranges.
+
+    Raise msgspec.MsgspecError if it is not a manifest.
+    """
+    found = msgspec.convert(in_our_words(msgspec.json.decode(text)), KernelManifest)
+    bare = [
+        msgspec.structs.replace(each, help=None, minimum=None, maximum=None, default=None, unit=None)
+        for each in found.parameters
+    ]
+    words = dict.fromkeys(("version", "category", "summary", "generated", "needs_review"))
+    return msgspec.json.encode(msgspec.structs.replace(found, parameters=bare, tags=[], **words))
+
+
 def write_manifest(path: Path, manifest: KernelManifest) -> None:
     """Write a manifest as indented JSON without its unknown fields.
 

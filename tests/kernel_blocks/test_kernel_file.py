@@ -11,6 +11,7 @@ from warploom import Engine, Patch, UpdateLevel
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.diagnostics import Diagnostic, PatchError, Severity
 from warploom.engine.patch.changes import ParameterChanged, PortRef
+from warploom.engine.protocol.messages import KernelFilesChanged
 from warploom.engine.runtime.check.check_patch import check_patch
 
 SHARPEN = """
@@ -321,3 +322,28 @@ def test_a_node_is_called_as_its_entry_point(tmp_path: Path) -> None:
         path = {"file": str(tmp_path / values["file"])} if values else {}
         node = patch.add("kernel.file", **{**values, **path})
         assert (node.id, patch.title(node.id)) == expected
+
+
+def test_other_words_in_a_manifest_change_no_kernel(tmp_path: Path) -> None:
+    """Another help text or summary is shown at once, and no code is swapped; another limit of threads counts."""
+    path, manifest = tmp_path / "twice.ptx", tmp_path / "twice.json"
+
+    def write(**more: object) -> KernelFilesChanged:
+        names = [{"index": 0, "name": "x"}, {"index": 1, "name": "y", "help": more.pop("help", "Twice x.")}]
+        parameters = [*names, {"index": 2, "name": "count"}]
+        manifest.write_text(json.dumps({"name": "twice", "parameters": parameters, **more}))
+        return KernelFilesChanged(frozenset({manifest.resolve()}))
+
+    write()
+    patch = Patch()
+    node = _place(patch, path, BY_HAND)
+    patch.connect(patch.add("io.array", data=np.arange(300, dtype=np.float32))["out"], patch[node]["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.post(write(help="The double of x.", summary="Doubles.", tags=["two"], version=3))
+        assert engine.step().update_level <= UpdateLevel.WARM
+        found = _type(patch, node)
+        assert (found.summary, found.ports["y"].doc) == ("Doubles.", "The double of x.")
+        engine.post(write(max_threads=64))
+        assert engine.step().update_level >= UpdateLevel.CODE
+        np.testing.assert_array_equal(engine.read(PortRef(node, "y")), 2 * np.arange(300, dtype=np.float32))
