@@ -245,17 +245,18 @@ class Client:
         """End the thread; the graph and its state stay."""
         self._ask(questions.Stop())
 
-    def read(self, port: PortRef) -> np.ndarray[Any, Any]:
+    def read(self, port: PortRef, *, valid: bool = False) -> np.ndarray[Any, Any]:
         """Return a copy of a port's contents after the last frame; runs the first frame if there was none.
 
         The array has the port's element type and shape; vectors have an axis of their own, last. A value output and a
-        driven parameter give an array without dimensions. A port of a group stands for that of a block inside. Raise
-        PatchError for a port of another patch.
+        driven parameter give an array without dimensions. A port of a group stands for that of a block inside. With
+        `valid`, the port must be an append buffer, and the array has the elements that were appended. Raise PatchError
+        for another port, and for one of another patch.
         """
         leaf = self.patch.leaf(port)
         if leaf is None:
             raise PatchError(f"port to read must lead to a block, got {port}, which leads to none")
-        return self._ask(questions.Read(leaf))
+        return self._ask(questions.Read(leaf, valid))
 
     @checked(port="checked by the patch")
     def show(self, port: PortRef, *, rate: Annotated[float, Meta(gt=0, le=60)] = 10.0) -> LiveView:

@@ -121,9 +121,10 @@ class Stop(Question[None], frozen=True, tag=True):
 
 
 class Read(Question[np.ndarray[Any, Any]], frozen=True, tag=True):
-    """Copy a port's contents after the last frame."""
+    """Copy a port's contents after the last frame; of an append buffer, only the appended elements if `valid`."""
 
     port: PortRef
+    valid: bool = False
 
 
 class SaveTo(Question[list[Saved]], frozen=True, tag=True):

@@ -15,6 +15,7 @@ from warploom.engine.arguments import checked
 from warploom.engine.blocktypes.block import block_types
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.compiler.inspection.data import frame_plan
+from warploom.engine.descriptions.ports import count_name
 from warploom.engine.device.device import Buffer, Device, DeviceInfo
 from warploom.engine.device.open import check_device_name, open_device
 from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, Severity, WarploomError, cut, raise_errors
@@ -239,8 +240,8 @@ class LocalEngine:
                 return self._replay.step()
             case questions.Stop():
                 return self._stop()
-            case questions.Read(port):
-                return self._read(port)
+            case questions.Read(port, valid):
+                return self._read(port, valid=valid)
             case questions.SaveTo(folder):
                 return self._save(folder)
             case questions.ReadState():
@@ -291,14 +292,24 @@ class LocalEngine:
             _log.debug("frames end after frame %d", self.engine.clock.moment.frame)
             self._loop = None
 
-    def _read(self, port: PortRef) -> np.ndarray[Any, Any]:
+    def _read(self, port: PortRef, *, valid: bool = False) -> np.ndarray[Any, Any]:
         with self.lock:
             compiled = self._compiled()
             value = self.engine.context.value_graph.value(port)
-            if value is not None:
+            if value is not None and not valid:
                 return np.array(value)
             self._require_running(compiled, port)
-            return self.engine.results.read(port)
+            found = self.engine.results.read(port)
+            return found[: self._count_of(compiled, port)] if valid else found
+
+    def _count_of(self, compiled: CompiledGraph | None, port: PortRef) -> int:
+        """Return the number of elements in an append buffer. Raise PatchError for any other port."""
+        assert compiled is not None
+        inner = compiled.plan.inlined.output(port)
+        ports = compiled.plan.description.by_id[inner.node].description.ports
+        if not any(spec.name == inner.port and spec.append for spec in ports):
+            raise PatchError(f"port {port} must be an append buffer to have a valid part, got one that is always full")
+        return int(self.engine.results.read(PortRef(inner.node, count_name(inner.port)))[0])
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return what was wrong in the newest frame; runs the first frame if there was none."""

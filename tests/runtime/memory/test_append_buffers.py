@@ -8,7 +8,7 @@ import pytest
 from tests.runtime.small_blocks import Pour, add_to, array, bump, zeros
 from warploom import Engine, Patch, UpdateLevel
 from warploom.api import Block, BlockBuilder, Composite, CompositeBuilder, In, Kernel, Out, f32, port
-from warploom.engine.diagnostics import Severity
+from warploom.engine.diagnostics import PatchError, Severity
 from warploom.engine.patch.document import NodeRef
 from warploom.engine.protocol.messages import Reset
 
@@ -35,7 +35,8 @@ def test_an_append_buffer_counts_what_is_in_it(least: float, count: int, severit
             report = engine.step()
             assert report.counts == {str(pour["out"]): count}
             assert engine.read(reader["out"]).tolist() == [count]
-            found = engine.read(pour["out"])[:count].tolist()
+            found = engine.read(pour["out"], valid=True).tolist()
+            assert found == engine.read(pour["out"])[:count].tolist()
             assert len(set(found)) == count and set(found) <= set(range(int(least), 20))
             texts = [(d.node, d.port, d.severity) for d in report.diagnostics]
             assert texts == ([(pour.id, "out", Severity.WARNING)] if severity else [])
@@ -47,6 +48,8 @@ def test_an_append_buffer_counts_what_is_in_it(least: float, count: int, severit
         report = engine.step()
         assert (report.update_level, report.counts[str(pour["out"])]) == (UpdateLevel.HOT, 0)
         assert not report.diagnostics
+        with pytest.raises(PatchError, match="must be an append buffer to have a valid part"):
+            engine.read(reader["out"], valid=True)
 
 
 def test_an_append_buffer_in_a_composite_is_counted_by_the_name_it_is_exposed_with() -> None:
@@ -67,6 +70,8 @@ def test_an_append_buffer_in_a_composite_is_counted_by_the_name_it_is_exposed_wi
     with Engine(patch, device="host") as engine:
         report = engine.step()
         assert report.counts == {str(node["large"]): 5}
+        found = engine.read(node["large"], valid=True).tolist()
+        assert len(found) == len(set(found)) == 5 and set(found) <= set(range(20))
         assert [(d.node, d.port) for d in report.diagnostics] == [(node.id, "large")]
 
 
