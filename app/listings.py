@@ -13,11 +13,14 @@ from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.device.open import list_devices
 from warploom.engine.kernel_sources.describe import describe_kernels
+from warploom.engine.kernel_sources.element_names import DeclaredType, Record
+from warploom.engine.kernel_sources.elements import declared_types
 from warploom.engine.kernel_sources.loader import file_source, load_image
-from warploom.engine.kernel_sources.manifest import manifest_paths, write_manifest
+from warploom.engine.kernel_sources.manifest import ManifestParameter, manifest_paths, write_manifest
 from warploom.engine.kernel_sources.python.files import kernels_in
 from warploom.engine.kernel_sources.python.trust import trusted_folders
 from warploom.engine.kernel_sources.texts import read_source
+from warploom.engine.types import DType
 
 
 def block_info(block: type[Block]) -> dict[str, Any]:
@@ -136,6 +139,13 @@ def show_devices(reported: dict[str, Any], as_json: bool) -> None:
     make_console().print(table)
 
 
+def _type_of(parameter: ManifestParameter, declared: DeclaredType) -> str:
+    """Return the type of a parameter as its block has it; the code's, if the source has none."""
+    if isinstance(declared, Record):
+        return f"struct of {declared.size_bytes} bytes"
+    return str(declared) if isinstance(declared, DType) else parameter.ptx_type or ""
+
+
 def show_kernel(file: Path, write_json: bool) -> None:
     """Print a kernel file's entry points; with `write_json`, describe them beside it in NAME.json.
 
@@ -144,14 +154,15 @@ def show_kernel(file: Path, write_json: bool) -> None:
     trusted_folders.add(file.resolve().parent)  # a person who names a file here may run it by other means too
     entries = (list(kernels_in(read_source(file), file)) if file.suffix == ".py" else []) or [""]
     images = [load_image(file_source(file.resolve(), entry), HOST_ARCHITECTURE) for entry in entries]
-    manifests = [manifest for image in images for manifest in describe_kernels(image)]
+    described = [(manifest, image) for image in images for manifest in describe_kernels(image)]
+    manifests = [manifest for manifest, _ in described]
     console = make_console()
-    for manifest in manifests:
+    for manifest, image in described:
         console.print(heading(manifest.name, f"at most {manifest.max_threads} threads"), soft_wrap=True)
         table = make_table("", "parameter", "type", "elements", "direction")
-        for p in manifest.parameters:
+        for p, declared in zip(manifest.parameters, declared_types(image, manifest.name), strict=False):
             fields = ", ".join(f"{each.name}: {each.type}" for each in p.fields)
-            table.add_row(str(p.index), p.name, p.ptx_type or "", p.element_type or fields, p.direction)
+            table.add_row(str(p.index), p.name, _type_of(p, declared), p.element_type or fields, p.direction)
         console.print(table)
     if write_json:
         targets = manifest_paths(file, [manifest.name for manifest in manifests])

@@ -125,6 +125,10 @@ def _describe(
     source = image.text
     uses = parameter_uses(kernel, module.functions, known, named_numbers(source, signature))
     declared = named_types(source, kernel.name, [each.size_bytes for each in signature.parameters]).types
+    structs = [
+        _fields(image, kernel.name, index) if value is None and signature.parameters[index].ptx_type == "b8" else []
+        for index, value in enumerate(declared)
+    ]
     names = source_parameter_names(source, kernel.name)
     if len(names) != len(kernel.parameters):
         names = [parameter.name for parameter in kernel.parameters]
@@ -133,11 +137,13 @@ def _describe(
             index=index,
             name=name,
             ptx_type=typed.ptx_type,
-            is_pointer=uses[parameter.name].is_pointer,
+            is_pointer=False if structs[index] else uses[parameter.name].is_pointer,
             alignment=parameter.alignment,
             element_type=_element_type(declared[index]) or uses[parameter.name].element_type,
-            fields=_fields(image, kernel.name, index) if declared[index] is None and typed.ptx_type == "b8" else [],
-            direction=uses[parameter.name].direction if uses[parameter.name].is_pointer is not False else "in",
+            fields=structs[index],
+            direction="in"
+            if structs[index] or uses[parameter.name].is_pointer is False
+            else uses[parameter.name].direction,
         )
         for index, (name, parameter, typed) in enumerate(
             zip(names, kernel.parameters, signature.parameters, strict=True)

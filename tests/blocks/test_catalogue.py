@@ -105,7 +105,7 @@ def test_one_file_holds_one_block_named_as_its_id() -> None:
 
 def test_no_folder_hides_a_module_of_python() -> None:
     """A script that starts in `blocks` gets Python's own `math`; `io` is imported before a script runs."""
-    folders = {path.name for path in (Path(__file__).parents[2] / "blocks").iterdir() if path.is_dir()}
+    folders = {path.parent.name for path in (Path(__file__).parents[2] / "blocks").glob("*/*.py")}
     assert not folders & (sys.stdlib_module_names - {"io"})
 
 

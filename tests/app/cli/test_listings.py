@@ -76,6 +76,20 @@ def test_kernel_shows_parameters_and_writes_them(warploom: Warploom, tmp_path: P
     assert [(p["name"], p["direction"]) for p in manifest["parameters"]] == [("data", "inout"), ("by", "in")]
 
 
+def test_kernel_shows_the_declared_types(warploom: Warploom, tmp_path: Path) -> None:
+    """Types are those of the block: whole numbers have the sign of the source, and structs their fields."""
+    source = tmp_path / "set.cu"
+    source.write_text(
+        "struct P { float a; int n; };\n"
+        'extern "C" __global__ void set(int* out, int by, unsigned char c, P p) { *out = by + c + p.n; }'
+    )
+    lines = [line.split(maxsplit=3) for line in warploom("kernel", source).out.splitlines()]
+    rows = {line[1]: line[2:] for line in lines if len(line) > 2 and line[0].isdecimal()}
+    assert rows["out"][1].split() == ["s32", "out"]
+    assert (rows["by"][0], rows["c"][0]) == ("s32", "u8")
+    assert " ".join(rows["p"]).split() == ["struct", "of", "8", "bytes", "a:", "f32,", "n:", "s32", "in"]
+
+
 def test_kernel_describes_each_of_several_entry_points_so_that_a_block_can_use_them(
     warploom: Warploom, tmp_path: Path
 ) -> None:
