@@ -1,5 +1,6 @@
 // Convolution of images through their spectra. Red, green and blue lie in planes of `rows` x `columns`; alpha does not
 // change.
+#include "warploom/pixel.h"
 
 // Puts the image into the upper left of its planes, shifted so that no sum wraps around the edge. `border` selects the
 // pixels around the image, numbered as in blocks/spectrum/convolve.py: the nearest pixel, black, or the image again.
@@ -18,7 +19,7 @@ __device__ inline void put_planes(float* planes, float4 color, int x, int y, int
 }
 
 extern "C" __global__ void spread_image(
-    const float4* __restrict__ image,
+    const PIXEL* __restrict__ image,
     float* __restrict__ planes,
     int border,
     int width,
@@ -33,7 +34,7 @@ extern "C" __global__ void spread_image(
     const int from_x = inside(x - left, width, border), from_y = inside(y - above, height, border);
     const bool is_inside = from_x >= 0 && from_y >= 0;
     const float4 none = {0.0f, 0.0f, 0.0f, 0.0f};
-    put_planes(planes, is_inside ? image[static_cast<size_t>(from_y) * width + from_x] : none, x, y, columns, rows);
+    put_planes(planes, is_inside ? float4(image[static_cast<size_t>(from_y) * width + from_x]) : none, x, y, columns, rows);
 }
 
 // Puts the weights into the upper left of their planes, with 0 around them.
@@ -61,8 +62,8 @@ extern "C" __global__ void multiply_spectra(
 // Copies the image out of its planes, starting at `left` and `above`.
 extern "C" __global__ void gather_image(
     const float* __restrict__ planes,
-    const float4* __restrict__ image,
-    float4* __restrict__ out,
+    const PIXEL* __restrict__ image,
+    PIXEL* __restrict__ out,
     int width,
     int height,
     int left,
@@ -74,5 +75,5 @@ extern "C" __global__ void gather_image(
     if (x >= width || y >= height) return;
     const size_t i = static_cast<size_t>(y + above) * columns + x + left, plane = static_cast<size_t>(rows) * columns;
     const size_t here = static_cast<size_t>(y) * width + x;
-    out[here] = {planes[i], planes[i + plane], planes[i + 2 * plane], image[here].w};
+    out[here] = {planes[i], planes[i + plane], planes[i + 2 * plane], float4(image[here]).w};
 }

@@ -1,6 +1,7 @@
 // Filters over a window around each pixel that are not sums: the median, and means of what is alike. Beyond the border,
 // the nearest pixel is used.
 #include "warploom/color.h"
+#include "warploom/pixel.h"
 #include "warploom/vector.h"
 
 #define MOST_RADIUS 3  // of the median; equals MOST_RADIUS in median.py
@@ -28,12 +29,36 @@ __device__ inline float middle_of(float (&values)[MOST], int count) {
     return values[middle];
 }
 
+// Pixels that are smaller than float4, each of which is read as a whole.
+__device__ inline void median_of_pixels(const PIXEL* __restrict__ image, PIXEL* __restrict__ out, int radius, int x, int y,
+                                        int width, int height) {
+    const size_t here = static_cast<size_t>(y) * width + x;
+    float4 found = image[here];
+    for (int channel = 0; channel < 3; ++channel) {
+        float values[MOST];
+        int count = 0;
+        for (int dy = -radius; dy <= radius; ++dy) {
+            const PIXEL* row = image + static_cast<size_t>(min(max(y + dy, 0), height - 1)) * width;
+            for (int dx = -radius; dx <= radius; ++dx) {
+                const float4 pixel = row[min(max(x + dx, 0), width - 1)];
+                values[count++] = channel == 0 ? pixel.x : channel == 1 ? pixel.y : pixel.z;
+            }
+        }
+        (channel == 0 ? found.x : channel == 1 ? found.y : found.z) = middle_of(values, count);
+    }
+    out[here] = found;
+}
+
 // `channels` floats in an element, of which a fourth one, alpha, stays as it is.
 extern "C" __global__ void median(
-    const float* __restrict__ image, float* __restrict__ out, unsigned int element, int radius, int width, int height) {
+    const void* __restrict__ pixels, void* __restrict__ found, unsigned int element, int radius, int width, int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     const int y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= width || y >= height) return;
+    if (sizeof(PIXEL) != sizeof(float4))
+        return median_of_pixels(static_cast<const PIXEL*>(pixels), static_cast<PIXEL*>(found), radius, x, y, width, height);
+    const float* image = static_cast<const float*>(pixels);
+    float* out = static_cast<float*>(found);
     const int channels = (element & 0xFFFFu) / sizeof(float);
     const size_t here = (static_cast<size_t>(y) * width + x) * channels;
     for (int channel = 0; channel < min(channels, 3); ++channel) {
@@ -51,7 +76,7 @@ extern "C" __global__ void median(
 
 // The mean over a window, in which a pixel counts less the farther it is and the more its colour differs.
 extern "C" __global__ void bilateral(
-    const float4* __restrict__ image, float4* __restrict__ out, float sigma, float range, int radius, int width, int height) {
+    const PIXEL* __restrict__ image, PIXEL* __restrict__ out, float sigma, float range, int radius, int width, int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     const int y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= width || y >= height) return;
@@ -61,7 +86,7 @@ extern "C" __global__ void bilateral(
     float3 sum = {0.0f, 0.0f, 0.0f};
     float total = 0.0f;
     for (int dy = -radius; dy <= radius; ++dy) {
-        const float4* row = image + static_cast<size_t>(min(max(y + dy, 0), height - 1)) * width;
+        const PIXEL* row = image + static_cast<size_t>(min(max(y + dy, 0), height - 1)) * width;
         for (int dx = -radius; dx <= radius; ++dx) {
             const float4 there = row[min(max(x + dx, 0), width - 1)];
             const float3 color = {there.x, there.y, there.z}, way = color - float3{here.x, here.y, here.z};

@@ -1,4 +1,5 @@
 // A film's frame as linear RGBA; `blocks/video/frame_layout.py` has the same arithmetic in numpy.
+#include "warploom/pixel.h"
 
 // The table from encoded values to linear light, after the numbers of the matrices.
 #define TABLE_STEPS 4096
@@ -43,7 +44,7 @@ __device__ float light(const float* __restrict__ numbers, float encoded) {
 
 // `kind` adds 1 for samples of two bytes, 2 for grey, 4 for alpha; `turns` counts quarter turns clockwise.
 extern "C" __global__ void film_to_linear(const unsigned char* __restrict__ bytes, const float* __restrict__ numbers,
-                                          float4* __restrict__ out, int columns, int rows, int halved_x, int halved_y,
+                                          PIXEL* __restrict__ out, int columns, int rows, int halved_x, int halved_y,
                                           int kind, int turns) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= columns * rows) return;
@@ -124,7 +125,7 @@ __device__ float srgb_light(float encoded) {
 #define WIDE 256
 
 extern "C" __global__ void usual_film_to_linear(const unsigned char* __restrict__ bytes,
-                                                const float* __restrict__ numbers, float4* __restrict__ out,
+                                                const float* __restrict__ numbers, PIXEL* __restrict__ out,
                                                 int columns, int rows) {
     __shared__ float b_small[WIDE / 2 + 2], c_small[WIDE / 2 + 2], b_wide[WIDE], c_wide[WIDE];
     const int t = threadIdx.x, x = blockIdx.x * WIDE + t, small = blockIdx.x * (WIDE / 2) + t, y = blockIdx.y;

@@ -1,19 +1,20 @@
 // A fluid on a grid of cells, shape [height, width], between four walls. The velocity's x is the flow through the left
 // side of a cell and its y the flow through the upper side, in cells per second; walls let nothing through.
+#include "warploom/pixel.h"
 #include "warploom/vector.h"
 
 // The element at a position in cells, where whole numbers are centres, between the four cells around it. Positions
 // beyond the border are moved onto it.
 template <class Element>
-__device__ inline Element between(const Element* __restrict__ field, float x, float y, int width, int height) {
+__device__ inline auto between(const Element* __restrict__ field, float x, float y, int width, int height) {
     x = fminf(fmaxf(x, 0.0f), width - 1.0f);
     y = fminf(fmaxf(y, 0.0f), height - 1.0f);
     const int left = static_cast<int>(x), top = static_cast<int>(y);
     const Element* upper = field + static_cast<size_t>(top) * width;
     const Element* lower = field + static_cast<size_t>(min(top + 1, height - 1)) * width;
     const int right = min(left + 1, width - 1);
-    const Element above = upper[left] + (upper[right] - upper[left]) * (x - left);
-    const Element below = lower[left] + (lower[right] - lower[left]) * (x - left);
+    const auto above = upper[left] + (upper[right] - upper[left]) * (x - left);
+    const auto below = lower[left] + (lower[right] - lower[left]) * (x - left);
     return above + (below - above) * (y - top);
 }
 
@@ -36,10 +37,10 @@ extern "C" __global__ void advect(
     const float from_x = x - 0.5f * time_step * (velocity[i].x + right);
     const float from_y = y - 0.5f * time_step * (velocity[i].y + below);
     const float kept = expf(-fade * time_step);
-    if ((element & 0xFFFFu) == sizeof(float))
+    if (!is_pixel(element))
         static_cast<float*>(out)[i] = between(static_cast<const float*>(field), from_x, from_y, width, height) * kept;
     else
-        static_cast<float4*>(out)[i] = between(static_cast<const float4*>(field), from_x, from_y, width, height) * kept;
+        static_cast<PIXEL*>(out)[i] = between(static_cast<const PIXEL*>(field), from_x, from_y, width, height) * kept;
 }
 
 // Relaxes the pressure of every second cell, as on a chessboard, towards the value at which the fluid's divergence is

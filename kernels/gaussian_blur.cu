@@ -3,6 +3,7 @@
 // A Gaussian with a sigma above WIDE is computed on an image that is smaller by a power of two, its `step`: a B-spline
 // of degree 2 reduces the image, and one of degree 3 enlarges the result. Their variances are part of the Gaussian's.
 #include "march.cuh"
+#include "warploom/pixel.h"
 #include "warploom/vector.h"
 
 constexpr float WIDE = 6.0f;
@@ -49,7 +50,7 @@ extern "C" __global__ void gaussian_weights(float* __restrict__ weights, float s
 constexpr int EACH = 4, PIXELS = EACH * THREADS;
 
 extern "C" __global__ void __launch_bounds__(THREADS, 4) shrink(
-    const float4* __restrict__ image, float4* __restrict__ out, float sigma, int width, int height) {
+    const PIXEL* __restrict__ image, float4* __restrict__ out, float sigma, int width, int height) {
     __shared__ float4 sums[PIXELS];
     const int step = step_of(sigma), columns = reduced(width, step), y = blockIdx.y;
     if (step == 1 || y >= reduced(height, step)) return;
@@ -69,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) shrink(
         for (int k = 0; k < EACH; ++k) place[k] = inside(left + static_cast<int>(threadIdx.x) + k * THREADS, width);
 #pragma unroll 2
         for (int t = 0; t < taps; ++t) {
-            const float4* const row = image + line(top + t, height, width);
+            const PIXEL* const row = image + line(top + t, height, width);
             const float share = weight(t);
 #pragma unroll
             for (int k = 0; k < EACH; ++k) sum[k] = sum[k] + row[place[k]] * share;
@@ -88,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) shrink(
 
 // Blurs the rows of the image; idle unless the step is 1.
 extern "C" __global__ void blur_rows(
-    const float4* __restrict__ image,
+    const PIXEL* __restrict__ image,
     float4* __restrict__ out,
     const float* __restrict__ weights,
     float sigma,
@@ -97,7 +98,7 @@ extern "C" __global__ void blur_rows(
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
     const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
     if (step > 1 || x >= width || y >= height) return;
-    const auto load = [=](int k, int at) { return image[line(y + k, height, width) + at]; };
+    const auto load = [=](int k, int at) -> float4 { return image[line(y + k, height, width) + at]; };
     float4 sum[RUN];
 #pragma unroll
     for (int k = 0; k < RUN; ++k) sum[k] = load(k, x) * weights[0];
@@ -114,7 +115,7 @@ extern "C" __global__ void blur_rows(
 // Blurs its columns.
 extern "C" __global__ void blur_columns(
     const float4* __restrict__ image,
-    float4* __restrict__ out,
+    PIXEL* __restrict__ out,
     const float* __restrict__ weights,
     float sigma,
     int width,
@@ -163,7 +164,7 @@ __device__ inline float spline(float distance) {
 
 // Enlarges an image with a border; idle if the step is 1.
 extern "C" __global__ void grow(
-    const float4* __restrict__ image, float4* __restrict__ out, float sigma, int width, int height) {
+    const float4* __restrict__ image, PIXEL* __restrict__ out, float sigma, int width, int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
     const int step = step_of(sigma), columns = reduced(width, step);
     if (step == 1 || x >= width || y >= height) return;

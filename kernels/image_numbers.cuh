@@ -1,6 +1,7 @@
 // The numbers of images: f32, f16 or bytes, in one channel or in several. Filters compute in f32.
 #pragma once
 #include "elements.cuh"
+#include "warploom/pixel.h"
 
 struct Half {
     unsigned short bits;
@@ -19,10 +20,24 @@ __device__ inline void narrow(float number, Half* out) {
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(out->bits) : "f"(number));
 }
 
+// A byte of an srgb4. Its address tells its channel, since pixels are aligned.
+struct Code {
+    unsigned char code;
+
+    __device__ bool is_alpha() const { return (reinterpret_cast<size_t>(this) & 3u) == 3u; }
+};
+
+__device__ inline float wide(const Code& number) {
+    return number.is_alpha() ? number.code * (1.0f / 255.0f) : srgb4::light(number.code);
+}
+__device__ inline void narrow(float number, Code* out) {
+    out->code = srgb4::code(out->is_alpha() ? srgb4::saturated(number) : srgb4::encoded(number));
+}
+
 __device__ inline float4 wide(float4 pixel) { return pixel; }
 __device__ inline float4 wide(uchar4 p) { return make_float4(p.x, p.y, p.z, p.w); }
 
-__device__ inline void narrow(float4 pixel, float4* out) { *out = pixel; }
+template <typename Pixel> __device__ inline void narrow(float4 pixel, Pixel* out) { *out = pixel; }
 __device__ inline void narrow(float4 pixel, uchar4* out) {
     narrow(pixel.x, &out->x);
     narrow(pixel.y, &out->y);
@@ -37,18 +52,18 @@ __device__ inline int number_size(unsigned int type) {
 }
 
 // Calls `work` with `data` as a pointer to numbers of that size.
-template <typename Work> __device__ inline void by_number(const void* data, int size, Work work) {
+template <typename Byte = unsigned char, typename Work> __device__ inline void by_number(const void* data, int size, Work work) {
     switch (size) {
         case 4: return work(static_cast<const float*>(data));
         case 2: return work(static_cast<const Half*>(data));
-        default: return work(static_cast<const unsigned char*>(data));
+        default: return work(static_cast<const Byte*>(data));
     }
 }
 
-template <typename Work> __device__ inline void by_number(void* data, int size, Work work) {
+template <typename Byte = unsigned char, typename Work> __device__ inline void by_number(void* data, int size, Work work) {
     switch (size) {
         case 4: return work(static_cast<float*>(data));
         case 2: return work(static_cast<Half*>(data));
-        default: return work(static_cast<unsigned char*>(data));
+        default: return work(static_cast<Byte*>(data));
     }
 }

@@ -1,5 +1,6 @@
 // Colours by a table, as programs for grading make them.
 #include "warploom/color.h"
+#include "warploom/pixel.h"
 #include "warploom/vector.h"
 
 // Where a value lies in a table of `size` entries over a range: the entry before it, and the way to the next one.
@@ -56,9 +57,9 @@ __device__ inline float3 in_curves(const float* __restrict__ table, float3 color
 
 // `size` is that of the table along each axis; `is_cube` tells a cube from three curves.
 extern "C" __global__ void look_up(
-    const float4* __restrict__ image,
+    const PIXEL* __restrict__ image,
     const float* __restrict__ table,
-    float4* __restrict__ out,
+    PIXEL* __restrict__ out,
     int size,
     int is_cube,
     int is_encoded,
@@ -92,7 +93,7 @@ __device__ inline float along(const float* __restrict__ curves, float light, int
 
 // The first curve changes the luminance, if it does; then each of the others a colour.
 extern "C" __global__ void along_curves(
-    const float4* __restrict__ image, const float* __restrict__ curves, float4* __restrict__ out, int size,
+    const PIXEL* __restrict__ image, const float* __restrict__ curves, PIXEL* __restrict__ out, int size,
     int by_luminance, float amount, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;

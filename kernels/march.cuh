@@ -35,7 +35,7 @@ template <int CHANNELS> constexpr int kept_pitch_of = THREADS + CHANNELS;
 // up to the end of its batch, or BATCH if there are more, are a distance of kept_pitch_of apart. Windows that are not needed
 // reach beyond the thread block's rows. `down` is called in order. A thread filters RUN_X windows
 // of a row, or RUN_Y of a column, at once: divisors of BATCH.
-template <int CHANNELS, int RUN_X, int RUN_Y, typename Across, typename Down>
+template <int CHANNELS, int RUN_X, int RUN_Y, typename Byte = unsigned char, typename Across, typename Down>
 __device__ inline void march(const Strips& image, Across across, Down down) {
     extern __shared__ float tile[];
     constexpr int PITCH = pitch_of<CHANNELS>, KEPT_PITCH = kept_pitch_of<CHANNELS>;
@@ -66,7 +66,7 @@ __device__ inline void march(const Strips& image, Across across, Down down) {
             }
         }
         __syncthreads();
-        if (y + BATCH < rows) by_number(image.image, image.number, [&](auto* source) {
+        if (y + BATCH < rows) by_number<Byte>(image.image, image.number, [&](auto* source) {
             const int first = top + y + BATCH + image.radius_y;
 #pragma unroll
             for (int k = 0; k < BATCH; ++k) {
@@ -103,7 +103,7 @@ __device__ inline void march(const Strips& image, Across across, Down down) {
                 const bool is_needed = k > -RUN_Y;
                 const auto kept_row = [=](int i) { return column + ((first + i) & (KEPT - 1)) * KEPT_PITCH; };
                 down(found, is_needed, kept_row);
-                if (is_needed) by_number(image.out, image.number, [&](auto* out) {
+                if (is_needed) by_number<Byte>(image.out, image.number, [&](auto* out) {
 #pragma unroll
                     for (int j = 0; j < RUN_Y; ++j)
                         if (static_cast<unsigned int>(k + j) < rows)

@@ -1,6 +1,7 @@
 // Motion between two pictures: pyramidal Lucas-Kanade with a window around each pixel, by weighted least squares.
 // Kernels do nothing unless `is_new`: then the pictures and the motion stay.
 #include "warploom/color.h"
+#include "warploom/pixel.h"
 
 // State begins with zeros, and a brightness is never 0: so the first picture is known, which is its own last one.
 __device__ inline void store_brightness(float* __restrict__ before, float* __restrict__ now, size_t i, float value) {
@@ -10,12 +11,12 @@ __device__ inline void store_brightness(float* __restrict__ before, float* __res
 }
 
 extern "C" __global__ void take_brightness(
-    const float4* __restrict__ image, float* __restrict__ before, float* __restrict__ now, int is_new, int width, int height) {
+    const PIXEL* __restrict__ image, float* __restrict__ before, float* __restrict__ now, int is_new, int width, int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     const int y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= width || y >= height || !is_new) return;
     const size_t i = static_cast<size_t>(y) * width + x;
-    store_brightness(before, now, i, sqrtf(fmaxf(luminance(image[i]) * image[i].w, 0.0f)));
+    store_brightness(before, now, i, sqrtf(fmaxf(luminance(image[i]) * float4(image[i]).w, 0.0f)));
 }
 
 // Half the size, rounded up, with weights 1 3 3 1. Beyond the border, the nearest pixel is used.

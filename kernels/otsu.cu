@@ -1,12 +1,13 @@
 // A level that divides an image into dark and bright (Otsu, "A threshold selection method from gray-level histograms",
 // 1979): the one for which the means of both sides differ most, weighted by their sizes.
 #include "warploom/color.h"
+#include "warploom/pixel.h"
 
 #define BINS 256  // equals BINS in automatic_threshold.py
 
 // Counts the luminances between 0 and 1; those beyond count in the first and the last bin, and NaN in the first.
 extern "C" __global__ void count_lights(
-    const float4* __restrict__ image, unsigned int* __restrict__ bins, int count) {
+    const PIXEL* __restrict__ image, unsigned int* __restrict__ bins, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) atomicAdd(&bins[static_cast<int>(saturate(luminance(image[i])) * (BINS - 1) + 0.5f)], 1u);
 }
@@ -34,9 +35,9 @@ extern "C" __global__ void find_level(const unsigned int* __restrict__ bins, flo
 }
 
 extern "C" __global__ void divide_lights(
-    const float4* __restrict__ image, const float* __restrict__ level, float4* __restrict__ out, float shift, int count) {
+    const PIXEL* __restrict__ image, const float* __restrict__ level, PIXEL* __restrict__ out, float shift, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     const float bright = luminance(image[i]) >= *level + shift ? 1.0f : 0.0f;
-    out[i] = {bright, bright, bright, image[i].w};
+    out[i] = {bright, bright, bright, float4(image[i]).w};
 }

@@ -3,6 +3,7 @@
 // the threads.
 #include "elements.cuh"
 #include "warploom/color.h"
+#include "warploom/pixel.h"
 #include "warploom/vector.h"
 
 typedef unsigned int Label;  // 0 for none, else a pixel of the same part, plus 1
@@ -114,7 +115,7 @@ extern "C" __global__ void distances(
 
 // Where the luminance changes most across an edge: the length of the gradient there, else 0. Gradients are Sobel's.
 extern "C" __global__ void thin_edges(
-    const float4* __restrict__ image, float* __restrict__ edges, int width, int height) {
+    const PIXEL* __restrict__ image, float* __restrict__ edges, int width, int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     const int y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= width || y >= height) return;
@@ -154,13 +155,13 @@ extern "C" __global__ void mark_strong(
 }
 
 extern "C" __global__ void draw_edges(
-    const float4* __restrict__ image,
+    const PIXEL* __restrict__ image,
     const Label* __restrict__ labels,
     const unsigned int* __restrict__ strong,
-    float4* __restrict__ out,
+    PIXEL* __restrict__ out,
     int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     const float edge = labels[i] != 0 && strong[root_of(labels, labels[i]) - 1] ? 1.0f : 0.0f;
-    out[i] = {edge, edge, edge, image[i].w};
+    out[i] = {edge, edge, edge, float4(image[i]).w};
 }

@@ -1,8 +1,11 @@
 // Pyramids of pictures, each half as large as the one before (P. Burt and E. Adelson, The Laplacian Pyramid as a
 // Compact Image Code, 1983).
-#include "elements.cuh"
 #include "warploom/color.h"
+#include "warploom/pixel.h"
 #include "warploom/vector.h"
+
+// What pixels become where one computes with them.
+template <typename Pixel> using Sum = decltype(Pixel() + Pixel());
 
 // The place of a pixel beyond the border: mirrored about the pixel at the border.
 __device__ inline int mirrored(int at, int size) {
@@ -13,12 +16,12 @@ __device__ inline int mirrored(int at, int size) {
 
 // Half the size: each pixel is the sum of 5 x 5 weights 1 4 6 4 1 / 16 around every second one.
 template <typename Pixel, typename Across>
-__device__ inline Pixel halved(const Pixel* __restrict__ image, int x, int y, int width, int height, Across across) {
-    Pixel sum = {};
+__device__ inline Sum<Pixel> halved(const Pixel* __restrict__ image, int x, int y, int width, int height, Across across) {
+    Sum<Pixel> sum = {};
 #pragma unroll
     for (int j = -2; j <= 2; ++j) {
         const Pixel* line = image + static_cast<size_t>(mirrored(2 * y + j, height)) * width;
-        const Pixel row = (line[across(-2)] + line[across(2)]) * (1.0f / 16.0f) +
+        const Sum<Pixel> row = (line[across(-2)] + line[across(2)]) * (1.0f / 16.0f) +
                           (line[across(-1)] + line[across(1)]) * (4.0f / 16.0f) + line[2 * x] * (6.0f / 16.0f);
         sum += row * (j == 0 ? 6.0f / 16.0f : j == 1 || j == -1 ? 4.0f / 16.0f : 1.0f / 16.0f);
     }
@@ -40,24 +43,24 @@ __device__ void halve(const Pixel* __restrict__ image, Pixel* __restrict__ out, 
 extern "C" __global__ void halve_image(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int out_width,
     int out_height) {
-    if ((type & ELEMENT_SIZE) == 4)
+    if (!is_pixel(type))
         halve(static_cast<const float*>(image), static_cast<float*>(out), width, height, out_width, out_height);
     else
-        halve(static_cast<const float4*>(image), static_cast<float4*>(out), width, height, out_width, out_height);
+        halve(static_cast<const PIXEL*>(image), static_cast<PIXEL*>(out), width, height, out_width, out_height);
 }
 
 // A pixel between those of a picture of half the size: the same weights, of those that there are.
-template <typename Pixel> __device__ inline Pixel between(const Pixel* line, int x, int width) {
+template <typename Pixel> __device__ inline Sum<Pixel> between(const Pixel* line, int x, int width) {
     const int at = min(x / 2, width - 1), next = min(at + 1, width - 1);
     if (x % 2) return (line[at] + line[next]) * 0.5f;
     return (line[max(at - 1, 0)] + line[next]) * 0.125f + line[at] * 0.75f;
 }
 
 template <typename Pixel>
-__device__ inline Pixel enlarged(const Pixel* __restrict__ image, int x, int y, int width, int height) {
+__device__ inline Sum<Pixel> enlarged(const Pixel* __restrict__ image, int x, int y, int width, int height) {
     const int at = min(y / 2, height - 1);
     const size_t before = static_cast<size_t>(max(at - 1, 0)) * width, next = static_cast<size_t>(min(at + 1, height - 1)) * width;
-    const Pixel here = between(image + static_cast<size_t>(at) * width, x, width), after = between(image + next, x, width);
+    const Sum<Pixel> here = between(image + static_cast<size_t>(at) * width, x, width), after = between(image + next, x, width);
     if (y % 2) return (here + after) * 0.5f;
     return (between(image + before, x, width) + after) * 0.125f + here * 0.75f;
 }
@@ -68,10 +71,10 @@ extern "C" __global__ void enlarge_image(
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= out_width || y >= out_height) return;
     const size_t to = static_cast<size_t>(y) * out_width + x;
-    if ((type & ELEMENT_SIZE) == 4)
+    if (!is_pixel(type))
         static_cast<float*>(out)[to] = enlarged(static_cast<const float*>(image), x, y, width, height);
     else
-        static_cast<float4*>(out)[to] = enlarged(static_cast<const float4*>(image), x, y, width, height);
+        static_cast<PIXEL*>(out)[to] = enlarged(static_cast<const PIXEL*>(image), x, y, width, height);
 }
 
 // The share of the second image: a number, or the luminance of a colour where it is opaque.
@@ -80,10 +83,10 @@ extern "C" __global__ void read_mask(
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     float share;
-    if ((type & ELEMENT_SIZE) == 4) {
+    if (!is_pixel(type)) {
         share = static_cast<const float*>(mask)[i];
     } else {
-        const float4 color = static_cast<const float4*>(mask)[i];
+        const float4 color = static_cast<const PIXEL*>(mask)[i];
         share = luminance(color) * color.w;
     }
     out[i] = fminf(fmaxf(share, 0.0f), 1.0f);

@@ -1,5 +1,5 @@
 // Resizes images of f32 or float4.
-#include "elements.cuh"
+#include "warploom/pixel.h"
 #include "warploom/vector.h"
 
 // The pixel at or before the centre of new pixel `at`, and the distance from there towards the next one, from 0 to 1.
@@ -32,10 +32,10 @@ __device__ inline void resample(const Pixel* __restrict__ image, Pixel* __restri
     const int left = place(x, source_width, width, is_linear, u), top = place(y, source_height, height, is_linear, v);
     const Pixel* first = image + top * row + left * column;
     const long long right = u > 0.0f ? column : 0, down = v > 0.0f ? row : 0;
-    Pixel found = first[0];
+    decltype(first[0] + first[0]) found = first[0];
     if (is_linear) {
-        const Pixel above = found + (first[right] - found) * u;
-        const Pixel under = first[down] + (first[down + right] - first[down]) * u;
+        const auto above = found + (first[right] - found) * u;
+        const auto under = first[down] + (first[down + right] - first[down]) * u;
         found = above + (under - above) * v;
     }
     out[static_cast<size_t>(y) * width + x] = found;
@@ -44,8 +44,8 @@ __device__ inline void resample(const Pixel* __restrict__ image, Pixel* __restri
 extern "C" __global__ void resize(const void* __restrict__ image, void* __restrict__ out, unsigned int element,
                                   int source_width, int source_height, long long row, long long column, int width,
                                   int height, bool is_linear) {
-    if ((element & ELEMENT_SIZE) == sizeof(float4))
-        resample(static_cast<const float4*>(image), static_cast<float4*>(out), source_width, source_height, row, column,
+    if (is_pixel(element))
+        resample(static_cast<const PIXEL*>(image), static_cast<PIXEL*>(out), source_width, source_height, row, column,
                  width, height, is_linear);
     else
         resample(static_cast<const float*>(image), static_cast<float*>(out), source_width, source_height, row, column,

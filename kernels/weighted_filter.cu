@@ -1,6 +1,6 @@
 // Sums of the pixels around each pixel, weighted. Beyond the border, the nearest pixel is used.
-#include "elements.cuh"
 #include "slide.cuh"
+#include "warploom/pixel.h"
 #include "warploom/vector.h"
 
 constexpr int RUN = 4;
@@ -10,11 +10,12 @@ __device__ inline void convolve(const Pixel* __restrict__ image, const float* __
                                 int width, int height, int row, int column, int across, int down) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
     if (x >= width || y >= height) return;
-    Pixel sums[RUN] = {};
+    using Sum = decltype(*image + *image);
+    Sum sums[RUN] = {};
     for (int i = 0; i < across; ++i) {
         const Pixel* source = image + line(x + across / 2 - i, width, column);
-        const auto load = [=](int at) { return source[line(y - down / 2 + at, height, row)]; };
-        const auto add = [=](Pixel& sum, Pixel pixel, int t) {
+        const auto load = [=](int at) -> Sum { return source[line(y - down / 2 + at, height, row)]; };
+        const auto add = [=](Sum& sum, Sum pixel, int t) {
             sum = sum + pixel * weights[(down - 1 - t) * across + i];
         };
         slide(sums, down, load, add);
@@ -27,8 +28,8 @@ __device__ inline void convolve(const Pixel* __restrict__ image, const float* __
 extern "C" __global__ void convolve_image(
     const void* __restrict__ image, const float* __restrict__ weights, void* __restrict__ out, unsigned int type,
     int width, int height, int row, int column, int across, int down) {
-    if ((type & ELEMENT_SIZE) == sizeof(float4))
-        convolve(static_cast<const float4*>(image), weights, static_cast<float4*>(out), width, height, row, column,
+    if (is_pixel(type))
+        convolve(static_cast<const PIXEL*>(image), weights, static_cast<PIXEL*>(out), width, height, row, column,
                  across, down);
     else
         convolve(static_cast<const float*>(image), weights, static_cast<float*>(out), width, height, row, column, across,

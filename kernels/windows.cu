@@ -18,6 +18,15 @@
 #define DOWN 16
 #endif
 
+// The bytes of an image: numbers or, for means of srgb4, codes of light. The smallest code is that of the least light.
+template <bool IS_CODED> struct ByteOf {
+    using type = unsigned char;
+};
+template <> struct ByteOf<true> {
+    using type = Code;
+};
+using Byte = ByteOf<TAKE == 0 && sizeof(PIXEL) == sizeof(srgb4)>::type;
+
 __device__ inline float both(float a, float b) { return TAKE == 0 ? a + b : TAKE == 1 ? fminf(a, b) : fmaxf(a, b); }
 
 __device__ inline float4 both(float4 a, float4 b) {
@@ -65,7 +74,7 @@ __device__ inline void march_down(const Strips& strips, Across across) {
     constexpr int PITCH = kept_pitch_of<CHANNELS>;
     const int end = 2 * strips.radius_y, count = (2 * strips.radius_x + 1) * (end + 1);
     float last = 0.0f, before = 0.0f;  // the combinations of the two batches before this one
-    march<CHANNELS, ACROSS, DOWN>(strips, across, [&](auto& found, bool is_needed, auto row) {
+    march<CHANNELS, ACROSS, DOWN, Byte>(strips, across, [&](auto& found, bool is_needed, auto row) {
         if constexpr (sizeof(found) < sizeof(float) * BATCH) {
             if (is_needed) combine(found, end, [=](int i) { return *row(i); });
         } else {
@@ -118,7 +127,7 @@ __device__ inline void combine_wide(const void* image, void* out, int number, in
     const int inner = min(THREADS * BATCH, numbers - left), wide_row = inner + 2 * radius * CHANNELS;
     const int groups = (wide_row + GROUP - 1) / GROUP;
     float* const totals = tile + slot(groups * GROUP);
-    by_number(image, number, [&](auto* source) {
+    by_number<Byte>(image, number, [&](auto* source) {
         source += static_cast<long long>(y) * row * CHANNELS;
         for (int i = threadIdx.x; i < groups * GROUP; i += THREADS)
             tile[slot(i)] = wide(source[line((left + i) / CHANNELS - radius, width, column * CHANNELS) + i % CHANNELS]);
@@ -150,7 +159,7 @@ __device__ inline void combine_wide(const void* image, void* out, int number, in
         for (int k = 0; k < BATCH; ++k) tile[run * (GROUP + CHANNELS) + k * CHANNELS + channel] = found[k];
     }
     __syncthreads();
-    by_number(out, out_number, [&](auto* target) {
+    by_number<Byte>(out, out_number, [&](auto* target) {
         for (int i = thread; i < inner; i += THREADS)
             narrow(tile[slot(i)], target + (static_cast<size_t>(y) * numbers + left + i));
     });
@@ -181,7 +190,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) combine_columns(
     if (x >= numbers) return;
     const int before = (2 * radius - BATCH + 1) / BATCH, kept = before + 1;  // whole batches in each window, before its last
     const long long from = static_cast<long long>(x / channels) * column * channels + x % channels;
-    by_number(image, is_wide_in ? 4 : number, [&](auto* source) {
+    by_number<Byte>(image, is_wide_in ? 4 : number, [&](auto* source) {
         float* const totals = totals_of_threads + threadIdx.x;
         int slot = 0;
         for (int y = -2 * radius; y < rows; y += BATCH) {  // the first row that this batch completes
@@ -197,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) combine_columns(
                     common = both(common, totals[(slot - j + (j > slot ? kept : 0)) * THREADS]);
                 combine(found, 2 * radius - before * BATCH, common, load, [&](int k) { return held[k]; });
                 scale(found, 2 * radius + 1);
-                by_number(out, is_wide_out ? 4 : number, [&](auto* target) {
+                by_number<Byte>(out, is_wide_out ? 4 : number, [&](auto* target) {
 #pragma unroll
                     for (int k = 0; k < BATCH; ++k)
                         if (y + k >= 0 && y + k < rows)
@@ -234,7 +243,7 @@ __device__ inline void combine_tile(const void* image, void* out, int number, in
     if (left >= numbers) return;
     const int thread = threadIdx.x, x = thread % TILE_WIDE, y = thread / TILE_WIDE * BATCH;
     if (thread <= 2 * radius) reaches[thread] = reach(shape, radius, thread - radius);
-    by_number(image, number, [&](auto* source) {
+    by_number<Byte>(image, number, [&](auto* source) {
         for (int i = x; i < TILE_WIDE + 2 * radius * CHANNELS; i += TILE_WIDE) {
             const int from = inside((left + i) / CHANNELS - radius, width) * column * CHANNELS + i % CHANNELS;
 #pragma unroll 8
@@ -269,7 +278,7 @@ __device__ inline void combine_tile(const void* image, void* out, int number, in
                   [](float& most, float each, int) { most = both(most, each); });
         }
     }
-    if (left + x < numbers) by_number(out, number, [&](auto* target) {
+    if (left + x < numbers) by_number<Byte>(out, number, [&](auto* target) {
 #pragma unroll
         for (int k = 0; k < BATCH; ++k)
             if (top + y + k < height) narrow(all[k], target + ((top + y + k) * numbers + left + x));
@@ -329,7 +338,7 @@ extern "C" __global__ void __launch_bounds__(128, 3) combine_directly(
         case 1: return take(static_cast<unsigned char>(0));
         case 4: return take(uchar4{});
         case 4 | ELEMENT_FLOAT: return take(0.0f);
-        default: return take(float4{});
+        default: return take(PIXEL{});
     }
 }
 #endif

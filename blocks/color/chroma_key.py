@@ -10,8 +10,8 @@ class ChromaKey(Block, id="image.chroma_key", tags=("green screen", "blue screen
     mode "over".
     """
 
-    image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The image with alpha, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The image with alpha, of the same size.")
     red: float = param(0.05, min=0, max=1, doc="Red of the key, linear.")
     green: float = param(0.6, min=0, max=1, doc="Green of the key, linear.")
     blue: float = param(0.05, min=0, max=1, doc="Blue of the key, linear.")

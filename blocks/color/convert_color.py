@@ -49,8 +49,10 @@ class ConvertColor(Block, id="image.convert_color", tags=("hsv", "hls", "hsl", "
     first. Alpha does not change.
     """
 
-    image: In[float4] = port(rank=2, doc="The image to convert, shape [height, width]; HLS takes colours from 0 to 1.")
-    out: Out[float4] = port(shape="same(image)", doc="The converted image, of the same size.")
+    image: In[float4] = port(
+        dtype="picture", rank=2, doc="The image to convert, shape [height, width]; HLS takes colours from 0 to 1."
+    )
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The converted image, of the same size.")
     conversion: str = param(
         "rgb to hsv", choices=tuple(CONVERSIONS), doc="Colour space of the input, and of the output."
     )

@@ -16,8 +16,8 @@ class Curves(Block, id="image.curves", tags=("tone curve", "contrast", "grade", 
     1. As in photo editors, the curves are for encoded light, by sRGB's curve, unless `space` is linear.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The changed image, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The changed image, of the same size.")
     all: str = param(STRAIGHT, language="curve", doc="The curve of all colours: points from 0 0 to 1 1, by commas.")
     red: str = param(STRAIGHT, language="curve", doc="The curve of red.")
     green: str = param(STRAIGHT, language="curve", doc="The curve of green.")

@@ -34,8 +34,8 @@ class Dither(Block, id="image.dither", tags=("bayer", "halftone", "quantize", "r
     and "moving noise" others in each frame. Alpha does not change.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The image in few colours, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The image in few colours, of the same size.")
     steps: int = param(2, min=2, max=256, doc="Values of each channel.")
     pattern: str = param("ordered", choices=tuple(PATTERNS), doc="What decides between the two nearest values.")
 

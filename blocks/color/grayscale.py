@@ -8,8 +8,8 @@ class Grayscale(Block, id="image.grayscale", tags=("gray", "grey", "luminance", 
     Alpha does not change.
     """
 
-    image: In[float4] = port(rank=2, doc="The image to change, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The grey image, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image to change, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The grey image, of the same size.")
     amount: float = param(1.0, min=0, max=1, doc="Strength of the effect: 0 none, 1 full.")
 
     graph = OpGraphSource.of_expression(

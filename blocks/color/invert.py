@@ -8,8 +8,8 @@ class Invert(Block, id="image.invert", tags=("negative",)):
     white.
     """
 
-    image: In[float4] = port(rank=2, doc="The image to change, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The negative, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image to change, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The negative, of the same size.")
     amount: float = param(1.0, min=0, max=1, doc="Strength of the effect: 0 none, 1 full.")
 
     graph = OpGraphSource.of_expression(

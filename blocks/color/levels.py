@@ -8,8 +8,10 @@ class Levels(Block, id="image.levels", tags=("black point", "white point", "rang
     low), kept between 0 and 1. Alpha does not change. A lower `high_out` than `low_out` inverts the image.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The image with other levels, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(
+        dtype="same(image)", shape="same(image)", doc="The image with other levels, of the same size."
+    )
     low: float = param(0.0, min=-1, max=10, doc="What becomes `low_out`: the black point.")
     high: float = param(1.0, min=-1, max=10, doc="What becomes `high_out`: the white point.")
     gamma: float = param(1.0, min=0.1, max=10, doc="Brightness of what lies between; above 1 is lighter.")

@@ -17,8 +17,10 @@ class Lut(Block, id="image.lut", title="LUT", tags=("cube", "look up table", "gr
     after it. Alpha does not change.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The image in other colours, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(
+        dtype="same(image)", shape="same(image)", doc="The image in other colours, of the same size."
+    )
     file: Path = param("", files="open lut", doc="The file; a relative path starts at the patch's folder.")
     space: str = param("sRGB", choices=SPACES, doc="Colours that the table is made for.")
     amount: float = param(1.0, min=0, max=1, doc="Share of the new colours: 0 leaves the image as it is.")

@@ -8,8 +8,8 @@ class Posterize(Block, id="image.posterize", tags=("quantize", "reduce colors", 
     not change. With Dither, the mean colour is kept.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The image in few colours, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The image in few colours, of the same size.")
     steps: int = param(4, min=2, max=256, doc="Values of each channel.")
 
     graph = OpGraphSource.of_expression(

@@ -36,8 +36,10 @@ class Threshold(
     softness below the level. A NaN is black. Alpha does not change. Use the result as a mask.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="1 or 0 in red, green and blue, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(
+        dtype="same(image)", shape="same(image)", doc="1 or 0 in red, green and blue, of the same size."
+    )
     level: float = param(0.5, min=-1, max=10, doc="Smallest value that becomes white.")
     softness: float = param(0.0, min=0, max=2, doc="Width of the step; 0 for none.")
     channel: str = param("luminance", choices=tuple(CHANNELS), doc="What is compared with the level.")

@@ -9,8 +9,8 @@ class Tone(Block, id="image.tone", tags=("exposure", "contrast", "brightness", "
     the defaults, only negative values change: they become 0. Alpha does not change.
     """
 
-    image: In[float4] = port(rank=2, doc="The image to adjust, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The adjusted image, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image to adjust, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The adjusted image, of the same size.")
     exposure: float = param(0.0, min=-8, max=8, unit="stops", doc="Brightness; +1 doubles it.")
     contrast: float = param(
         1.0, min=0, max=4, doc="Factor of the distance from middle grey; below 1 is flatter, above 1 harder."

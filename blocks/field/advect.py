@@ -8,7 +8,9 @@ class Advect(Block, id="field.advect", tags=("fluid", "smoke", "flow", "move", "
     Smoke in a fluid: State, Advect, and an Assign that puts the result into the State.
     """
 
-    field: In[any_type] = port(dtype="pixel", rank=2, doc="What flows: float4 or f32, shape [height, width].")
+    field: In[any_type] = port(
+        dtype="pixel", rank=2, doc="What flows: float4, half4, uchar4 or f32, shape [height, width]."
+    )
     velocity: In[float2] = port(
         shape="same(field)", doc="Flow through the left and the upper side of each cell, cells/s."
     )

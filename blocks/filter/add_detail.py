@@ -23,9 +23,11 @@ class AddDetail(Block, id="image.add_detail", tags=("sharpen", "local contrast",
     image stays. Alpha does not change. *Sharpen* has a Gaussian Blur before it.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
-    blurred: In[float4] = port(shape="same(image)", doc="A blurred copy of it.")
-    out: Out[float4] = port(shape="same(image)", doc="The image with stronger detail, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, linear RGBA, shape [height, width].")
+    blurred: In[float4] = port(dtype="picture", shape="same(image)", doc="A blurred copy of it.")
+    out: Out[float4] = port(
+        dtype="same(image)", shape="same(image)", doc="The image with stronger detail, of the same size."
+    )
     amount: float = param(1.0, min=-1, max=10, doc="Factor of the detail that is added; -1 gives the blurred copy.")
     threshold: float = param(0.0, min=0, max=1, doc="Smallest difference that counts; raise it to leave noise alone.")
 

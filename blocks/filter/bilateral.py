@@ -9,8 +9,8 @@ class Bilateral(Block, id="filter.bilateral", tags=("smooth", "blur", "skin", "e
     the nearest pixel is used.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The smooth image, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The smooth image, of the same size.")
     sigma: float = param(2.0, min=0.1, max=20, unit="px", doc="Distance at which pixels count less.")
     range: float = param(0.1, min=0.001, max=10, doc="Difference of colours at which pixels count less.")
     radius: int = param(4, min=1, max=32, unit="px", doc="Pixels to each side; twice sigma is enough.")

@@ -17,8 +17,8 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
     the result differs from scipy's by less than 0.05 % of the image's range.
     """
 
-    image: In[float4] = port(rank=2, doc="The image to blur, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The blurred image, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image to blur, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The blurred image, of the same size.")
     sigma: float = param(
         3.0, min=0, max=500, unit="px", doc="Standard deviation of the Gaussian; 0 leaves the image as it is."
     )

@@ -6,12 +6,15 @@ class MeanFilter(Block, id="filter.mean", tags=("box", "blur", "average", "smoot
     """Replaces each pixel by the mean of the pixels around it.
 
     Along each axis the window has 2 radius + 1 pixels; if one radius is 0, the image is blurred along the other axis
-    only. Beyond the border, the nearest pixel is used. Means of bytes are rounded. Use it as a quick blur, which turns
-    edges into ramps, or for local averages.
+    only. Beyond the border, the nearest pixel is used. Means of bytes are rounded; those of uchar4 are means of light.
+    Use it as a quick blur, which turns edges into ramps, or for local averages.
     """
 
     image: In[any_type] = port(
-        dtype="image", rank=2, strided=True, doc="The image or field, float4, f32, uchar4 or u8, shape [height, width]."
+        dtype="image",
+        rank=2,
+        strided=True,
+        doc="The image or field, float4, half4, uchar4, f32 or u8, shape [height, width].",
     )
     out: Out[any_type] = port(dtype="same(image)", shape="same(image)", doc="The blurred image, of the same size.")
     radius_x: int = param(

@@ -12,7 +12,9 @@ class Median(Block, id="filter.median", tags=("denoise", "noise", "salt and pepp
     scipy.ndimage.median_filter with mode="nearest".
     """
 
-    image: In[any_type] = port(dtype="pixel", rank=2, doc="The image or field, float4 or f32, shape [height, width].")
+    image: In[any_type] = port(
+        dtype="pixel", rank=2, doc="The image or field, float4, half4, uchar4 or f32, shape [height, width]."
+    )
     out: Out[any_type] = port(dtype="same(image)", shape="same(image)", doc="The medians, of the same size.")
     radius: int = param(1, min=1, max=MOST_RADIUS, unit="px", doc="Pixels to each side; 1 is a window of 3 x 3.")
 

@@ -22,7 +22,7 @@ class Morphology(
     """
 
     image: In[any_type] = port(
-        dtype="image", rank=2, strided=True, doc="The image or field, float4, f32, uchar4 or u8."
+        dtype="image", rank=2, strided=True, doc="The image or field, float4, half4, uchar4, f32 or u8."
     )
     out: Out[any_type] = port(dtype="same(image)", shape="same(image)", doc="The result, of the same size.")
     operation: str = param("erode", choices=tuple(OPERATIONS), doc="The operation to apply.")

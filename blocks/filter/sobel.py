@@ -10,8 +10,8 @@ class Sobel(Block, id="image.sobel", tags=("edge", "gradient", "outline", "filte
     scipy.ndimage.sobel with mode="nearest".
     """
 
-    image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The edges, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The edges, of the same size.")
     strength: float = param(1.0, min=0, max=10, doc="Factor of the gradient's length.")
     per_channel: bool = param(False, doc="Compute the edges of red, green and blue separately.")
 

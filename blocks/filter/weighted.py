@@ -18,7 +18,10 @@ class Filter(
     """
 
     image: In[any_type] = port(
-        dtype="pixel", rank=2, strided=True, doc="The image or field, float4 or f32, shape [height, width]."
+        dtype="pixel",
+        rank=2,
+        strided=True,
+        doc="The image or field, float4, half4, uchar4 or f32, shape [height, width].",
     )
     weights: In[f32] = port(rank=2, doc="The weights, shape [h, w], both odd.")
     out: Out[any_type] = port(dtype="same(image)", shape="same(image)", doc="The filtered image, of the same size.")

@@ -52,9 +52,9 @@ class Mix(Block, id="image.mix", tags=("blend", "composite", "combine", "layer",
     top left corner lies on that of `a`, and its border pixels are repeated beyond its border.
     """
 
-    a: In[float4] = port(rank=2, doc="The lower image, linear RGBA, which decides the size.")
-    b: In[float4] = port(rank=2, doc="The upper image, linear RGBA, of any size.")
-    out: Out[float4] = port(shape="same(a)", doc="The blend, of the size of a.")
+    a: In[float4] = port(dtype="picture", rank=2, doc="The lower image, linear RGBA, which decides the size.")
+    b: In[float4] = port(dtype="picture", rank=2, doc="The upper image, linear RGBA, of any size.")
+    out: Out[float4] = port(dtype="same(a)", shape="same(a)", doc="The blend, of the size of a.")
     amount: float = param(0.5, min=0, max=1, doc="Share of the blend: 0 is only a, 1 only the blend.")
     mode: str = param("normal", choices=(*MODES, "over"), doc="How the two images are blended.")
 

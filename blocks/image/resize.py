@@ -7,11 +7,14 @@ class Resize(Block, id="image.resize", tags=("scale", "resample", "thumbnail", "
     The image is stretched to the new width and height. "linear" interpolates between the four pixels around each
     position. "nearest" uses the nearest pixel, which keeps hard edges and exact values. "area" is for an image that
     becomes smaller along both axes: each new pixel is the mean of all pixels that it covers, whereas the other two skip
-    some.
+    some; it takes float4 and f32 only.
     """
 
     image: In[any_type] = port(
-        dtype="pixel", rank=2, strided=True, doc="The image or field, float4 or f32, shape [height, width]."
+        dtype="pixel",
+        rank=2,
+        strided=True,
+        doc="The image or field, float4, half4, uchar4 or f32, shape [height, width].",
     )
     out: Out[any_type] = port(dtype="same(image)", shape="[height, width]", doc="The image in the new size.")
     width: int = param(512, min=1, max=8192, unit="px", structural=True, doc="Width of the result.")

@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 
 from warploom.api import Block, BlockBuilder, Out, float4, param, port
+from warploom.blocks.io.pixels import PIXELS, as_pixels, pixels_param
 from warploom.engine.diagnostics import PatchError
 
 
@@ -14,15 +15,17 @@ class ImageArray(Block, id="io.image_array", tags=("numpy", "picture", "input", 
     that Python makes, and Load Image for files.
     """
 
-    out: Out[float4] = port(shape="data", rank=2, doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(dtype="given", shape="data", rank=2, doc="The image, linear RGBA, shape [height, width].")
     data: np.ndarray = param(
         np.zeros((1, 1, 4), np.float32),
         doc="The pixels, linear: shape (height, width), or (height, width, channels) with 3 or 4 channels.",
     )
+    pixels: str = pixels_param()
 
     def describe(self, build: BlockBuilder) -> None:
         """Provide contents, which are uploaded once and need no work in a frame."""
-        build.provide(self.out, linear_rgba(self.data))
+        build.define(self.out, dtype=PIXELS[self.pixels])
+        build.provide(self.out, as_pixels(linear_rgba(self.data), self.pixels))
 
 
 def linear_rgba(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

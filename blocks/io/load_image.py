@@ -2,6 +2,7 @@ from pathlib import Path
 
 from warploom.api import Block, BlockBuilder, Out, float4, param, port
 from warploom.blocks.io.decode_image import SPACES, load_linear
+from warploom.blocks.io.pixels import PIXELS, as_pixels, pixels_param
 from warploom.engine.diagnostics import Incomplete
 
 
@@ -15,17 +16,18 @@ class LoadImage(Block, id="io.load_image", tags=("picture", "photo", "file", "op
     the same size is loaded without a rebuild.
     """
 
-    out: Out[float4] = port(shape="data", rank=2, doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(dtype="given", shape="data", rank=2, doc="The image, linear RGBA, shape [height, width].")
     file: Path = param("", files="open image", doc="The image file; a relative path starts at the patch's folder.")
-
     space: str = param(
         "file",
         choices=SPACES,
         doc="Colour space of the numbers: as the file says, sRGB, linear (0 to 1 without a curve), or raw, unchanged.",
     )
+    pixels: str = pixels_param()
 
     def describe(self, build: BlockBuilder) -> None:
         """Provide decoded contents, which are uploaded once and need no work in a frame."""
         if not str(self.file):
             raise Incomplete("file", "name an image")
-        build.provide(self.out, load_linear(Path(self.file), self.space))
+        build.define(self.out, dtype=PIXELS[self.pixels])
+        build.provide(self.out, as_pixels(load_linear(Path(self.file), self.space), self.pixels))

@@ -25,7 +25,7 @@ class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "w
     A file that this patch has not written is overwritten only if you allow it.
     """
 
-    image: In[float4] = port(rank=2, doc="The image to save, linear RGBA, shape [height, width].")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image to save, linear RGBA, shape [height, width].")
     file: Path = param("image.png", files="save image", doc="File to write: .png, .jpg, .tif, .exr and others.")
     depth: str = param(
         "usual",

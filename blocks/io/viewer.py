@@ -10,7 +10,7 @@ class Viewer(Block, id="io.viewer", tags=("display", "preview", "screen", "show"
     only while a viewer window or dock shows them.
     """
 
-    image: In[float4] = port(rank=2, doc="The image to show, linear RGBA, shape [height, width].")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image to show, linear RGBA, shape [height, width].")
     exposure: float = param(0.0, min=-8, max=8, unit="stops", doc="Brightness of the shown picture; +1 doubles it.")
     roll_off: float = param(
         0.0, min=0, max=1, doc="Share of the range reserved for highlights: 0 cuts off at 1, 1 compresses all values."

@@ -12,8 +12,10 @@ class ChromaticAberration(Block, id="image.chromatic_aberration", tags=("lens", 
     The shift grows with the distance from the middle of the image. Green and alpha do not change.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The image with coloured fringes, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, shape [height, width].")
+    out: Out[float4] = port(
+        dtype="same(image)", shape="same(image)", doc="The image with coloured fringes, of the same size."
+    )
     amount: float = param(0.01, min=-0.5, max=0.5, doc="Share by which red is larger, and blue smaller.")
 
     graph = OpGraphSource.of_expression(

@@ -9,8 +9,8 @@ class FilmGrain(Block, id="image.film_grain", tags=("noise", "analog", "texture"
     same grain in the same frame.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The image with grain, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The image with grain, of the same size.")
     amount: float = param(0.05, min=0, max=2, doc="Deviation of the grain.")
     size: int = param(1, min=1, max=64, unit="px", doc="Width and height of a grain.")
     seed: int = param(0, min=0, max=1_000_000, doc="Start of the random sequence; another seed gives other grain.")

@@ -8,8 +8,8 @@ class Vignette(Block, id="image.vignette", tags=("lens", "corners", "darken", "f
     way in between. A distance of 1 is that of the corners from the middle. Alpha does not change.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The darkened image, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The darkened image, of the same size.")
     amount: float = param(0.5, min=-1, max=1, doc="Share of light that is lost; below 0, corners get lighter.")
     radius: float = param(0.4, min=0, max=2, doc="Distance from the middle where it begins.")
     softness: float = param(0.6, min=0.001, max=2, doc="Distance over which it grows.")

@@ -12,8 +12,10 @@ class AutomaticThreshold(Block, id="image.automatic_threshold", tags=("otsu", "s
     luminances beyond 0 and 1 count as these. Alpha does not change. Use Threshold for a level of your own.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="1 or 0 in red, green and blue, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(
+        dtype="same(image)", shape="same(image)", doc="1 or 0 in red, green and blue, of the same size."
+    )
     level: Out[f32] = port(shape="[1]", doc="The level, a luminance from 0 to 1.")
     shift: float = param(0.0, min=-1, max=1, doc="Added to the level.")
 

@@ -11,8 +11,10 @@ class ThinEdges(Block, id="image.thin_edges", tags=("canny", "hysteresis", "outl
     somewhere. *Canny* has a Gaussian Blur before it.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="1 on edges, else 0, in red, green and blue; alpha stays.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(
+        dtype="same(image)", shape="same(image)", doc="1 on edges, else 0, in red, green and blue; alpha stays."
+    )
     low: float = param(0.1, min=0, max=10, doc="Smallest gradient of an edge.")
     high: float = param(0.3, min=0, max=10, doc="Gradient that an edge must reach somewhere.")
 

@@ -13,7 +13,7 @@ class OpticalFlow(
     patch, connect its `is_new` to this block's: otherwise a repeated picture has no motion.
     """
 
-    image: In[float4] = port(rank=2, doc="The picture, linear RGBA, shape [height, width].")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The picture, linear RGBA, shape [height, width].")
     out: Out[float2] = port(
         shape="[image.dim0, image.dim1]",
         state=True,

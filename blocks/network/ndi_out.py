@@ -27,7 +27,7 @@ class NdiOut(
     library cyndilib must be installed.
     """
 
-    image: In[float4] = port(rank=2, doc="The image to send, linear RGBA, shape [height, width].")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image to send, linear RGBA, shape [height, width].")
     sent: Value[int] = value_port(doc="Number of pictures sent.")
     name: str = param("Warploom", doc="Name by which others find the picture.")
     rate: int = param(60, min=1, max=240, unit="1/s", structural=True, doc="Pictures a second that others expect.")

@@ -9,7 +9,9 @@ class PyramidDown(Block, id="image.pyramid_down", tags=("half", "downsample", "g
     original is the detail of this size. Several in a row give ever larger structures at little cost.
     """
 
-    image: In[any_type] = port(dtype="pixel", rank=2, doc="The image or field, float4 or f32, shape [height, width].")
+    image: In[any_type] = port(
+        dtype="pixel", rank=2, doc="The image or field, float4, half4, uchar4 or f32, shape [height, width]."
+    )
     out: Out[any_type] = port(
         dtype="same(image)",
         shape="[ceil(image.dim0 / 2), ceil(image.dim1 / 2)]",

@@ -9,7 +9,9 @@ class PyramidUp(Block, id="image.pyramid_up", tags=("double", "upsample", "expan
     is its fine detail, a level of the Laplacian pyramid: Add Detail makes it stronger.
     """
 
-    image: In[any_type] = port(dtype="pixel", rank=2, doc="The image or field, float4 or f32, shape [height, width].")
+    image: In[any_type] = port(
+        dtype="pixel", rank=2, doc="The image or field, float4, half4, uchar4 or f32, shape [height, width]."
+    )
     like: In[any_type] = port(
         rank=2, doc="A buffer of the size of the result, which is twice the image's, or one less on odd sides."
     )

@@ -14,11 +14,11 @@ class Convolve(Block, id="signal.convolve", tags=("fft", "filter", "bokeh", "psf
     highlights rays. The block uses the FFT, so the time hardly depends on the number of weights.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, linear RGBA, shape [height, width].")
     weights: In[float4] = port(
         rank=2, doc="The small picture that a pixel becomes, centred, shape [h, w]; its alpha is ignored."
     )
-    out: Out[float4] = port(shape="same(image)", doc="The convolved image, of the same size.")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The convolved image, of the same size.")
     border: str = param(
         "nearest", choices=BORDERS, doc="Values beyond the border: the nearest pixel, black, or the image repeated."
     )

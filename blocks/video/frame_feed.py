@@ -3,6 +3,7 @@
 import numpy as np
 
 from warploom.api import BlockBuilder, BufferHandle, Kernel, f32, u8
+from warploom.blocks.io.pixels import PIXELS
 from warploom.blocks.video.frame_layout import FrameLayout
 
 _TO_LINEAR = Kernel("film.cu", entry="film_to_linear")
@@ -11,9 +12,9 @@ _USUAL = Kernel("film.cu", entry="usual_film_to_linear")
 PACKED = "packed"
 
 
-def describe_frames(build: BlockBuilder, out: BufferHandle, layout: FrameLayout) -> None:
+def describe_frames(build: BlockBuilder, out: BufferHandle, layout: FrameLayout, pixels: str) -> None:
     """Let `update` give the bytes of frames to `PACKED`, and fill `out` from them, shape [height, width]."""
-    build.define(out, shape=f"[{layout.height}, {layout.width}]")
+    build.define(out, dtype=PIXELS[pixels], shape=f"[{layout.height}, {layout.width}]")
     packed = build.buffer(PACKED, u8, f"[{layout.size_bytes}]", state=True, initial=_black(layout))
     build.feed(packed)
     numbers = build.buffer("numbers", f32, f"[{layout.numbers.size}]", state=True, initial=layout.numbers)

@@ -4,6 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from warploom.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, open_file, param, port, value_port
+from warploom.blocks.io.pixels import pixels_param
 from warploom.blocks.video.film_reader import FilmReader
 from warploom.blocks.video.film_source import FilmInfo, FilmSource, is_address, is_live
 from warploom.blocks.video.frame_feed import PACKED, describe_frames
@@ -36,7 +37,7 @@ class LoadVideo(
     The pictures are the same.
     """
 
-    out: Out[float4] = port(shape="[1, 1]", rank=2, doc="The frame, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(dtype="given", shape="[1, 1]", rank=2, doc="The frame, linear RGBA, shape [height, width].")
     position_s: Value[float] = value_port(doc="Time of the shown frame in the film.", unit="s")
     length_s: Value[float] = value_port(doc="Length of the film; 0 for a stream.", unit="s")
     is_new: Value[bool] = value_port(doc="True in frames that show another picture than before.")
@@ -49,6 +50,7 @@ class LoadVideo(
     loop: bool = param(True, doc="Start again after the end.")
     playing: bool = param(True, doc='With the clock "own", play; otherwise pause.')
     restart: bool = param(False, doc='With the clock "own", go back to the start when this becomes true.')
+    pixels: str = pixels_param()
     decoder: str = param(
         "automatic",
         choices=DECODERS,
@@ -70,7 +72,7 @@ class LoadVideo(
         if not is_address(source):
             with suppress(OSError):  # an engine that watches files then plays a film that takes its place
                 open_file(Path(source)).close()
-        describe_frames(build, self.out, _info(source).layout)
+        describe_frames(build, self.out, _info(source).layout, self.pixels)
 
     @property
     def _source(self) -> str:

@@ -77,7 +77,7 @@ class SaveVideo(
     sound; EXR, TIFF, HDR and PFM hold linear light as floats; # stands for a digit.
     """
 
-    image: In[float4] = port(rank=2, doc="The image to record, linear RGBA, shape [height, width].")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image to record, linear RGBA, shape [height, width].")
     sound: In[f32] = port(
         optional=True,
         advised=False,

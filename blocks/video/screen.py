@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from warploom.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
+from warploom.blocks.io.pixels import pixels_param
 from warploom.blocks.video.film_source import load_av
 from warploom.blocks.video.frame_feed import PACKED, describe_frames
 from warploom.blocks.video.frame_layout import FrameLayout, filled_frame
@@ -21,7 +22,9 @@ class Screen(LiveBlock, id="io.screen", tags=("desktop", "monitor", "capture", "
     second.
     """
 
-    out: Out[float4] = port(shape="[1, 1]", rank=2, doc="The picture, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(
+        dtype="given", shape="[1, 1]", rank=2, doc="The picture, linear RGBA, shape [height, width]."
+    )
     is_new: Value[bool] = value_port(doc="True in frames that show another picture than before.")
     monitor: int = param(
         1, min=0, max=16, structural=True, offers=True, doc="Number of the monitor from 1; 0 is all of them."
@@ -31,6 +34,7 @@ class Screen(LiveBlock, id="io.screen", tags=("desktop", "monitor", "capture", "
     width: int = param(1280, min=1, max=16384, structural=True, unit="pixels", doc="Width of the part.")
     height: int = param(720, min=1, max=16384, structural=True, unit="pixels", doc="Height of the part.")
     rate: float = param(60.0, min=0.1, max=240, structural=True, unit="1/s", doc="Most pictures a second.")
+    pixels: str = pixels_param()
 
     def source(self) -> str:
         """Return the monitor, which not every patch may see."""
@@ -39,7 +43,7 @@ class Screen(LiveBlock, id="io.screen", tags=("desktop", "monitor", "capture", "
     def describe(self, build: BlockBuilder) -> None:
         """Allocate a picture's bytes, and launch one thread per pixel."""
         load_av()
-        describe_frames(build, self.out, _layout(self.width, self.height))
+        describe_frames(build, self.out, _layout(self.width, self.height), self.pixels)
 
     @classmethod
     def offered(cls, parameter: str) -> Mapping[str, str]:

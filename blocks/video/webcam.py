@@ -2,6 +2,7 @@ import sys
 from collections.abc import Mapping
 
 from warploom.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
+from warploom.blocks.io.pixels import pixels_param
 from warploom.blocks.video.film_source import load_av
 from warploom.blocks.video.frame_feed import PACKED, describe_frames
 from warploom.blocks.video.frame_layout import FrameLayout
@@ -22,7 +23,7 @@ class Webcam(LiveBlock, id="io.webcam", tags=("camera", "video", "capture", "liv
     network.
     """
 
-    out: Out[float4] = port(shape="[1, 1]", rank=2, doc="The frame, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(dtype="given", shape="[1, 1]", rank=2, doc="The frame, linear RGBA, shape [height, width].")
     is_new: Value[bool] = value_port(doc="True in frames that show another picture than before.")
     device: str = param(
         "0", offers=True, doc="Number of the camera from 0, a part of its name, or a device such as /dev/video2."
@@ -30,6 +31,7 @@ class Webcam(LiveBlock, id="io.webcam", tags=("camera", "video", "capture", "liv
     width: int = param(1280, min=16, max=8192, structural=True, unit="pixels", doc="Width of the picture.")
     height: int = param(720, min=16, max=8192, structural=True, unit="pixels", doc="Height of the picture.")
     rate: float = param(30.0, min=1, max=240, structural=True, unit="1/s", doc="Frames a second to ask for.")
+    pixels: str = pixels_param()
 
     def source(self) -> str:
         """Return the camera, which not every patch may use."""
@@ -38,7 +40,7 @@ class Webcam(LiveBlock, id="io.webcam", tags=("camera", "video", "capture", "liv
     def describe(self, build: BlockBuilder) -> None:
         """Allocate a frame's bytes, and launch one thread per pixel."""
         load_av()
-        describe_frames(build, self.out, self._layout)
+        describe_frames(build, self.out, self._layout, self.pixels)
 
     @property
     def _layout(self) -> FrameLayout:

@@ -8,8 +8,8 @@ class Crop(Block, id="image.crop", tags=("cut", "trim", "region", "pad", "canvas
     adds a margin: with a negative corner and a larger size.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, shape [height, width].")
-    out: Out[float4] = port(shape="[height, width]", doc="The rectangle.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="[height, width]", doc="The rectangle.")
     left: int = param(0, min=-16384, max=16384, unit="px", doc="Column of the image at the left edge.")
     top: int = param(0, min=-16384, max=16384, unit="px", doc="Row of the image at the top edge.")
     width: int = param(512, min=1, max=16384, unit="px", structural=True, doc="Width of the rectangle.")

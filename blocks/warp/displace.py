@@ -19,9 +19,9 @@ class Displace(Block, id="image.displace", tags=("distort", "warp", "remap", "re
     size, its top left corner lies on that of the image, and its border pixels are repeated.
     """
 
-    image: In[float4] = port(rank=2, doc="The image to distort, shape [height, width].")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image to distort, shape [height, width].")
     map: In[float4] = port(rank=2, doc="Where each pixel looks, in red and green.")
-    out: Out[float4] = port(shape="same(image)", doc="The distorted image, of the same size.")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The distorted image, of the same size.")
     amount: float = param(
         32.0, min=-1000, max=1000, unit="px", doc="Distance for a red or green of 1 above the middle."
     )

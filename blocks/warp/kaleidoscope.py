@@ -9,8 +9,8 @@ class Kaleidoscope(Block, id="image.kaleidoscope", tags=("mirror", "symmetry", "
     beyond the edges is the image mirrored there.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The pattern, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The pattern, of the same size.")
     segments: int = param(6, min=1, max=64, doc="Number of pairs of mirror images.")
     angle: float = param(0.0, min=-180, max=180, unit="degrees", doc="Where the sector begins; positive is clockwise.")
     center_x: float = param(0.5, min=0, max=1, doc="Middle of the pattern, in widths of the image from the left.")

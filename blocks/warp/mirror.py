@@ -25,8 +25,8 @@ class Mirror(Block, id="image.mirror", tags=("flip", "reflect", "symmetry")):
     A flip exchanges the sides. Otherwise one half stays, and the other half becomes its mirror image.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The mirrored image, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The mirrored image, of the same size.")
     mode: str = param("left half", choices=tuple(MODES), doc="The flip, or the half that stays.")
 
     def describe(self, build: BlockBuilder) -> None:

@@ -8,8 +8,8 @@ class Pixelate(Block, id="image.pixelate", tags=("mosaic", "blocks", "censor", "
     the size of a square as its radii.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The squares, of the size of the image.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The squares, of the size of the image.")
     size: int = param(16, min=1, max=1024, unit="px", doc="Width and height of a square.")
 
     graph = OpGraphSource.of_expression(

@@ -19,9 +19,11 @@ class Remap(Block, id="image.remap", tags=("uv", "st map", "lens", "warp", "unwr
     move pixels by a distance, use Displace.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, shape [height, width].")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, shape [height, width].")
     map: In[float4] = port(rank=2, doc="For each pixel of the result, the place in the image, in red and green.")
-    out: Out[float4] = port(shape="same(map)", doc="The image as the map shows it, of the size of the map.")
+    out: Out[float4] = port(
+        dtype="same(image)", shape="same(map)", doc="The image as the map shows it, of the size of the map."
+    )
     edge: str = param("extend", choices=tuple(EDGES), doc=EDGE_DOC)
 
     def describe(self, build: BlockBuilder) -> None:

@@ -17,8 +17,8 @@ class Tile(Block, id="image.tile", tags=("repeat", "pattern", "wallpaper", "mosa
     for many copies, blur the image before.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The pattern, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The pattern, of the same size.")
     across: float = param(2.0, min=0.1, max=100, doc="Copies side by side.")
     down: float = param(2.0, min=0.1, max=100, doc="Copies below each other.")
     mirrored: bool = param(False, structural=True, doc="Mirror every second copy, so that no borders are seen.")

@@ -23,8 +23,8 @@ class Transform(Block, id="image.transform", tags=("move", "translate", "rotate"
     nearest ones. Far below a scale of 1, use Resize, or blur the image before: pixels in between are left out.
     """
 
-    image: In[float4] = port(rank=2, doc="The image, shape [height, width].")
-    out: Out[float4] = port(shape="same(image)", doc="The moved image, of the same size.")
+    image: In[float4] = port(dtype="picture", rank=2, doc="The image, shape [height, width].")
+    out: Out[float4] = port(dtype="same(image)", shape="same(image)", doc="The moved image, of the same size.")
     move_x: float = param(0.0, min=-1, max=1, doc="Distance to the right, in widths of the image.")
     move_y: float = param(0.0, min=-1, max=1, doc="Distance downwards, in heights of the image.")
     angle: float = param(0.0, min=-180, max=180, unit="degrees", doc="Turn; positive is clockwise.")

@@ -68,7 +68,8 @@ def port(
     check of the patch mentions unless `advised` is False. `inplace` names the input whose memory an output reuses. A
     `state` output keeps its contents from frame to frame and over rebuilds. `dtype` is the rule for a port of
     `any_type`: "same(port)", "data", "view", "captured" or "given" for an output, "same(port)", "number" (a single
-    real number or boolean) or "complex" for an input.
+    real number or boolean) or "complex" for an input. A float4 input with the rule "picture" takes pictures of half4
+    and uchar4 too, and a float4 output with a rule has such pixels.
 
     `strided` means that the kernels take an input's strides (`self.x.stride(0)`), `delayed` that an input is not read
     before the next frame. `default` is the value of an output when its region is skipped, None when no value makes

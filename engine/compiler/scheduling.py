@@ -29,6 +29,7 @@ from warploom.engine.compiler.operations import (
     UploadFrame,
 )
 from warploom.engine.compiler.ordering import Order
+from warploom.engine.compiler.pixels import with_pixels
 from warploom.engine.descriptions.entries import (
     BufferArgument,
     CopyEntry,
@@ -193,7 +194,7 @@ class _Scheduler:
         """Add operations of a block; `first` is the place of the first one."""
         for place, entry in enumerate(entries, first):
             if not isinstance(entry, DelayEntry):
-                self._add(body, node, entry, buffers.accesses[place], place)
+                self._add(body, node, with_pixels(entry, buffers.layouts), buffers.accesses[place], place)
 
     def _add_delays(self, body: _Body, node: str) -> None:
         """Note the delays that need copies.

@@ -47,12 +47,13 @@ from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.graph_launches import counted_axes, graph_launch
 from warploom.engine.descriptions.handles import MOST_AXES, BufferHandle, ParameterHandle, VectorHandle
 from warploom.engine.descriptions.picture_depths import picture_depth
-from warploom.engine.descriptions.ports import PortSpec, count_name, counter_name
+from warploom.engine.descriptions.ports import PIXELS, PortSpec, count_name, counter_name
 from warploom.engine.kernel_sources import op_graphs
 from warploom.engine.kernel_sources.sources import OpGraphSource
 from warploom.engine.libraries.call import CallOn, LibraryCall
 from warploom.engine.ops import OpGraph
-from warploom.engine.types import NAMED, DType, any_type, c128, f64, u8, u32
+from warploom.engine.ops.types import in_memory
+from warploom.engine.types import DType, c128, f64, float4, u8, u32
 from warploom.engine.types.records import record_text
 from warploom.engine.types.structs import field_offset
 
@@ -195,7 +196,7 @@ class BlockBuilder(BlockNames):
             name = names[item] = self._known(elsewhere.get(item, BufferHandle(item)), f"{item} of the graph")
             known = self._buffers.get(name) or self._defined.get(name) or self._ports[name]
             dtype = known.dtype
-            if dtype != NAMED.get(wanted, any_type):
+            if dtype != in_memory(wanted) and not (dtype in PIXELS and in_memory(wanted) == float4):
                 raise checks.refuse(self._id, f"{name} of the graph", f"be {dtype} as its port", wanted)
         shares = any(output.is_aggregate for output in kernel.outputs)
         if shares is (thread_blocks is None):
@@ -361,12 +362,12 @@ class BlockBuilder(BlockNames):
         )
 
     def define(self, port: BufferHandle, *, dtype: DType | None = None, shape: str | None = None) -> None:
-        """Set an output's shape rule, or the element type of an output of any type, when parameters decide them."""
+        """Set an output's shape rule, or the type of an output with a rule for it, when parameters decide them."""
         name = self._output(port, "port of define")
         spec = self._defined.get(name) or self._ports[name]
-        if dtype is not None and self._ports[name].dtype.kind != "any":
+        if dtype is not None and self._ports[name].dtype_rule is None:
             raise checks.BlockCallError(
-                f"{self._id}: only an output of any type can be given a type by define, got {name!r}"
+                f"{self._id}: only an output with a rule for its type can be given one by define, got {name!r}"
             )
         dtype = spec.dtype if dtype is None else self._type(dtype)
         self._defined[name] = replace(spec, dtype=dtype, shape=spec.shape if shape is None else self._shape(shape))

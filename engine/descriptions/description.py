@@ -267,7 +267,8 @@ class BlockDescription:
             add((view.source,), False)
         elif rule.shape is not None:
             add(rule.shape_from, rule.alternatives)
-            add(rule.dtype_from, True)
+            if rule.spec.dtype.kind == "any":  # a picture has its declared pixels as long as a loop leaves them open
+                add(rule.dtype_from, True)
         elif rule.spec.shape == "captured":
             add(names, False)
         return found

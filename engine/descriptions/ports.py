@@ -3,16 +3,22 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from warploom.engine.types import DType, f32, float2, float3, float4, u8, uchar4
+from warploom.engine.types import DType, f32, float2, float3, float4, half4, u8, uchar4
 from warploom.engine.types.bits import ByBits
 
+#: The pixels of pictures. Blocks compute with linear RGBA in f32, whatever the pixels are; `engine.ops.pixels` says how
+#: numbers become pixels.
+PIXELS: tuple[DType, ...] = (float4, half4, uchar4)
+#: The kinds below that pictures belong to.
+PICTURES = ("picture", "pixel", "image")
 #: The kinds of elements that inputs of any type may require: a test of an element type, and the name in messages.
 KINDS: dict[str, tuple[Callable[[DType], bool], str]] = {
     "number": (lambda dtype: dtype.kind in ("float", "integer", "boolean"), "single real numbers or booleans"),
     "complex": (lambda dtype: dtype.kind == "complex", "complex numbers"),
     "vector": (lambda dtype: dtype in (float2, float3, float4), "float2, float3 or float4"),
-    "pixel": (lambda dtype: dtype in (f32, float4), "f32 or float4"),
-    "image": (lambda dtype: dtype in (f32, float4, u8, uchar4), "f32, float4, u8 or uchar4"),
+    "picture": (lambda dtype: dtype in PIXELS, "float4, half4 or uchar4"),
+    "pixel": (lambda dtype: dtype in (f32, *PIXELS), "f32, float4, half4 or uchar4"),
+    "image": (lambda dtype: dtype in (f32, u8, *PIXELS), "f32, u8, float4, half4 or uchar4"),
 }
 
 
@@ -20,9 +26,9 @@ KINDS: dict[str, tuple[Callable[[DType], bool], str]] = {
 class PortSpec(ByBits):
     """The declaration of a port by its block type.
 
-    `dtype` may be `any_type`. Then `dtype_rule` is the rule for an output ("same(x)", "data", "view", or "given" by the
-    block), or for an input ("same(x)", or a key of `KINDS`). `inplace` names the input whose memory an output reuses. A
-    `state` output keeps its contents from frame to frame.
+    `dtype` may be `any_type`, or float4 for a picture with any of `PIXELS`. Then `dtype_rule` is the rule for an output
+    ("same(x)", "data", "view", or "given" by the block), or for an input ("same(x)", or a key of `KINDS`). `inplace`
+    names the input whose memory an output reuses. A `state` output keeps its contents from frame to frame.
 
     A `strided` input takes layouts that are not contiguous. A `delayed` input is read in the next frame, so its writer
     may run later in this frame. When an output's region is skipped, the output holds `default`; with None, it must not

@@ -16,7 +16,7 @@ from warploom.engine.descriptions.entries import (
     Status,
 )
 from warploom.engine.descriptions.extents import Dimension, Extent, ShapeContext, ShapeRuleError, parse_extent
-from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.descriptions.ports import PICTURES, PIXELS, PortSpec
 from warploom.engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
 from warploom.engine.types import DType, Shape
 
@@ -34,8 +34,8 @@ class InputRule(msgspec.Struct, frozen=True, gc=False):
 class OutputRule(msgspec.Struct, frozen=True, gc=False):
     """The rule for an output's layout.
 
-    With `dtype` None, the type is that of the first connected input in `dtype_from`. With `shape` None, the layout
-    comes from contents, a view, the user's array or an in-place input.
+    With `dtype` None, the type is that of the first connected input in `dtype_from`, or else the declared one. With
+    `shape` None, the layout comes from contents, a view, the user's array or an in-place input.
     """
 
     name: str
@@ -87,11 +87,13 @@ class BlockRules(msgspec.Struct, frozen=True, gc=False):
     output_of: Mapping[str, OutputRule]
     moves: tuple[Entry, ...]
     captures: tuple[CaptureEntry, ...]
-    #: Inputs of any type that have a rule: the type of another port, or a kind of elements.
+    #: Inputs whose type has a rule: the type of another port, or a kind of elements.
     typed_inputs: tuple[PortSpec, ...]
     #: Append buffers among the outputs.
     appends: tuple[str, ...]
     advised: tuple[str, ...]
+    #: Ports with the pixels of a picture, which decide the kernels of launches that use them.
+    pictures: frozenset[str]
 
 
 def launch_rule(entry: KernelEntry, place: int = 0) -> LaunchRule:
@@ -145,25 +147,32 @@ def block_rules(
         parameters=dict(structural),
         input_of={rule.name: rule for rule in inputs},
         output_of={rule.name: rule for rule in outputs},
-        typed_inputs=tuple(spec for spec in ports if spec.is_input and spec.dtype_rule and spec.dtype.kind == "any"),
+        typed_inputs=tuple(spec for spec in ports if spec.is_input and spec.dtype_rule),
         moves=tuple(entry for _, entry in placed if not isinstance(entry, KernelEntry | CaptureEntry)),
         captures=tuple(entry for _, entry in placed if isinstance(entry, CaptureEntry)),
         advised=tuple(rule.name for rule in inputs if rule.spec.optional and rule.spec.advised),
         appends=tuple(rule.name for rule in outputs if rule.spec.append),
+        pictures=_pictures(ports, outputs),
     )
 
 
+def _pictures(ports: tuple[PortSpec, ...], outputs: tuple[OutputRule, ...]) -> frozenset[str]:
+    inputs = {spec.name for spec in ports if spec.is_input and spec.dtype_rule in PICTURES}
+    made = {r.name for r in outputs if inputs & {*r.dtype_from} or (r.spec.dtype_rule and r.spec.dtype in PIXELS)}
+    return frozenset(inputs | made)
+
+
 def _input(spec: PortSpec) -> InputRule:
-    dtype = None if spec.dtype.kind == "any" else spec.dtype
+    dtype = None if spec.dtype.kind == "any" or spec.dtype_rule else spec.dtype
     return InputRule(spec.name, spec, dtype, spec.rank, None if spec.shape == "same" else _shape(spec.shape))
 
 
 def _output(spec: PortSpec, given: frozenset[str]) -> OutputRule:
-    dtype = None if spec.dtype.kind == "any" else spec.dtype
     try:
         dtype_from = same_names(spec.dtype_rule)
     except ShapeRuleError:
         dtype_from = ()
+    dtype = None if spec.dtype.kind == "any" or dtype_from else spec.dtype
     if spec.inplace is not None or spec.shape in GIVEN or spec.name in given:
         return OutputRule(spec.name, spec, dtype, dtype_from, None)
     try:

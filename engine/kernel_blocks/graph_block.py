@@ -21,7 +21,8 @@ from warploom.engine.kernel_sources import op_graphs
 from warploom.engine.kernel_sources.sources import OpGraphSource
 from warploom.engine.ops import OpError, OpGraph, OpInterface, OpParameter, parse_expression
 from warploom.engine.ops.analysis import NAMED_OPS, Analysis
-from warploom.engine.types import NAMED, any_type
+from warploom.engine.ops.types import in_memory
+from warploom.engine.types import NAMED
 
 
 class ComputeBlock(AdaptiveBlock, abstract=True):
@@ -81,7 +82,7 @@ def _inputs(kernel: OpInterface, domain: str) -> list[PortSpec]:
     made = []
     for item in kernel.inputs:
         shape = f"same({domain})" if item.is_own_element and item.name != domain else "same"
-        dtype, doc = NAMED.get(item.dtype, any_type), item.doc or f"Elements of {item.name}."
+        dtype, doc = in_memory(item.dtype), item.doc or f"Elements of {item.name}."
         rule = "number" if item.dtype == "number" else None
         made.append(PortSpec(item.name, "in", dtype, doc, shape, dtype_rule=rule))
     return made
@@ -90,7 +91,7 @@ def _inputs(kernel: OpInterface, domain: str) -> list[PortSpec]:
 def _outputs(kernel: OpInterface, domain: str) -> list[PortSpec]:
     usual = f"same({domain})" if domain else GENERATED[kernel.rank - 1]
     return [
-        PortSpec(item.name, "out", NAMED[item.dtype], item.doc or f"Elements of {item.name}.", item.shape or usual)
+        PortSpec(item.name, "out", in_memory(item.dtype), item.doc or f"Elements of {item.name}.", item.shape or usual)
         for item in kernel.outputs
     ]
 

@@ -117,6 +117,7 @@ def _known() -> dict[str, DType]:
         "s64": "int64_t",
         "u64": "uint64_t size_t",
         "c64": "cuComplex",
+        "uchar4": "srgb4",
         "double4": "double4_32a",
         "longlong4": "longlong4_32a ulonglong4_32a",
     }.items():

@@ -213,8 +213,10 @@ def _find(image: KernelImage, cache: CompileCache) -> dict[str, tuple[DeclaredTy
     source = image.source
     if not isinstance(source, CudaFile | CudaText):
         return {name: _by_manifest(image, name, len(item.parameters)) for name, item in image.signatures.items()}
+    pixel = str(dict(source.options.defines).get("PIXEL", "float4"))
+    text = re.sub(r"\bPIXEL\b", pixel, image.text)  # the compiler, which knows all macros, takes long
     named = {
-        name: named_types(image.text, name, [parameter.size_bytes for parameter in item.parameters])
+        name: named_types(text, name, [parameter.size_bytes for parameter in item.parameters])
         for name, item in image.signatures.items()
     }
     unknown = [name for name, types in named.items() if types.unknown]

@@ -14,6 +14,7 @@ from warploom.engine.ops import OpGraph, OpInterface, OpKernel
 from warploom.engine.ops.analysis import Analysis, analyse
 from warploom.engine.ops.interface import ToldNumbers, interface_of, without_numbers
 from warploom.engine.ops.lowering.kernel import lower
+from warploom.engine.ops.pixels import with_pixels
 from warploom.engine.processes.pool import run
 
 #: The entry point of a kernel drawn from ops.
@@ -67,6 +68,12 @@ def kernel(source: OpGraphSource) -> OpKernel:
 def _with_ptx(source: OpGraphSource) -> OpKernel:
     made = lower(analysis(source), GRAPH_ENTRY)
     return msgspec.structs.replace(made, written=made.kernel_ptx)
+
+
+@lru_cache(_MOST)
+def with_own_pixels(source: OpGraphSource, pixels: tuple[tuple[str, str], ...]) -> OpGraphSource:
+    """Return a source that reads and writes these pixels, by the names of inputs and outputs, instead of float4."""
+    return OpGraphSource.of(with_pixels(_parsed(source), dict(pixels)))
 
 
 def told_kernel(source: OpGraphSource, elements_per_thread: Literal[1, 4] = 1) -> OpKernel:

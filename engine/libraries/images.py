@@ -33,7 +33,7 @@ class _Image(LibraryCall):
         image = inputs["image"]
         if image.dtype not in self.accepted:
             names = ", ".join(map(str, self.accepted))
-            raise OperandError("image", f"pixels must be one of {names}, got {image.dtype}")
+            raise OperandError("image", f"pixels must be one of {names}, got {image.dtype}; convert them before")
         row_stride(image, "image")
         return image
 

@@ -12,9 +12,9 @@ import msgspec
 from warploom.engine.diagnostics import Severity
 from warploom.engine.ops.analysis import Analysis
 from warploom.engine.ops.graph import OpError, OpGraph, OpNode
-from warploom.engine.ops.types import TOLD, BufferType, ValueType
+from warploom.engine.ops.types import ELEMENT_TYPES, TOLD, BufferType, ValueType
 from warploom.engine.ops.wiring import PlacedOp
-from warploom.engine.types import NAMED, DType, f64
+from warploom.engine.types import DType, f64
 
 #: Threads of a thread block in kernels with aggregates.
 SHARE_THREADS = 256
@@ -96,7 +96,7 @@ class OpInterface(msgspec.Struct, frozen=True, kw_only=True):
     def takes_several(self) -> bool:
         """True when a thread may compute several elements. GPUs are slower with several vectors of 8 bytes or more."""
         names = {port.dtype for port in self.inputs} | {port.dtype for port in self.outputs}
-        dtypes = [NAMED[name] for name in names - TOLD.keys()]
+        dtypes = [ELEMENT_TYPES[name] for name in names - TOLD.keys()]
         return self.is_free and self.rank == 1 and all(d.components == 1 or d.size_bytes < 8 for d in dtypes)
 
 

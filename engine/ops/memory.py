@@ -7,11 +7,16 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from warploom.engine.ops.emission import I8, I16, I32, I64, LLVM, Emission, OpBuffer, OpValue, constant
-from warploom.engine.ops.types import RANKS, WIDENED, BufferType, ValueType, read_as
+from warploom.engine.ops.pixels import from_codes, to_codes
+from warploom.engine.ops.types import RANKS, WIDENED, BufferType, ValueType, read_as, srgb8
 from warploom.engine.types import DType, bf16, boolean, f16, f32, s8, s16, u8, u16
 from warploom.engine.types.element_numbers import PARTS_AT, SIZE, element_number
 
-_IN_MEMORY: dict[DType, ir.Type] = {boolean: I8, u8: I8, s8: I8, u16: I16, s16: I16, f16: ir.HalfType(), bf16: I16}
+_IN_MEMORY: dict[DType, ir.Type] = {
+    **dict.fromkeys((boolean, u8, s8, srgb8), I8),
+    **dict.fromkeys((u16, s16, bf16), I16),
+    f16: ir.HalfType(),
+}
 
 #: The choices for a load beyond the edge of a buffer; below, for a store there.
 LOAD_BOUNDARIES = ("clamp", "wrap", "mirror", "zero")
@@ -56,7 +61,7 @@ def load(emission: Emission, buffer: OpBuffer, index: ir.Value) -> OpValue:
         places = [_component(emission, address, scalar, at) for at in range(dtype.components)]
         parts = [builder.load(place, align=scalar.alignment, typ=stored(scalar)) for place in places]
     kind = read_as(dtype)
-    return OpValue(kind, tuple(_widen(emission, scalar, part) for part in parts))
+    return OpValue(kind, _widened(emission, scalar, parts))
 
 
 def store(emission: Emission, buffer: OpBuffer, index: ir.Value, parts: Sequence[ir.Value]) -> None:
@@ -64,7 +69,7 @@ def store(emission: Emission, buffer: OpBuffer, index: ir.Value, parts: Sequence
     builder, dtype = emission.builder, buffer.type.dtype
     scalar, layout = _layout(dtype)
     address = _address(emission, layout, buffer, index)
-    narrow = [_narrow(emission, scalar, part) for part in parts]
+    narrow = _narrowed(emission, scalar, parts)
     if isinstance(layout, ir.VectorType):
         whole: ir.Value = ir.Constant(layout, ir.Undefined)
         for at, part in enumerate(narrow):
@@ -131,26 +136,27 @@ def _is_not_zero(emission: Emission, buffer: OpBuffer, index: ir.Value, told: ir
 
 
 def wide_bytes(buffer: OpBuffer, count: int) -> int:
-    """Return the bytes of one load of `count` elements, at most 16; vectors are loaded one by one."""
+    """Return the bytes of one load of `count` elements, at most 16; vectors of three are loaded one by one."""
     dtype = buffer.type.dtype
     if buffer.told is not None:
         return 1
-    return min(16, count * dtype.size_bytes) if dtype.components == 1 else dtype.alignment
+    return dtype.alignment if dtype.components == 3 else max(dtype.alignment, min(16, count * dtype.size_bytes))
 
 
 def load_many(emission: Emission, buffer: OpBuffer, first: ir.Value, count: int) -> list[OpValue]:
     """Return adjacent elements; the buffer must be aligned to `wide_bytes`."""
     builder, dtype = emission.builder, buffer.type.dtype
     at_once = wide_bytes(buffer, count) // dtype.size_bytes
-    if dtype.components > 1 or at_once <= 1:
+    if at_once <= 1:
         return load_each(emission, buffer, [builder.add(first, ir.Constant(I32, at)) for at in range(count)])
-    kind, found = read_as(dtype), []
-    layout = ir.VectorType(stored(dtype), at_once)
+    (scalar, element), kind, found = _layout(dtype), read_as(dtype), []
+    layout = ir.VectorType(stored(scalar), at_once * dtype.components)
     for start in range(0, count, at_once):
-        place = _address(emission, stored(dtype), buffer, builder.add(first, ir.Constant(I32, start)))
+        place = _address(emission, element, buffer, builder.add(first, ir.Constant(I32, start)))
         whole = builder.load(place, align=at_once * dtype.size_bytes, typ=layout)
-        parts = [builder.extract_element(whole, ir.Constant(I32, at)) for at in range(at_once)]
-        found += [OpValue(kind, (_widen(emission, dtype, part),)) for part in parts]
+        parts = [builder.extract_element(whole, ir.Constant(I32, at)) for at in range(layout.count)]
+        each = (parts[at : at + dtype.components] for at in range(0, layout.count, dtype.components))
+        found += [OpValue(kind, _widened(emission, scalar, some)) for some in each]
     return found
 
 
@@ -158,21 +164,33 @@ def store_many(emission: Emission, buffer: OpBuffer, first: ir.Value, values: Se
     """Write adjacent elements; the buffer must be aligned to `wide_bytes`."""
     builder, dtype = emission.builder, buffer.type.dtype
     at_once = wide_bytes(buffer, len(values)) // dtype.size_bytes
-    if dtype.components > 1 or at_once == 1:
+    if at_once <= 1:
         for at, value in enumerate(values):
             store(emission, buffer, builder.add(first, ir.Constant(I32, at)), value.parts)
         return
-    layout = ir.VectorType(stored(dtype), at_once)
+    scalar, element = _layout(dtype)
+    layout = ir.VectorType(stored(scalar), at_once * dtype.components)
     for start in range(0, len(values), at_once):
         whole: ir.Value = ir.Constant(layout, ir.Undefined)
-        for at, value in enumerate(values[start : start + at_once]):
-            whole = builder.insert_element(whole, _narrow(emission, dtype, value.parts[0]), ir.Constant(I32, at))
-        place = _address(emission, stored(dtype), buffer, builder.add(first, ir.Constant(I32, start)))
+        parts = [part for v in values[start : start + at_once] for part in _narrowed(emission, scalar, v.parts)]
+        for at, part in enumerate(parts):
+            whole = builder.insert_element(whole, part, ir.Constant(I32, at))
+        place = _address(emission, element, buffer, builder.add(first, ir.Constant(I32, start)))
         builder.store(whole, place, align=at_once * dtype.size_bytes)
 
 
 def _component(emission: Emission, address: ir.Value, scalar: DType, at: int) -> ir.Value:
     return emission.builder.gep(address, [ir.Constant(I64, at)], source_etype=stored(scalar)) if at else address
+
+
+def _widened(emission: Emission, scalar: DType, parts: Sequence[ir.Value]) -> tuple[ir.Value, ...]:
+    """Return the components of an element as they are read."""
+    return from_codes(emission, parts) if scalar is srgb8 else tuple(_widen(emission, scalar, part) for part in parts)
+
+
+def _narrowed(emission: Emission, scalar: DType, parts: Sequence[ir.Value]) -> tuple[ir.Value, ...]:
+    """Return the components of an element as they are stored."""
+    return to_codes(emission, parts) if scalar is srgb8 else tuple(_narrow(emission, scalar, part) for part in parts)
 
 
 def _widen(emission: Emission, scalar: DType, part: ir.Value) -> ir.Value:
@@ -216,7 +234,7 @@ def _to_bf16(emission: Emission, part: ir.Value) -> ir.Value:
 def through_memory(emission: Emission, dtype: DType, value: OpValue) -> OpValue:
     """Return the value after a store and a load; it has the type that elements are read as."""
     scalar = dtype.of or dtype
-    return OpValue(value.type, tuple(_widen(emission, scalar, _narrow(emission, scalar, p)) for p in value.parts))
+    return OpValue(value.type, _widened(emission, scalar, _narrowed(emission, scalar, value.parts)))
 
 
 def is_inside(emission: Emission, index: ir.Value, size: ir.Value) -> ir.Value:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from warploom.engine.types import (
     NAMED,
     DType,
+    any_type,
     bf16,
     boolean,
     f16,
@@ -22,6 +25,7 @@ from warploom.engine.types import (
     u16,
     u32,
     u64,
+    uchar4,
 )
 
 #: Numbers in the order of promotion: two types become the later one, as in C++.
@@ -29,6 +33,22 @@ RANKS: dict[DType, int] = {boolean: 0, s32: 1, u32: 2, s64: 3, u64: 4, f32: 5, f
 #: The types that elements not in RANKS are read as. Stores narrow them again.
 WIDENED: dict[DType, DType] = {u8: u32, u16: u32, s8: s32, s16: s32, f16: f32, bf16: f32}
 _LONG: dict[DType, str] = {f32: "float", f64: "double", s32: "int", u32: "uint", s64: "longlong", u64: "ulonglong"}
+
+
+class srgb8(metaclass=DType):
+    """A component of `uchar4_picture`, which is read as f32."""
+
+    numpy, size_bytes, alignment, components, kind = u8.numpy, 1, 1, 1, "integer"
+    cuda_name, cuda_header, of = "unsigned char", "", None
+    fields: ClassVar[dict[str, DType]] = {}
+
+
+class uchar4_picture(metaclass=DType):
+    """The elements of a buffer of uchar4 that is a picture: they are read as linear RGBA; see `pixels`."""
+
+    numpy, size_bytes, alignment, components, kind = uchar4.numpy, 4, 4, 4, "vector"
+    cuda_name, cuda_header, of = "uchar4", "", srgb8
+    fields: ClassVar[dict[str, DType]] = {}
 
 
 @dataclass(frozen=True)
@@ -94,14 +114,21 @@ Type = ValueType | BufferType
 BOOLEAN, S32, U32, F32 = ValueType(boolean), ValueType(s32), ValueType(u32), ValueType(f32)
 
 
-_READ_AS = {**{dtype: dtype for dtype in RANKS}, **WIDENED}
+_READ_AS = {**{dtype: dtype for dtype in RANKS}, **WIDENED, srgb8: f32}
 #: The element types that inputs, outputs and shared memory may have.
 ELEMENTS = tuple(name for name, dtype in NAMED.items() if (dtype.of or dtype) in _READ_AS)
+#: Those of inputs and outputs.
+ELEMENT_TYPES: Mapping[str, DType] = {name: NAMED[name] for name in ELEMENTS} | {"uchar4_picture": uchar4_picture}
+
+
+def in_memory(name: str) -> DType:
+    """Return the type that a buffer has for an input or output of this type; any_type if it is known at launch."""
+    return uchar4 if name == str(uchar4_picture) else NAMED.get(name, any_type)
 
 
 @functools.cache
 def read_as(dtype: DType) -> ValueType:
-    """Return the type that an element of a buffer is read as; `dtype` is one of ELEMENTS."""
+    """Return the type that an element of a buffer is read as; `dtype` is one of ELEMENT_TYPES."""
     return ValueType(_READ_AS[dtype.of or dtype], dtype.components)
 
 

@@ -189,7 +189,7 @@ class CompositeBuilder:
             name=name,
             doc=doc or inner.doc,
             dtype=typed[0].dtype if typed else inner.dtype,
-            dtype_rule=None if inner.dtype.kind != "any" else _same(typed) or _given(inner.dtype_rule),
+            dtype_rule=_same(typed) or _given(inner.dtype_rule),
             shape=_same(shaped) or _constant(inner.shape),
             rank=shaped[0].rank if shaped and inner.rank is None else inner.rank,
             inplace=self._exposed_as(PortRef(port.node, inner.inplace)) if inner.inplace else None,

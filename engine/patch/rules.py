@@ -10,7 +10,7 @@ from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.declarations import ValueSpec
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.descriptions.checks import shown
-from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.descriptions.ports import KINDS, PortSpec
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.regions import Scopes
@@ -141,6 +141,8 @@ def check_types(connection: Connection, source: End, target: End) -> None:
             "connect that to a parameter"
         )
     elif "any" not in (source.dtype.kind, target.dtype.kind) and source.dtype != target.dtype:
+        if target.dtype_rule in KINDS and KINDS[target.dtype_rule][0](source.dtype):
+            return
         raise TypeMismatch(
             f"{connection.target} takes elements of {target.dtype}, got {source.dtype} from {connection.source}"
         )

@@ -20,6 +20,7 @@ __all__ = [
     "float3",
     "float4",
     "half2",
+    "half4",
     "int2",
     "int3",
     "int4",
@@ -70,7 +71,7 @@ class uchar3(_Vector, of=u8, components=3): ...
 
 
 class uchar4(_Vector, of=u8, components=4):
-    """As the element of a 2-D buffer, an sRGB image ready for display."""
+    """As the element of a 2-D buffer, a picture: sRGB's codes with linear alpha, ready for display."""
 
 
 class short2(_Vector, of=s16, components=2): ...
@@ -150,6 +151,10 @@ class double4(_Vector, of=f64, components=4, cuda="double4_16a"):
 
 
 class half2(_Vector, of=f16, components=2, cuda="__half2", header="cuda_fp16.h"): ...
+
+
+class half4(_Vector, of=f16, components=4, header="warploom/pixel.h"):
+    """As the element of a 2-D buffer, a picture: linear RGBA. CUDA has no such type."""
 
 
 class bfloat162(_Vector, of=bf16, components=2, cuda="__nv_bfloat162", header="cuda_bf16.h"): ...

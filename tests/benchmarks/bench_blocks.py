@@ -1,11 +1,12 @@
 """The time of blocks that move memory, beside a copy of the same bytes and other libraries.
 
     python -m tests.benchmarks.bench_blocks --device host|cuda:0 [--blocks NAME ...] [--all] [--size WIDTH HEIGHT]
+        [--pixels half4]
 
 Each row has the time of a frame with one block, the bytes that it must read and write as a share of a copy's bandwidth,
 and the times of CuPy on a GPU, or of numpy, scipy and OpenCV on the CPU, where they are installed. Before that, results
 are compared. Times are medians of one run. With `--all`, rows follow for all other blocks on pictures and lists, with
-their usual parameters.
+their usual parameters. `--pixels` measures pictures of smaller pixels; other libraries have none.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 
 from tests.benchmarks.bench_fusion import milliseconds, run_copy
 from warploom import Engine, Patch, ProfilingLevel, open_device
+from warploom.blocks.io.pixels import PIXELS
 from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.device.device import Device
@@ -244,12 +246,15 @@ class Unmeasured(Exception):
     """A block can't run on these arrays, or there is a warning."""
 
 
-def run_block(device: Device, row: Row, given: Mapping[str, Array], batch: int) -> tuple[float, Array]:
+def run_block(device: Device, row: Row, given: Mapping[str, Array], batch: int, pixels: str) -> tuple[float, Array]:
     """Return the time of a frame with a block, and its result."""
     patch = Patch()
     node = patch.add(row.block, **row.parameters)
     for port, kind in row.inputs.items():
-        source = patch.add("io.image_array" if kind == "image" else "io.array", data=given[kind])
+        is_image = kind == "image"
+        source = patch.add("io.image_array" if is_image else "io.array", data=given[kind])
+        if is_image:
+            patch.set(source, pixels=pixels)
         patch.connect(source["out"], node[port])
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         report = engine.step()
@@ -276,17 +281,20 @@ def peers(row: Row, on_gpu: bool) -> dict[str, tuple[Callable[..., Any], ...]]:
     return found
 
 
-def compare(device: Device, row: Row, given: Mapping[str, Array], copied: float, batch: int) -> None:
+def compare(device: Device, row: Row, given: Mapping[str, Array], copied: float, batch: int, pixels: str) -> None:
     """Print a row: the time, the share of a copy, and the time and the difference of each peer."""
     try:
-        taken, result = run_block(device, row, given, batch)
+        taken, result = run_block(device, row, given, batch, pixels)
     except Unmeasured as problem:
         print(f"{row.name:26}{problem}", flush=True)
         return
     inputs = [given[kind] for kind in row.inputs.values()]
-    moved = result.nbytes + sum(array.nbytes for array in inputs)
+    share = PIXELS[pixels].size_bytes / 16
+    taken_bytes = (given[kind].nbytes * (share if kind == "image" else 1) for kind in row.inputs.values())
+    moved = result.nbytes + sum(taken_bytes)
     line = f"{row.name:26}{taken:10.4f} ms {moved / taken / copied:7.2f}"
-    for name, (call, put, wait) in peers(row, on_gpu=device.info.name != "host").items():
+    others = peers(row, on_gpu=device.info.name != "host") if pixels == "float4" else {}
+    for name, (call, put, wait) in others.items():
         theirs = [put(array) for array in inputs]
         expected = call(*theirs)
         expected = expected.get() if hasattr(expected, "get") else np.asarray(expected)
@@ -306,6 +314,7 @@ def main() -> None:
     parser.add_argument("--blocks", nargs="*", default=[], help="beginnings of names of rows; all without it")
     parser.add_argument("--all", action="store_true", help="add rows for all blocks on pictures and lists")
     parser.add_argument("--size", nargs=2, type=int, metavar=("WIDTH", "HEIGHT"))
+    parser.add_argument("--pixels", default="float4", choices=tuple(PIXELS))
     options = parser.parse_args()
     with closing(open_device(options.device)) as device:
         on_gpu = device.info.name != "host"
@@ -316,7 +325,7 @@ def main() -> None:
         rows = [*ROWS, *(resize(size[0], size[1], *how) for how in ((1.5, "linear"), (0.5, "linear"), (0.5, "area")))]
         for row in rows + other_blocks() * options.all:
             if not options.blocks or row.name.lower().startswith(tuple(map(str.lower, options.blocks))):
-                compare(device, row, given, copied, batch)
+                compare(device, row, given, copied, batch, options.pixels)
 
 
 if __name__ == "__main__":

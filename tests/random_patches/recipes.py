@@ -776,6 +776,7 @@ RECIPES: dict[str, Cook] = {
     "image.chromatic_aberration": _color(),
     "image.color_ramp": _alike(("f32",), "x", axes=2),
     "image.convert_color": _color(),
+    "image.convert_pixels": _color(),
     "image.crop": _sized(_color(), **_IMAGE_SIZE),
     "image.displace": _pair("image", "map"),
     "image.curves": _sized(_color(), all=("0 0, 1 1", "0 0.2, 0.5 0.3, 1 0.9"), red=("0 1, 1 0", "0.5 0.5")),

@@ -11,18 +11,19 @@ from tests.fuzzing import many
 from tests.types.structs import ALL_TYPES, fields_of, make_struct, struct_of
 from tests.types.test_structs import Inner, Named, Outer
 from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.nvrtc import compile_cuda, toolkit_folders
 from warploom.engine.types import NAMED, DType, declaration, f32, field_offset, float3, layout_text, s64, u8
 
 _KERNEL = 'extern "C" __global__ void nothing() {}'
-_HEADERS = "".join(f"#include <{name}>\n" for name in ("cuComplex.h", "cuda_bf16.h", "cuda_fp16.h"))
+_HEADERS = "".join(f"#include <{name}>\n" for name in ("cuComplex.h", "cuda_bf16.h", "cuda_fp16.h", "warploom/pixel.h"))
 
 
 def measured(source: str, expressions: list[str]) -> list[int]:
     """Return the values of constant expressions, as the CUDA C++ compiler computes them after `source`."""
     lines = [f'extern "C" __device__ unsigned wl_{index} = {value};' for index, value in enumerate(expressions)]
     text = "\n".join([source, *lines, _KERNEL])
-    ptx = compile_cuda(text, Path("layouts.cu"), "compute_75", toolkit_folders()).ptx
+    ptx = compile_cuda(text, Path("layouts.cu"), "compute_75", [KERNELS_FOLDER, *toolkit_folders()]).ptx
     found = dict(re.findall(r"\.u32 wl_(\d+)(?: = (\d+))?;", ptx))
     assert len(found) == len(expressions)
     return [int(found[str(index)] or 0) for index in range(len(expressions))]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from warploom.engine.descriptions.entries import CopyEntry, DelayEntry, Entry, buffer_arguments
 from warploom.engine.descriptions.extents import ShapeContext, ShapeRuleError
-from warploom.engine.descriptions.ports import KINDS, PortSpec
+from warploom.engine.descriptions.ports import KINDS, PIXELS, PortSpec
 from warploom.engine.descriptions.rules import InputRule
 from warploom.engine.descriptions.shape_rules import same_names
 from warploom.engine.diagnostics import Diagnostic, Mend, error
@@ -46,11 +46,12 @@ def check_input(rule: InputRule, layout: Layout, problems: list[Diagnostic]) -> 
 
 def type_mismatch(port: str, expected: DType, found: DType, node: str | None = None, source: str = "") -> Diagnostic:
     """Return the diagnostic of an input whose source carries elements of another type."""
+    way = "put a Convert Pixels in between" if {expected, found} <= {*PIXELS} else "convert in between"
     return error(
         f"elements must be {expected}, got {found}{source}",
         node=node,
         port=port,
-        remedy="connect an output of that type, or convert in between",
+        remedy=f"connect an output of that type, or {way}",
         expected=str(expected),
         found=str(found),
         mend=Mend.CONVERT,

@@ -262,6 +262,8 @@ def _followed_type(rule: OutputRule, layouts: Mapping[str, Layout]) -> DType:
         source = layouts.get(name)
         if source is not None:
             return source.dtype
+    if rule.spec.dtype.kind != "any":
+        return rule.spec.dtype
     wanted = rule.spec.dtype_rule
     raise ShapeRuleError(f"element type must follow from a connected input, got the rule {wanted!r}")
 

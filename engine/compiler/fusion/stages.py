@@ -32,7 +32,7 @@ from warploom.engine.ops import (
     with_own_elements,
     with_types,
 )
-from warploom.engine.ops.types import ELEMENTS, TOLD
+from warploom.engine.ops.types import ELEMENTS, TOLD, in_memory
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.types import DType, Shape
 from warploom.engine.types.layout import Layout
@@ -133,7 +133,7 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
                 return None
             if given.dtype in TOLD and _is_number(layout.dtype):
                 told[given.name] = str(layout.dtype)
-            elif str(layout.dtype) != given.dtype:
+            elif layout.dtype != in_memory(given.dtype):
                 return None
             layouts[given.name] = layout
         arguments[given.name] = passed

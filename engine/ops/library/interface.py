@@ -28,7 +28,7 @@ from warploom.engine.ops.emission import (
 from warploom.engine.ops.rules import OUT, take
 from warploom.engine.ops.table import Misuse, OpCall, OpCode, OpOutput, OpSetting, OpType, Signature, register
 from warploom.engine.ops.types import (
-    ELEMENTS,
+    ELEMENT_TYPES,
     F32,
     NUMBERS,
     S32,
@@ -95,8 +95,8 @@ def _input_type(call: OpCall) -> Signature:
     name, sizes = call.settings["type"], dict.fromkeys(_SIZES, S32)
     if name in TOLD:
         return Signature({}, {"value": ValueType(TOLD[name]), **TOLD_PORTS, **sizes})
-    value = read_as(NAMED[name])
-    return Signature({}, {"value": value, "buffer": BufferType(NAMED[name]), **sizes})
+    dtype = ELEMENT_TYPES[name]
+    return Signature({}, {"value": read_as(dtype), "buffer": BufferType(dtype), **sizes})
 
 
 def input_buffer(emission: Emission, name: str, kind: str) -> OpBuffer:
@@ -104,7 +104,7 @@ def input_buffer(emission: Emission, name: str, kind: str) -> OpBuffer:
     pointer, extent = emission.argument(InputPointer(name, kind), GLOBAL), partial(emission.extent, port=name)
     if kind in TOLD:
         return OpBuffer(BufferType(TOLD[kind]), pointer, extent, emission.argument(ElementNumber(name), I32))
-    return OpBuffer(BufferType(NAMED[kind]), pointer, extent)
+    return OpBuffer(BufferType(ELEMENT_TYPES[kind]), pointer, extent)
 
 
 def _input(emission: Emission, code: OpCode) -> dict[str, OpValue | OpBuffer]:
@@ -176,20 +176,20 @@ register(
         ),
         _input_type,
         _input,
-        settings=(_NAME, OpSetting("type", "str", "f32", "Element type.", (*ELEMENTS, *TOLD)), _DOC),
+        settings=(_NAME, OpSetting("type", "str", "f32", "Element type.", (*ELEMENT_TYPES, *TOLD)), _DOC),
         tags=("port", "read", "load"),
     )
 )
 
 
 def _element_type(call: OpCall) -> Signature:
-    kind = type_as_element(call.value("given"), NAMED[call.settings["type"]], "given")
+    kind = type_as_element(call.value("given"), ELEMENT_TYPES[call.settings["type"]], "given")
     return Signature({"given": kind}, {"value": kind, **dict.fromkeys(_SIZES, S32)})
 
 
 def _element(emission: Emission, code: OpCode) -> dict[str, OpValue]:
     made = {size: OpValue(S32, (emission.extent(size),)) for size in _SIZES if size in code.used}
-    value = memory.through_memory(emission, NAMED[code.settings["type"]], code.value("given"))
+    value = memory.through_memory(emission, ELEMENT_TYPES[code.settings["type"]], code.value("given"))
     if emission.inside is not None:
         zeros = memory.zeros(value.type)
         parts = (emission.builder.select(emission.inside, p, z) for p, z in zip(value.parts, zeros, strict=True))
@@ -212,7 +212,7 @@ register(
         ),
         _element_type,
         _element,
-        settings=(OpSetting("type", "str", "f32", "Element type.", ELEMENTS),),
+        settings=(OpSetting("type", "str", "f32", "Element type.", tuple(ELEMENT_TYPES)),),
         tags=("fuse", "round"),
         is_internal=True,
     )
@@ -228,7 +228,7 @@ def _output_type(call: OpCall) -> Signature:
             rule = "the type of value or one of its own" if given is None else "that of elements in memory"
             raise Misuse(f"type must be {rule}, got {given or 'nothing connected'}", "value" if given else "type")
     else:
-        dtype = NAMED[name]
+        dtype = ELEMENT_TYPES[name]
     if given is None:
         return Signature({}, {"buffer": BufferType(dtype, writable=True)})
     if call.settings["shape"]:
@@ -282,7 +282,7 @@ register(
         _output,
         settings=(
             _NAME,
-            OpSetting("type", "str", "same", "Element type.", ("same", *ELEMENTS)),
+            OpSetting("type", "str", "same", "Element type.", ("same", *ELEMENT_TYPES)),
             OpSetting(
                 "shape",
                 "str",

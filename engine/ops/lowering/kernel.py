@@ -33,9 +33,8 @@ from warploom.engine.ops.lowering.lanes import emit_lanes, emit_shares
 from warploom.engine.ops.lowering.places import FIRST, NOWHERE, PROGRAM, MetadataRef, llvm_lines, places_text, ptx_lines
 from warploom.engine.ops.lowering.ptx import TRIPLE, check_calls, data_layout, functions_ptx, inlined, to_ptx
 from warploom.engine.ops.table import OpCode, Region
-from warploom.engine.ops.types import TOLD, BufferType, ValueType
+from warploom.engine.ops.types import ELEMENT_TYPES, TOLD, BufferType, ValueType
 from warploom.engine.ops.wiring import PlacedOp
-from warploom.engine.types import NAMED
 
 _AXES = ("x", "y", "z")
 
@@ -198,7 +197,7 @@ class _Lowering:
 
     def _output_buffer(self, port: OpOutputPort) -> OpBuffer:
         pointer = self._emission.argument(OutputPointer(port.name, port.dtype), GLOBAL)
-        return OpBuffer(BufferType(NAMED[port.dtype], writable=True), pointer, self._emission.extent)
+        return OpBuffer(BufferType(ELEMENT_TYPES[port.dtype], writable=True), pointer, self._emission.extent)
 
     def _aggregates(self) -> list[Aggregate]:
         ports = {port.name: port for port in self._interface.outputs}
