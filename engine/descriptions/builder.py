@@ -267,10 +267,12 @@ class BlockBuilder(BlockNames):
     def _count(self, kind: type[Entry]) -> int:
         return sum(isinstance(entry, kind) for entry in self._entries)
 
-    def fill(self, target: BufferHandle, value: int = 0) -> None:
-        """Set every byte of `target` to `value`."""
-        value = checks.whole(self._id, "value of a fill", value, 0, 255)
-        self._entries.append(FillEntry(self._access(target, reads=False, writes=True), value))
+    def fill(self, target: BufferHandle, value: int = 0, *, width: int = 1) -> None:
+        """Set every byte of `target` to `value`, or every number of `width` bytes: 1, 2 or 4."""
+        if width not in (1, 2, 4):
+            raise checks.refuse(self._id, "width of a fill", "be 1, 2 or 4 bytes", width)
+        value = checks.whole(self._id, "value of a fill", value, 0, 256**width - 1)
+        self._entries.append(FillEntry(self._access(target, reads=False, writes=True), value, width))
 
     def copy(self, target: BufferHandle, source: BufferHandle) -> None:
         """Copy `source` to `target`, which must have the same size."""

@@ -183,10 +183,11 @@ class KernelEntry:
 
 @dataclass(frozen=True)
 class FillEntry:
-    """Set every byte of a buffer."""
+    """Set every byte of a buffer, or every number of `width` bytes."""
 
     target: BufferArgument
     value: int
+    width: int = 1
 
 
 @dataclass(frozen=True)

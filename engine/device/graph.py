@@ -89,11 +89,15 @@ class Graph:
         """Add a kernel launch. Raise DeviceError when the launch or the arguments don't fit the kernel."""
         return self._add(KernelWork(kernel, config, arguments), after)
 
-    def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[GraphNode]) -> GraphNode:
-        """Set the first `size_bytes` bytes of `target` to `value` (0 to 255)."""
-        if not 0 <= value <= 255:
-            raise DeviceError(f"fill value must be from 0 to 255, got {value}")
-        return self._add(MemsetWork(target, value, size_bytes), after)
+    def add_memset(
+        self, target: Memory, value: int, size_bytes: int, after: Sequence[GraphNode], width: int = 1
+    ) -> GraphNode:
+        """Set the first `size_bytes` bytes of `target` to `value`, a number of 1, 2 or 4 bytes (`width`)."""
+        if width not in (1, 2, 4) or not 0 <= value < 256**width:
+            raise DeviceError(f"fill value must be from 0 to {256**width - 1}, in 1, 2 or 4 bytes, got {value}")
+        if size_bytes % width:
+            raise DeviceError(f"fill must be of whole numbers of {width} bytes, got {size_bytes} bytes")
+        return self._add(MemsetWork(target, value, size_bytes, width), after)
 
     def add_copy(
         self,

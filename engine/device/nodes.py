@@ -30,11 +30,12 @@ class KernelWork(msgspec.Struct, frozen=True, gc=False):  # a dataclass takes te
 
 @dataclass(frozen=True, slots=True)
 class MemsetWork:
-    """Set `size_bytes` bytes of `target` to `value`."""
+    """Set `size_bytes` bytes of `target` to `value`, a number of `width` bytes."""
 
     target: Memory
     value: int
     size_bytes: int
+    width: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def _operation(made: OperationData) -> list[object]:
             line += [int(made.is_counted), base64.b64decode(made.block).hex(), _numbers(made.offsets)]
             line.append(" ".join(map(_numbers, made.addresses)))
         case "fill":
-            line += [_numbers(made.target), made.size_bytes, made.value]
+            line += [_numbers(made.target), made.size_bytes, made.value, made.width]
         case "copy":
             line += [_numbers(made.target), made.size_bytes, _numbers(made.source)]
         case "frame":

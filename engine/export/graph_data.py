@@ -93,6 +93,8 @@ class OperationData(msgspec.Struct):
     source: tuple[int, int] = (-1, 0)
     size_bytes: int = 0
     value: int = 0
+    #: The bytes of a fill's value.
+    width: int = 1
 
 
 class ParameterData(msgspec.Struct):
@@ -209,8 +211,8 @@ class _Writer:
         match operation.entry:
             case KernelEntry() as entry:
                 self._kernel(index, operation, entry, made)
-            case FillEntry(target=target, value=value):
-                made.kind, made.value = "fill", value
+            case FillEntry(target=target, value=value, width=width):
+                made.kind, made.value, made.width = "fill", value, width
                 made.target, made.size_bytes = self._named(operation, target)
             case CopyEntry(target=target, source=source):
                 made.kind = "copy"

@@ -219,8 +219,8 @@ class _Variant:
         nodes = []
         for start, length in _pieces(made["size_bytes"]):
             fill = driver.CUDA_MEMSET_NODE_PARAMS()
-            fill.dst, fill.value, fill.elementSize = self._address(made["target"]) + start, made["value"], 1
-            fill.width, fill.height, fill.pitch = length, 1, length
+            fill.dst, fill.value, fill.elementSize = self._address(made["target"]) + start, made["value"], made["width"]
+            fill.width, fill.height, fill.pitch = length // made["width"], 1, length
             result = driver.cuGraphAddMemsetNode(self.graph, before, len(before), fill, self._owner._context)
             nodes.append(check(result, what))
         return nodes or before

@@ -9,7 +9,7 @@ from tests.device.graph_support import ONE, Kernels
 from warploom.engine.device.arguments import pack_arguments
 from warploom.engine.device.device import Buffer, Device
 from warploom.engine.device.graph import Graph
-from warploom.engine.device.protocol import ConditionalKind, GraphNode
+from warploom.engine.device.protocol import ConditionalKind, GraphNode, part_of
 from warploom.engine.diagnostics import DeviceError
 
 
@@ -360,3 +360,23 @@ def test_fills_and_copies_use_other_memory_of_the_same_size(device: Device) -> N
         executable.move_fill(copy, targets[2].memory)
     with pytest.raises(DeviceError, match="must be a copy of"):
         executable.move_copy(fill, targets[3].memory, sources[1].memory)
+
+
+@pytest.mark.parametrize(("value", "width"), [(0xFE, 1), (0x1234, 2), (0x3F800000, 4), (0xFFFFFFFF, 4)])
+def test_fills_of_numbers_of_several_bytes(device: Device, value: int, width: int) -> None:
+    """A fill sets each number of 1, 2 or 4 bytes, up to its size, at an offset and in other memory."""
+    targets = [device.upload(np.full(1024 + width, 0x55, np.uint8)) for _ in range(2)]
+    graph, stream = device.create_graph(), device.create_stream()
+    node = graph.add_memset(part_of(targets[0].memory, width, 33 * width), value, 33 * width, [], width)
+    executable = graph.instantiate()
+    executable.launch(stream)
+    executable.move_fill(node, targets[1].memory)
+    executable.launch(stream)
+    stream.synchronize()
+    for target, start in zip(targets, (width, 0), strict=True):
+        found = target.download()
+        assert found[start : start + 33 * width].tobytes() == value.to_bytes(width, "little") * 33
+        assert set(found[start + 33 * width :].tolist()) | set(found[:start].tolist()) == {0x55}
+    for wrong, size_bytes, of in ((256**width, 4 * width, width), (-1, 4 * width, width), (0, 4, 3), (0, 7, 2)):
+        with pytest.raises(DeviceError, match="fill"):
+            graph.add_memset(targets[0].memory, wrong, size_bytes, [], of)

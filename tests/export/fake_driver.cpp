@@ -62,7 +62,10 @@ int cuGraphAddKernelNode_v2(Handle* node, Handle, const Handle*, std::size_t, co
 }
 int cuGraphAddMemsetNode(Handle*, Handle, const Handle*, std::size_t, const FillNode* fill, Handle) {
     const FillNode made = *fill;
-    work.push_back([made] { std::memset((void*)made.target, (int)made.value, made.width); });
+    work.push_back([made] {
+        for (std::size_t at = 0; at < made.width; ++at)
+            std::memcpy((char*)made.target + at * made.element_size, &made.value, made.element_size);
+    });
     return 0;
 }
 int cuGraphAddMemcpyNode(Handle*, Handle, const Handle*, std::size_t, const CopyNode* copy, Handle) {

@@ -14,6 +14,7 @@ import pytest
 
 from tests.small_examples import small
 from warploom import Engine, Patch
+from warploom.api import Block, BlockBuilder, In, Out, any_type, port
 from warploom.engine.device.device import Device
 from warploom.engine.device.open import open_device
 from warploom.engine.device.protocol import part_of
@@ -59,7 +60,7 @@ class Replay:
                 self.device.launch(kernel, args=arguments, **shape)
             elif made.kind == "fill":
                 assert target is not None
-                data = np.full(made.size_bytes, made.value, np.uint8)
+                data = np.full(made.size_bytes // made.width, made.value, f"<u{made.width}").view(np.uint8)
                 self.device.write(part_of(target, made.target[1], made.size_bytes), data)
             elif made.kind == "copy":
                 assert target is not None
@@ -174,3 +175,34 @@ def test_a_patch_with_errors_is_refused() -> None:
     patch.add("math.saxpy")
     with pytest.raises(PatchError, match="saxpy"):
         exported_graph(patch)
+
+
+class Filled(Block, id="test_standalone.filled", version=1):
+    """Fills by numbers of four bytes."""
+
+    x: In[any_type] = port(doc="Numbers.")
+    out: Out[any_type] = port(dtype="same(x)", shape="same(x)", doc="Ones, as f32.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Fill."""
+        build.fill(self.out, 0x3F800000, width=4)
+
+
+def test_fills_of_numbers_are_exported() -> None:
+    """A block's fill by numbers of four bytes is in the data; a buffer of half a number is an error of the block."""
+    patch = Patch()
+    array, fill = patch.add("io.array", data=np.zeros(33, np.float32)), patch.add(Filled.id)
+    patch.connect(array["out"], fill["x"])
+    graph = exported_graph(patch)
+    device = open_device("host")
+    replay = Replay(graph, device)
+    replay.step()
+    found = next(replay.read(output) for output in graph.outputs if output.node == fill.id)
+    replay.close()
+    device.close()
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        assert engine.read(fill["out"]).tobytes() == found == np.ones(33, np.float32).tobytes()
+        patch.set(array, data=np.zeros(7, np.uint8))
+        (problem,) = engine.step().diagnostics
+        assert problem.message == "fill of 4-byte numbers needs a buffer of whole ones, got 7 bytes"

@@ -230,8 +230,11 @@ class NodeMaker:
     def add(self, graph: Graph, index: int, after: Sequence[GraphNode]) -> GraphNode:
         """Add the node of an operation that is neither a kernel nor a library call nor a region."""
         match self.transfer(index):
-            case MemsetWork(target=target, value=value, size_bytes=size):
-                return graph.add_memset(target, value, size, after)
+            case MemsetWork(target=target, value=value, size_bytes=size, width=width):
+                if size % width:
+                    text = f"fill of {width}-byte numbers needs a buffer of whole ones, got {size} bytes"
+                    raise _refused(self._operations[index], text)
+                return graph.add_memset(target, value, size, after, width)
             case CopyWork(target=to, source=origin, size_bytes=size):
                 return graph.add_copy(to, origin, size, after)
 
@@ -239,9 +242,9 @@ class NodeMaker:
         """Return the work of a fill or copy. Raise GraphValidationError for buffers of different sizes."""
         resources, operation = self._resources, self._plan.operations[index]
         match operation.entry:
-            case FillEntry(target=target, value=value):
+            case FillEntry(target=target, value=value, width=width):
                 memory, size = self._place(operation, target)
-                return MemsetWork(memory, value, size)
+                return MemsetWork(memory, value, size, width)
             case CopyEntry(target=target, source=source):
                 to, size = self._place(operation, target)
                 origin, available = self._place(operation, source)

@@ -196,7 +196,10 @@ void Graph::load(const std::string& folder) {
             } else if (kind != "nothing") {
                 made.target = place(part[3]);
                 made.size_bytes = std::stoull(part[4]);
-                made.value = kind == "fill" ? static_cast<unsigned char>(std::stoul(part[5])) : 0;
+                if (kind == "fill") {
+                    made.value = static_cast<unsigned>(std::stoul(part[5]));
+                    made.width = static_cast<unsigned>(std::stoul(part[6]));
+                }
                 if (kind == "copy") made.source = place(part[5]);
             }
             operations_.push_back(std::move(made));
@@ -229,7 +232,7 @@ void Graph::build(Variant& variant) {
         for (std::size_t start = 0; start < made.size_bytes; start += kPieceBytes) {
             const std::size_t length = std::min(kPieceBytes, made.size_bytes - start);
             if (made.kind == "fill") {
-                const FillNode fill{address(made.target) + start, length, made.value, 1, length, 1};
+                const FillNode fill{address(made.target) + start, length, made.value, made.width, length / made.width, 1};
                 const int result =
                     driver_.add_fill(&node, variant.graph, before.data(), before.size(), &fill, context_);
                 driver_.check(result, what);

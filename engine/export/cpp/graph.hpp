@@ -30,7 +30,7 @@ struct Operation {
     std::vector<std::pair<std::size_t, Place>> addresses;  // by offset in the block
     Place target, source;
     std::size_t size_bytes = 0;
-    unsigned char value = 0;
+    unsigned value = 0, width = 1;  // of a fill: a number, and its bytes
 };
 
 struct ParameterPlace {

@@ -42,8 +42,8 @@ def fill_parameters(work: MemsetWork) -> Iterator[Any]:
         raise DeviceError(f"fill must be from 0 to {work.target.size_bytes} bytes, got {work.size_bytes}")
     for offset, length in _pieces(work.size_bytes):
         fill = driver.CUDA_MEMSET_NODE_PARAMS()
-        fill.dst, fill.value, fill.elementSize = work.target.pointer + offset, work.value, 1
-        fill.width, fill.height, fill.pitch = length, 1, length
+        fill.dst, fill.value, fill.elementSize = work.target.pointer + offset, work.value, work.width
+        fill.width, fill.height, fill.pitch = length // work.width, 1, length
         yield fill
 
 

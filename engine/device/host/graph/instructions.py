@@ -48,7 +48,7 @@ class _GraphWriter:
             match record.work:
                 case KernelWork():
                     self._step(stepper.KERNEL, node, after)
-                case MemsetWork(size_bytes=size) if 0 < size <= MOST_BYTES:
+                case MemsetWork(size_bytes=size, width=1) if 0 < size <= MOST_BYTES:
                     self._step(stepper.FILL, node, after)
                 case CopyWork(size_bytes=size) if 0 < size <= MOST_BYTES:
                     self._step(stepper.COPY, node, after)

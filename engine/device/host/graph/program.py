@@ -254,14 +254,15 @@ class GraphProgram:
         match work:
             case CapturedWork(capture=capture):
                 self.actions[index] = own_capture(capture).run
-            case MemsetWork() | CopyWork() if work.size_bytes <= MOST_BYTES:
+            case MemsetWork(width=1) | CopyWork() if work.size_bytes <= MOST_BYTES:
                 self._transfers[index] = work
                 if isinstance(work, CopyWork):
                     self._native_copies.add(index)
                 self.sections.note(index, work.size_bytes / BYTES_PER_NS, 1)
                 return
-            case MemsetWork(target=target, value=value, size_bytes=size):
-                self.actions[index] = lambda: bytes_of(target, size, "memset target").fill(value)
+            case MemsetWork(target=target, value=value, size_bytes=size, width=width):
+                numbers = np.dtype(f"<u{width}")
+                self.actions[index] = lambda: bytes_of(target, size, "memset target").view(numbers).fill(value)
             case CopyWork():
                 self.actions[index] = lambda: copy(*_ends(work))
         self.in_python[index] = True
