@@ -30,10 +30,10 @@ class BufferToValue(
 
     The number is an element, or the mean, sum, largest or smallest of all, which the device computes.
 
-    A kernel's number that the value drives directly is that of **this frame**: the kernel reads it from memory, and
+    A kernel's number that the value drives directly is that of this frame: the kernel reads it from memory, and
     the CPU takes no part. This is not possible if the number depends on the block of that kernel.
 
-    Everything else gets the value of the **newest finished frame**, so that the frame that begins waits for nothing:
+    Everything else gets the value of the newest finished frame, so that the frame that begins waits for nothing:
     the value itself, other value blocks and what these drive, conditions of regions, and blocks that work on the CPU.
     This is the frame before or, while a GPU is a few frames behind, an older one. `age` says which. In the first frame
     the value is 0. The inspector shows which of the two a parameter has.
