@@ -44,7 +44,7 @@ from warploom.engine.patch import rules
 from warploom.engine.patch.animation.keys import Curve, Ease, checked_curve, dump_curve
 from warploom.engine.patch.animation.timeline import TIMELINE
 from warploom.engine.patch.beside.array_files import ArrayFiles, load_array
-from warploom.engine.patch.beside.file_paths import moved_paths, pin_files
+from warploom.engine.patch.beside.file_paths import move_history, moved_paths, pin_files
 from warploom.engine.patch.changes import (
     AnnotationChanged,
     Change,
@@ -105,10 +105,14 @@ _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
 def save_patch(patch: Patch, path: Path | str) -> None:
     """Write the patch, and its large arrays to files beside it; `path` becomes the patch's file.
 
-    In another folder, relative paths of files that the patch reads change so that they lead to the same files. This is
-    not an undo step. If a file can't be written, raise PatchError; the old file and the patch stay as they are.
+    In another folder, relative paths of files that the patch reads change so that they lead to the same files, also
+    where undo leads. This is not an undo step. If a file can't be written, raise PatchError; the old file and the patch
+    stay as they are.
     """
+    before = patch.folder
     save_with(patch, Path(path), partial(moved_paths, patch))
+    if Path(path).is_file():
+        move_history(patch, before)
 
 
 def save_with(patch: Patch, path: Path, moves: Callable[[Path], list[Change]]) -> None:

@@ -70,6 +70,21 @@ def test_relative_paths_lead_to_the_same_files_from_another_folder(
     assert files_in(patch) == before
 
 
+def test_undo_finds_files_after_the_patch_has_moved(project: Path) -> None:
+    """Undo and redo lead to paths of the new folder: of a parameter that changed, and of a block that was removed."""
+    patch = patch_with(near="pics/sky.png")
+    save_patch(patch, project / "home" / "p.loom")
+    patch.set("near", file="../other/sky.png")
+    patch.remove("near")
+    save_patch(patch, project / "p.loom")
+    found = []
+    while patch.undo() is not None:
+        found += files_in(patch).values()
+    assert found == ["other/sky.png", "home/pics/sky.png"]
+    patch.redo()
+    assert files_in(patch) == {"near": "home/pics/sky.png"}
+
+
 def test_presets_follow_too_and_a_failed_save_changes_nothing(project: Path) -> None:
     """Paths in presets are rewritten; when the file can't be written, paths and file stay as they were."""
     patch = patch_with(near="pics/sky.png")

@@ -7,7 +7,8 @@ stay beside the patch.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import msgspec
 
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.found_files import MEDIA_FOLDER, found_file, is_there
-from warploom.engine.patch.changes import AnnotationChanged, Change, ParameterChanged
+from warploom.engine.patch.changes import AnnotationChanged, Change, NodeAdded, NodeRemoved, ParameterChanged
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.annotations import Preset
 from warploom.engine.patch.organise.pins import Pin
@@ -31,17 +32,35 @@ def relative_to(path: Path, folder: Path | None) -> str:
 def moved_paths(patch: Patch, folder: Path) -> list[Change]:
     """Return the changes of parameters and presets that keep files reachable when the patch is saved in `folder`."""
     changes: list[Change] = []
+    move = partial(_moved, patch.folder, folder, is_first=patch.path is None)
     for node in patch.nodes.values():
-        for name, value, reads in paths_in(patch.block_type(node.id), node.parameters):
-            if (moved := _moved(patch, value, folder, reads)) != value:
-                changes.append(ParameterChanged(node.id, name, moved, value))
+        moves = _moves(patch.block_type(node.id), node.parameters, move)
+        changes += [ParameterChanged(node.id, name, new, node.parameters[name]) for name, new in moves.items()]
     for preset in patch.annotations_of(Preset):
-        found = paths_in(patch.catalogue.get(preset.type), preset.parameters)
-        moves = {name: _moved(patch, value, folder, reads) for name, value, reads in found}
-        new = msgspec.structs.replace(preset, parameters=preset.parameters | moves)
-        if new != preset:
+        if moves := _moves(patch.catalogue.get(preset.type), preset.parameters, move):
+            new = msgspec.structs.replace(preset, parameters=preset.parameters | moves)
             changes.append(AnnotationChanged(preset.key, new, preset))
     return changes
+
+
+def move_history(patch: Patch, before: Path) -> None:
+    """Change relative paths in the undo history of a patch that was saved elsewhere; they started at `before`."""
+    move = partial(_moved, before, patch.folder, is_first=False)
+    gone = {each.node.id: each.node.type for each in patch.history.changes if isinstance(each, NodeAdded | NodeRemoved)}
+
+    def moved(change: Change) -> Change:
+        match change:
+            case ParameterChanged(node, name, value, previous):
+                block_type = patch.block_type(node) if node in patch.nodes else patch.catalogue.get(gone.get(node, ""))
+                new, old = (_moves(block_type, {name: each}, move).get(name, each) for each in (value, previous))
+                return ParameterChanged(node, name, new, old)
+            case NodeAdded(added) | NodeRemoved(added):
+                moves = _moves(patch.catalogue.get(added.type), added.parameters, move)
+                return type(change)(msgspec.structs.replace(added, parameters={**added.parameters, **moves}))
+        return change
+
+    if patch.folder != before:
+        patch.history.rewrite(moved)
 
 
 def pin_files(patch: Patch, folder: Path) -> dict[Path, bytes]:
@@ -58,11 +77,19 @@ def paths_in(block_type: type[Block] | None, values: Mapping[str, Any]) -> Itera
             yield name, value, not spec.files.startswith("save")
 
 
-def _moved(patch: Patch, value: str, folder: Path, reads: bool) -> str:
-    """Return a path for the patch in `folder`."""
+def _moves(
+    block_type: type[Block] | None, values: Mapping[str, Any], move: Callable[[str, bool], str]
+) -> dict[str, str]:
+    """Return the paths among a node's values that change, by parameter."""
+    found = ((name, value, move(value, reads)) for name, value, reads in paths_in(block_type, values))
+    return {name: new for name, value, new in found if new != value}
+
+
+def _moved(before: Path, folder: Path, value: str, reads: bool, *, is_first: bool) -> str:
+    """Return a path for a patch that moves from the folder `before` to `folder`; `is_first` if it had no file there."""
     if Path(value).is_absolute():
-        return relative_to(Path(value), folder) if patch.path is None else value  # it had no folder before
-    file = found_file(patch.folder, value)
+        return relative_to(Path(value), folder) if is_first else value
+    file = found_file(before, value)
     if not reads or not is_there(file) or file.resolve() == (folder / value).resolve():
         return value
     if file.parent == MEDIA_FOLDER:

@@ -1,6 +1,6 @@
 """The undo history, with one entry for each action of a person."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from warploom.engine.patch.changes import Change, NodeAdded, NodeRemoved, ParameterChanged, merge, what_is_set
@@ -72,6 +72,16 @@ class History:
         self._saved = self._done[-1] if self._done else None
         if self._saved is not None:
             self._saved.gesture = None
+
+    @property
+    def changes(self) -> Iterator[Change]:
+        """All changes, done and undone."""
+        return (change for edit in (*self._done, *self._undone) for change in edit.changes)
+
+    def rewrite(self, new: Callable[[Change], Change]) -> None:
+        """Replace all changes, done and undone."""
+        for edit in (*self._done, *self._undone):
+            edit.changes = list(map(new, edit.changes))
 
     def record(self, edit: Edit) -> None:
         """Add a finished edit, and drop the edits that could be redone."""
