@@ -6,6 +6,7 @@ import pytest
 
 from warploom import Patch, load_patch, save_patch
 from warploom.engine.blocktypes.found_files import files_at, found_file
+from warploom.engine.blocktypes.parameters import given
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.beside.collect import collect_files
 from warploom.engine.patch.organise.annotations import Preset
@@ -103,6 +104,8 @@ def test_a_missing_file_is_looked_for_beside_the_patch(project: Path) -> None:
     """The longest end of the path that exists there is the file; patterns count as there if a file fits."""
     home = project / "home"
     assert found_file(home, "/nowhere/pics/sky.png") == home / "pics" / "sky.png"
+    spec = Patch().catalogue.require("io.load_image").parameters["file"]
+    assert given(spec, {"file": "/nowhere/pics/sky.png"}, lambda: home) == str(home / "pics" / "sky.png")
     assert found_file(home, "../../nowhere/sky.png") == home / "../../nowhere/sky.png"
     assert found_file(home / "pics", "/nowhere/pics/sky.png") == home / "pics" / "sky.png"
     assert found_file(project / "other", "/gone/shots/f_##.png") == Path("/gone/shots/f_##.png")

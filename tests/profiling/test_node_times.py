@@ -1,6 +1,9 @@
 """Times of nodes: sums of the mean times of a profile's spans."""
 
+import numpy as np
+
 from tests.profiling.spans import span
+from warploom import Engine, Patch
 from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.profiling.profile import Profile, node_times, part_times
 
@@ -36,3 +39,16 @@ def test_shares_of_nodes_outside_of_regions_add_up_to_the_work() -> None:
     spans = span("a", mean_ns=3), span("loop", is_region=True, mean_ns=20), span("b", region="loop", mean_ns=9)
     times = node_times(spans)
     assert times["a"] + times["loop"] == Profile(0, ProfilingLevel.PER_BLOCK, None, None, 0, 0, spans).work_ns
+
+
+def test_blocks_that_do_not_need_each_other_are_measured_one_after_the_other() -> None:
+    """On the CPU, two versions of a kernel in one patch don't share its cores while they are measured."""
+    patch = Patch()
+    source = patch.add("io.array", data=np.ones(1 << 20, np.float32))
+    for node in "ab":
+        patch.connect(source["out"], patch.add("math.scale_offset", node_id=node)["x"])
+    with Engine(patch, device="host", profiling=ProfilingLevel.PER_BLOCK) as engine:
+        for _ in range(4):
+            engine.step()
+        first, second = sorted(engine.profile().spans, key=lambda span: span.first_ns)
+    assert (first.node, second.node) == ("a", "b") and first.last_ns <= second.first_ns
