@@ -15,8 +15,6 @@ from platformdirs import user_state_path
 
 from warploom.engine.diagnostics import printable
 from warploom.engine.logs import attach, detach, set_level
-from warploom.engine.platforms.file_locks import try_lock
-from warploom.engine.platforms.files import appending_flags
 
 _log = logging.getLogger(__name__)
 #: Loggers whose messages commands print themselves, as diagnostics.
@@ -160,6 +158,8 @@ class LogFile(logging.Handler):
             self._repeats = 0
 
     def _write(self, text: str) -> None:
+        from warploom.engine.platforms.files import appending_flags  # a program without records needs none
+
         try:
             try:
                 size = self.path.stat().st_size
@@ -177,6 +177,8 @@ class LogFile(logging.Handler):
             self.problem = f"{self.path.parent} can't be written: {problem.strerror}"
 
     def _begin_another(self) -> None:
+        from warploom.engine.platforms.file_locks import try_lock
+
         with self.path.with_suffix(".lock").open("ab") as lock:
             if not try_lock(lock.fileno()):
                 return  # another process is renaming the file

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -81,6 +80,8 @@ def named_contents() -> Iterator[NamedContents]:
         finally:
             os.close(descriptor)
     else:
+        import tempfile  # takes some milliseconds
+
         with tempfile.TemporaryDirectory(prefix="warploom-") as folder:
             yield NamedContents(str(Path(folder, "contents")))
 
