@@ -28,8 +28,6 @@ GALLERY = ROOT / "book" / "reference" / "examples.md"
 #: A table that `types.md` includes.
 TYPES = ROOT / "book" / "reference" / "element_types.inc"
 
-_RUN = "`Engine(build())` runs it; without an example above, **Shift+F1** opens it in the editor."
-
 _CODE = re.compile(r"(`[^`]+`)")
 _SPECIAL = re.compile(r"([\\*_\[\]<>|~^$#{}])")
 
@@ -59,11 +57,22 @@ def block_page(block: type[Block], make_example: bool) -> str:
         parts += [f"## {title}", _table(title, items)]
     parts += _shipped(block)
     if make_example:
-        patch, _ = example_patch(block, default_catalogue(), check_patch)
-        script = python_script(patch, ROOT / "example.py").replace(f"{ROOT}/", "")
-        build = script[script.index("def build()") : script.index("def main()")].rstrip()
-        parts += ["## A patch that runs", _RUN, f"```{{code-block}} python\n{build}\n```"]
+        parts += ["## A patch that runs", f"```{{code-block}} python\n{example_script(block)}\n```"]
     return _page(parts)
+
+
+def example_script(block: type[Block]) -> str:
+    """Return a script that builds and runs the patch of Shift+F1, as `warploom export` writes it, without options."""
+    patch, _ = example_patch(block, default_catalogue(), check_patch)
+    script = python_script(patch, ROOT / "example.py").replace(f"{ROOT}/", "")
+    head, build = script[: script.index("def main()")].rstrip().split("def build()")
+    imports = [
+        line
+        for line in head.splitlines()
+        if line.startswith(("import numpy", "from warploom")) and not line.endswith("Frozen")
+    ]
+    run = "with Engine(build()) as engine:\n    engine.step()"
+    return "\n".join([*imports, "", "", f"def build(){build}", "", "", run])
 
 
 def _table(title: str, items: Iterable[HelpItem]) -> str:

@@ -1,10 +1,12 @@
 """The book builds without a warning, and what its pages and the README show holds."""
 
 import re
+import runpy
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -45,6 +47,16 @@ def test_every_block_has_a_page_and_no_page_has_a_warning(tmp_path: Path) -> Non
     assert written == {
         block.id for block in default_catalogue().all() if block.__module__.startswith("warploom.blocks.")
     }
+
+
+@pytest.mark.parametrize("name", ["math.saxpy", "kernel.file"])
+def test_the_script_of_a_block_page_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script on the page of a block runs a frame of its patch without an error, from the repository's folder."""
+    script = runpy.run_path(str(ROOT / "book" / "generate.py"))["example_script"](default_catalogue().require(name))
+    names: dict[str, Any] = {}
+    monkeypatch.chdir(ROOT)
+    exec(script.replace("engine.step()", "report = engine.step()"), names)
+    assert names["report"].diagnostics == ()
 
 
 @_names
