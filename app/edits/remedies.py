@@ -18,7 +18,9 @@ from warploom.engine.types import NAMED, f32
 
 #: The kind of a parameter for which a folder is chosen; patterns are typed.
 FOLDER = "open images"
-DELAY, COPY, CONVERT = "buffer.frame_delay", "buffer.copy", "buffer.convert"
+DELAY, COPY = "buffer.frame_delay", "buffer.copy"
+#: The blocks that convert elements, with the parameter that chooses the type.
+CONVERSIONS = {"buffer.convert": "dtype", "image.convert_pixels": "pixels"}
 #: The conversion in op graphs.
 CONVERT_OP = "op.convert"
 #: Vectors of floats, whose components an expression names.
@@ -161,15 +163,17 @@ def _loop(patch: Patch, node: str) -> set[str]:
 
 
 def _conversion(patch: Patch, source: PortRef, target: PortRef, given: str, size: NodeSize) -> Iterator[Remedy]:
-    """Yield a button that converts elements of type `given`, if both ends carry single numbers.
+    """Yield a button that converts elements of type `given`, if both ends carry single numbers or pixels.
 
     Of vectors of floats, where single numbers are taken, a formula takes the first component.
     """
-    taken, block_type = patch.find_end(target), patch.catalogue.get(CONVERT)
-    if block_type is not None and isinstance(taken, PortSpec):
-        choices = block_type.parameter("dtype").choices
-        if given in choices and str(taken.dtype) in choices:
-            yield _insertion(patch, CONVERT, Connection(source, target), size, dtype=str(taken.dtype))
+    taken = patch.find_end(target)
+    if isinstance(taken, PortSpec):
+        for block, parameter in CONVERSIONS.items():
+            block_type = patch.catalogue.get(block)
+            choices = block_type.parameter(parameter).choices if block_type is not None else ()
+            if given in choices and str(taken.dtype) in choices:
+                yield _insertion(patch, block, Connection(source, target), size, **{parameter: str(taken.dtype)})
         is_single = taken.dtype == f32 or taken.dtype_rule == "number"
         if given in _FLOAT_VECTORS and is_single and patch.catalogue.get(EXPRESSION) is not None:
             yield _insertion(patch, EXPRESSION, Connection(source, target), size, expression="x.x")

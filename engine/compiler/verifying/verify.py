@@ -18,6 +18,7 @@ from warploom.engine.compiler.operations import (
     RegionEntry,
     UploadFrame,
 )
+from warploom.engine.compiler.pixels import with_pixels
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
 from warploom.engine.compiler.verifying.replay import memory_problems
@@ -111,7 +112,7 @@ def _entry_problems(plan: Plan) -> list[str]:
         block = node.description
         for place, entry in enumerate(block.entries):
             if not isinstance(entry, DelayEntry):
-                expected[node.id, place, node.region] = entry
+                expected[node.id, place, node.region] = with_pixels(entry, plan.checked.nodes[node.id])
             else:
                 target, kept = PortRef(node.id, entry.target.name), PortRef(node.id, kept_name(entry))
                 if kept in plan.buffers.places:

@@ -83,6 +83,17 @@ CASES: dict[str, tuple[Callable[[], Patch], list[str]]] = {
         ),
         ["Insert Convert"],
     ),
+    "other pixels": (
+        lambda: build(
+            {
+                "p": ("io.image_array", {"data": np.ones((4, 4), np.float32), "pixels": "half4"}),
+                "w": ("io.image_array", {"data": np.ones((3, 3), np.float32), "pixels": "uchar4"}),
+                "c": ("signal.convolve", {}),
+            },
+            *("p.out c.image", "w.out c.weights"),
+        ),
+        ["Insert Convert Pixels"],
+    ),
     "an image where single numbers are taken": (
         lambda: build({**images(p=4), "c": ("math.compare", {})}, "p.out c.x"),
         ["Insert Expression"],
