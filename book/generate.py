@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from warploom.app.cli import cli
-from warploom.app.documents.gallery import Example, example_with, find_examples
+from warploom.app.documents.gallery import Example, examples_by_type, find_examples
 from warploom.app.edits.example_patch import example_patch
 from warploom.app.view_models.block_help import HelpItem, help_paragraphs, help_sections
 from warploom.engine.blocktypes.block import Block
@@ -35,9 +35,11 @@ _SPECIAL = re.compile(r"([\\*_\[\]<>|~^$#{}])")
 def write_pages(make_examples: bool = True) -> None:
     """Write all pages; `make_examples` says whether blocks get a patch in which they run, which takes a minute."""
     blocks = [block for block in default_catalogue().all() if block.__module__.startswith("warploom.blocks.")]
-    pages = {BLOCKS / f"{block.id}.md": block_page(block, make_examples) for block in blocks}
+    examples = {example.path: example for example in find_examples()}
+    shipped = {type_id: examples[path] for type_id, (path, _) in examples_by_type().items()}
+    pages = {BLOCKS / f"{block.id}.md": block_page(block, shipped.get(block.id), make_examples) for block in blocks}
     pages[BLOCKS / "index.md"] = blocks_page(blocks)
-    pages[GALLERY] = gallery_page(find_examples())
+    pages[GALLERY] = gallery_page(examples.values())
     pages[TYPES] = types_table()
     pages |= {COMMANDS / f"{name}.md": command_page(name, command) for name, command in cli.commands.items()}
     pages[COMMANDS / "index.md"] = commands_page()
@@ -50,12 +52,12 @@ def write_pages(make_examples: bool = True) -> None:
             path.unlink()
 
 
-def block_page(block: type[Block], make_example: bool) -> str:
-    """Return the page of a block type."""
+def block_page(block: type[Block], example: Example | None, make_example: bool) -> str:
+    """Return the page of a block type; `example` is a shipped one that has such a block."""
     parts = [f"# {marked(block.title)}", f"`{block.id}`, {block.category}", *map(marked, help_paragraphs(block))]
     for title, items in help_sections(block).items():
         parts += [f"## {title}", _table(title, items)]
-    parts += _shipped(block)
+    parts += _shipped(example) if example is not None else []
     if make_example:
         parts += ["## A patch that runs", f"```{{code-block}} python\n{example_script(block)}\n```"]
     return _page(parts)
@@ -83,17 +85,10 @@ def _table(title: str, items: Iterable[HelpItem]) -> str:
     )
 
 
-def _shipped(block: type[Block]) -> list[str]:
-    """Return a link to the example that Shift+F1 opens, with its film, if there is one."""
-    found = example_with(block.id)
-    if found is None:
-        return []
-    (example,) = (each for each in find_examples() if each.path == found[0])
-    return [
-        "## Example",
-        f"[{marked(example.title)}](../examples.md#{example.path.stem}), {_command(example)}",
-        *_film(example, 3),
-    ]
+def _shipped(example: Example) -> list[str]:
+    """Return a link to the example that Shift+F1 opens, with its film."""
+    link = f"[{marked(example.title)}](../examples.md#{example.path.stem})"
+    return ["## Example", f"{link}, {_command(example)}", *_film(example, 3)]
 
 
 def blocks_page(blocks: Iterable[type[Block]]) -> str:

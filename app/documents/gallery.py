@@ -37,11 +37,17 @@ def find_examples(folder: Path = EXAMPLES_FOLDER) -> list[Example]:
 
 def example_with(type_id: str, folder: Path = EXAMPLES_FOLDER) -> tuple[Path, str] | None:
     """Return the smallest example that has a block of a type, with the block's id; None if there is none."""
-    found = []
+    return examples_by_type(folder).get(type_id)
+
+
+def examples_by_type(folder: Path = EXAMPLES_FOLDER) -> dict[str, tuple[Path, str]]:
+    """Return for each block type the smallest example that has a block of it, with the block's id."""
+    found: dict[str, list[tuple[int, Path, str]]] = {}
     for example in find_examples(folder):
         nodes = json.loads(example.path.read_bytes()).get("nodes", [])
-        found += [(len(nodes), example.path, node["id"]) for node in nodes if node.get("type") == type_id]
-    return min(found)[1:] if found else None
+        for node in nodes:
+            found.setdefault(node.get("type"), []).append((len(nodes), example.path, node["id"]))
+    return {type_id: min(places)[1:] for type_id, places in found.items()}
 
 
 def find_patch(path: Path) -> Path:
