@@ -93,6 +93,17 @@ def test_modules_share_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first.functions == second.functions
 
 
+def test_another_process_takes_the_code_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has just started compiles neither shared functions nor the runtime's functions again."""
+    first = build.translate(_module(name="first"), native.cpu())
+    functions.object_code.cache_clear()
+    functions._shared.cache_clear()
+    monkeypatch.setattr(native, "compile_object", lambda *_: pytest.fail("compiled again"))
+    second = build.translate(_module(name="second"), native.cpu())
+    assert len(first.functions) == 2
+    assert first.functions == second.functions
+
+
 def test_a_fault_names_the_line_of_the_whole_text() -> None:
     """A fault names the line of the original text, although the function before the kernel was moved out."""
     device, lines = HostDevice(cores=1), _module().splitlines()

@@ -47,7 +47,7 @@ def build(ptx: str) -> cache.CachedModule:
 def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
     """Translate a module and compile it quickly, in a worker process. Raise KernelError when the PTX is wrong."""
     # Imported here, since a cached kernel needs neither parser nor translator.
-    from warploom.engine.device.host.modules.functions import take_out_functions, with_declarations
+    from warploom.engine.device.host.modules.functions import object_code, take_out_functions, with_declarations
     from warploom.engine.host_compiler.errors import own_bug
     from warploom.engine.ptx import parse
 
@@ -59,6 +59,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
         raise
     except Exception as reason:
         raise own_bug(", ".join(_ENTRY.findall(ptx)) or "without a name", reason) from reason
+    runtime = [object_code(translated.runtime, processor)] if translated.runtime else []
     lines = {
         instruction.line: (instruction.source.file, instruction.source.line)
         for function in module.functions.values()
@@ -72,7 +73,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
         translated.variables,
         lines,
         spinning=translated.spinning,
-        functions=[*(function.code for function in functions), *_runtime(translated.runtime, processor)],
+        functions=[function.code for function in functions] + runtime,
         refused={name: cache.KernelRefusal.of(problem) for name, problem in translated.refused.items()},
     )
 
@@ -144,12 +145,6 @@ def _bug(module: PtxModule, name: str, processor: tuple[str, str]) -> Translator
     bug = TranslatorBug(f"kernel {name}, PTX line {line}{text}: {what}", line=line)
     bug.__cause__ = found
     return bug
-
-
-@lru_cache(maxsize=64)
-def _runtime(text: str, processor: tuple[str, str]) -> tuple[bytes, ...]:
-    """Return the object code of the runtime functions that a module needs; many modules need the same."""
-    return (native.compile_object(text, processor),) if text else ()
 
 
 def warm_up() -> None:

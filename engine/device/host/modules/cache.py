@@ -75,9 +75,9 @@ def translator_version() -> str:
     return digest.hexdigest()
 
 
-def key(ptx: str, cpu: str, features: str) -> str:
-    """Return the name of the file for a module."""
-    return cache_key((ptx, translator_version(), llvmlite.__version__, cpu, features))
+def key(text: str, cpu: str, features: str) -> str:
+    """Return the name of the file for a module as PTX, or for functions as LLVM text."""
+    return cache_key((text, translator_version(), llvmlite.__version__, cpu, features))
 
 
 def load(name: str) -> CachedModule | None:
@@ -88,3 +88,13 @@ def load(name: str) -> CachedModule | None:
 def store(name: str, entry: CachedModule) -> None:
     """Write a compiled module. If that fails, it is compiled again at the next start."""
     DiskCache(CachedModule, folder(), MAX_BYTES).put(name, entry)
+
+
+def load_code(name: str) -> bytes | None:
+    """Return the object code of functions; None when its file is missing or damaged."""
+    return DiskCache(bytes, folder(), MAX_BYTES).get(name)
+
+
+def store_code(name: str, code: bytes) -> None:
+    """Write the object code of functions, which many modules call."""
+    DiskCache(bytes, folder(), MAX_BYTES).put(name, code)

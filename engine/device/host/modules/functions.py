@@ -1,13 +1,14 @@
-"""Device functions that use only registers are compiled once, and shared by all modules that call them.
+"""Functions that many modules call are compiled once, and kept in the cache: a new process need not compile them again.
 
-The mathematics of op graphs is written as such functions, so editing a graph compiles only its kernel.
+These are the runtime's functions, and device functions that use only registers. The mathematics of op graphs is written
+as such functions, so editing a graph compiles only its kernel.
 """
 
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from warploom.engine.device.host.modules import native
+from warploom.engine.device.host.modules import cache, native
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.host_compiler.module import translate_function
 from warploom.engine.host_compiler.opcodes.calls import LINKED
@@ -55,6 +56,17 @@ def with_declarations(module: PtxModule, functions: list[SharedFunction]) -> Ptx
     return replace(module, functions={**module.functions, **declared})
 
 
+@lru_cache(maxsize=64)
+def object_code(text: str, processor: tuple[str, str]) -> bytes:
+    """Return the optimised object code of LLVM text that is part of many modules, from the cache if it is there."""
+    key = cache.key(text, *processor)
+    code = cache.load_code(key)
+    if code is None:
+        code = native.compile_object(text, processor)
+        cache.store_code(key, code)
+    return code
+
+
 def _is_only_called(name: str, text: str) -> bool:
     """Whether a text declares and calls a function without taking its address."""
     lines = re.findall(rf"^.*(?<![\w$]){re.escape(name)}(?![\w$]).*", text, re.MULTILINE)
@@ -68,7 +80,7 @@ def _shared(header: str, text: str, name: str, processor: tuple[str, str]) -> Sh
         function = parse(header + text).functions[name]
         if not _is_pure(function):
             return None
-        code = native.compile_object(translate_function(function, native.triple(), *processor), processor)
+        code = object_code(translate_function(function, native.triple(), *processor), processor)
     except KernelError:  # its whole module is translated instead, which reports the error
         return None
     return SharedFunction(replace(function, body=None, linkage=LINKED), code)
