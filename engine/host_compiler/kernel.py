@@ -20,7 +20,7 @@ from warploom.engine.host_compiler.opcodes.calls import FRAME, LINKED, function_
 from warploom.engine.host_compiler.opcodes.table import emit
 from warploom.engine.host_compiler.passes.inlining import inline_suspending
 from warploom.engine.host_compiler.passes.launch_versions import LaunchVersion, for_launches
-from warploom.engine.host_compiler.passes.lockstep_loops import with_lockstep_loops
+from warploom.engine.host_compiler.passes.lockstep_loops import has_atomics_in_loops, with_lockstep_loops
 from warploom.engine.host_compiler.passes.plain_divisions import with_plain_divisions
 from warploom.engine.host_compiler.passes.recomputing import with_recomputed_registers
 from warploom.engine.host_compiler.passes.small_thread_blocks import for_small_thread_blocks
@@ -69,8 +69,7 @@ def translate_kernel(
     """Return the LLVM text of a kernel: `run.NAME` and the device functions it calls.
 
     `flushes`, `scatters` and `moves_16_bytes` are the processor's properties, as in MemoryLayout. `quickly`: a kernel
-    without loops, calls and local memory is translated for one thread after the other, which takes half the time; no
-    kernel gets a version for small thread blocks.
+    is translated for one thread after the other, which takes half the time, and in one version.
     """
     kernel, functions = inline_suspending(module.functions[signature.name], module.functions)
     used = [item for item in reachable_functions(kernel, functions, module.variables) if item.name != kernel.name]
@@ -99,16 +98,15 @@ def translate_kernel(
     def version(kernel: Function) -> tuple[str, int, bool]:
         """Return the text of a version of the kernel, the scratch bytes that it needs, and whether it spins."""
         text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
-        kernel = with_plain_divisions(split_webs(kernel, control_flow(kernel, is_suspension_point)))
-        kernel = _with_lockstep_loops(with_immediate_operands(kernel, is_suspension_point), layout)
-        flow = control_flow(kernel, is_suspension_point)
-        again = with_recomputed_registers(kernel, flow)
-        if again is not kernel:
-            kernel, flow = again, control_flow(again, is_suspension_point)
-        if any(block.suspends for block in flow.blocks):
-            body, scratch_bytes = translate_waiting(kernel, layout, callees, flow)
+        if quickly and not has_atomics_in_loops(kernel):
+            kernel = with_immediate_operands(kernel, is_suspension_point)
         else:
-            body, scratch_bytes = _plain(kernel, layout, callees, flow)
+            kernel = _for_rows(kernel, layout)
+        flow = control_flow(kernel, is_suspension_point)
+        if any(block.suspends for block in flow.blocks):
+            body, scratch_bytes = translate_waiting(kernel, layout, callees, flow, quickly=quickly)
+        else:
+            body, scratch_bytes = _plain(kernel, layout, callees, flow, quickly=quickly)
         spins = any(item.opcode == "wl" and item.modifiers == ("yield",) for item in kernel.instructions)
         if used:
             scratch_bytes = -(-scratch_bytes // 64) * 64 + abi.CALL_BYTES
@@ -116,11 +114,6 @@ def translate_kernel(
             body = flushing_entry(f"run.{kernel.name}", body)
         return "\n".join([*text, body]), scratch_bytes, spins
 
-    if quickly and not used and _is_straight(kernel, flow := control_flow(kernel, is_suspension_point)):
-        body, scratch_bytes = _one_by_one(kernel, layout, callees, flow, provenance(kernel, layout))
-        if flushes:
-            body = flushing_entry(f"run.{kernel.name}", body)
-        return TranslatedKernel(kernel.name, f"{body}\n{share(kernel.name)}", scratch_bytes, spins=False)
     small_version = None if quickly else for_small_thread_blocks(kernel)
     versions, known = ([LaunchVersion(kernel)], {}) if quickly or small_version else for_launches(kernel)
     if len(versions) > 1:
@@ -161,11 +154,11 @@ def _choice(
     return "".join(f"{line}\n" for line in (*body.code.entry, *body.code.lines))
 
 
-def _is_straight(kernel: Function, flow: ControlFlow) -> bool:
-    """True when a kernel has neither loops nor places to wait nor local memory: then it needs no scratch memory."""
-    return not any(variable.space == "local" for variable in kernel.variables) and not any(
-        block.suspends or any(following <= block.index for following in block.successors) for block in flow.blocks
-    )
+def _for_rows(kernel: Function, layout: MemoryLayout) -> Function:
+    """Return a kernel that is rewritten so that rows of its threads run together for longer."""
+    kernel = with_plain_divisions(split_webs(kernel, control_flow(kernel, is_suspension_point)))
+    kernel = _with_lockstep_loops(with_immediate_operands(kernel, is_suspension_point), layout)
+    return with_recomputed_registers(kernel, control_flow(kernel, is_suspension_point))
 
 
 def _with_lockstep_loops(kernel: Function, layout: MemoryLayout) -> Function:
@@ -174,11 +167,12 @@ def _with_lockstep_loops(kernel: Function, layout: MemoryLayout) -> Function:
     return with_lockstep_loops(kernel, lambda instruction: parallel.is_simple(instruction, known))
 
 
-def _plain(kernel: Function, layout: MemoryLayout, callees: dict[str, Function], flow: ControlFlow) -> tuple[str, int]:
+def _plain(
+    kernel: Function, layout: MemoryLayout, callees: dict[str, Function], flow: ControlFlow, *, quickly: bool
+) -> tuple[str, int]:
     """Return a kernel whose threads never wait for each other: plain loops around its body; and its scratch bytes."""
     known = provenance(kernel, layout)
-    pieces = blocks.reachable(flow, 0)
-    if parallel.is_parallel(flow, pieces, known):
+    if not quickly and parallel.is_parallel(flow, blocks.reachable(flow, 0), known):
         return _parallel(kernel, layout, known, flow), 0
     return _one_by_one(kernel, layout, callees, flow, known)
 

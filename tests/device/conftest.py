@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cuda.bindings import nvrtc
 
+from tests.device.whole_translation import WholeTranslationHost
 from tests.fuzzing import FACTOR
 from warploom.engine.device.host.device import HostDevice
 from warploom.engine.device.host.modules import cache as kernel_cache
@@ -63,12 +64,13 @@ def host(optimised_host: HostDevice) -> HostDevice:
 
 
 @pytest.fixture(scope="session")
-def quick_host() -> Iterator[HostDevice]:
+def quick_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostDevice]:
     """A host device with quickly compiled code, which takes a ninth of the time to compile; optimised in `make fuzz`.
 
-    `test_recorded_gpu_values` runs every form in optimised code, and `test_quick` compares both kinds of code.
+    The code is translated as for the optimiser. `test_recorded_gpu_values` runs every form in optimised code, and
+    `test_quick` compares both kinds of code.
     """
-    device = HostDevice(cores=2, quick_first=FACTOR == 1)
+    device = WholeTranslationHost(tmp_path_factory.mktemp("whole"), quick_first=FACTOR == 1)
     yield device
     device.close()
 

@@ -47,6 +47,12 @@ def with_lockstep_loops(kernel: Function, is_simple: Predicate) -> Function:
     return kernel
 
 
+def has_atomics_in_loops(kernel: Function) -> bool:
+    """Whether lockstep loops decide the order of a kernel's atomics, and so the bits of a sum of floats."""
+    has_atomics = any(item.opcode in ("atom", "red") for item in kernel.instructions)
+    return has_atomics and bool(loops(control_flow(kernel)))
+
+
 def _loops(flow: ControlFlow) -> list[Loop]:
     """Return the loops of a function; the header of each is the block at which threads enter it.
 

@@ -1,7 +1,7 @@
 """A phase of a waiting kernel: its start, the registers that it restores, and its end."""
 
 from collections.abc import Collection
-from functools import partial
+from functools import cached_property, partial
 
 from warploom.engine.host_compiler import parallel
 from warploom.engine.host_compiler.analysis.phase_values import PhaseValues, phase_values
@@ -34,9 +34,14 @@ class Phase:
             shared.flow, shared.points, shared.numbers, shared.spills, self.start, self.restored, passed
         )
         self.has_loop = bool(passed) or parallel.has_loop(shared.flow, self.ends.pieces)
-        self.is_parallel = parallel.is_parallel(
-            shared.flow, self.ends.pieces, shared.provenance
-        ) and parallel.is_worthwhile(shared.kernel, shared.layout, shared.flow, self.ends.pieces, self._values)
+
+    @cached_property
+    def is_parallel(self) -> bool:
+        """Whether many threads may run at once, and gain from it."""
+        shared, pieces = self._shared, self.ends.pieces
+        return parallel.is_parallel(shared.flow, pieces, shared.provenance) and parallel.is_worthwhile(
+            shared.kernel, shared.layout, shared.flow, pieces, self._values
+        )
 
     def _values(self) -> PhaseValues:
         """Return the facts of registers when the phase runs by itself."""

@@ -1,7 +1,8 @@
 """The functions of all phases of a waiting kernel.
 
 A phase without loops has two: one whose accesses are checked for all threads before they run, and its twin, which
-checks each and runs when one of them may be outside. Where a chain begins, a third one runs the whole chain.
+checks each and runs when one of them may be outside. Where a chain begins, a third one runs the whole chain. Code that
+is compiled quickly has only the twin, for one thread after the other.
 """
 
 from warploom.engine.host_compiler import abi
@@ -17,21 +18,29 @@ from warploom.engine.ptx.tree import Function
 
 
 def translate_waiting(
-    kernel: Function, layout: MemoryLayout, callees: dict[str, Function], flow: ControlFlow
+    kernel: Function, layout: MemoryLayout, callees: dict[str, Function], flow: ControlFlow, *, quickly: bool
 ) -> tuple[str, int]:
     """Return the LLVM text of a kernel whose threads wait, and the scratch bytes that a worker needs to run it.
 
     The kernel is cut at its suspension points. Each piece, a *phase*, runs from the start or from one point to the next
     points, for all threads of a thread block in a plain loop. The scheduler then runs the phase that follows the point
     which the threads have reached.
+
+    `quickly`: each phase has one function, in which each access is checked. Writing and compiling it takes less time.
     """
     shared = WaitingKernel(kernel, layout, callees, flow)
     phases = [Phase(shared, number) for number in range(len(shared.waiting) + 1)]
-    text = _functions(shared, phases)
+    text = [_one_by_one(shared, phase) for phase in phases] if quickly else _functions(shared, phases)
     plan = [phase.plan() for phase in phases]
     text += shared.definitions
     text.append(scheduler.text(kernel.name, plan, shared.limits_text(), parts_at_barriers=shared.parts_at_barriers))
     return "\n".join(text), shared.spills.size + 64
+
+
+def _one_by_one(shared: WaitingKernel, phase: Phase, suffix: str = "") -> str:
+    """Return the function of a phase whose threads run one after the other."""
+    steps = [PhaseStep(phase, Link(phase.number))]
+    return PhaseFunction(shared, steps, is_parallel=False, is_hoisted=False).text(suffix, "")[0]
 
 
 def _functions(shared: WaitingKernel, phases: list[Phase]) -> list[str]:
@@ -112,5 +121,4 @@ def _with_loop(shared: WaitingKernel, phase: Phase, suffix: str) -> str:
         twin = "|checked"
         if not needs_twin:
             return text
-    steps = [PhaseStep(phase, Link(phase.number))]
-    return text + PhaseFunction(shared, steps, is_parallel=False, is_hoisted=False).text(twin, "")[0]
+    return text + _one_by_one(shared, phase, twin)

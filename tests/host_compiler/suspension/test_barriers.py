@@ -5,6 +5,13 @@ import pytest
 
 from warploom.engine.diagnostics import DeviceError
 
+
+@pytest.fixture
+def host(either_host):
+    """The device of `run`: both ways to translate waiting threads."""
+    return either_host
+
+
 REDUCE = """
 extern "C" __global__ void reduce(const float* x, float* out, int n) {
   __shared__ float s[256];

@@ -7,6 +7,13 @@ import pytest
 
 from tests.fuzzing import seeds
 
+
+@pytest.fixture
+def host(either_host):
+    """The device of `run`: both ways to translate waiting threads."""
+    return either_host
+
+
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
 MODES = ("up", "down", "bfly", "idx")
 

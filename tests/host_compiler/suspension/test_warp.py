@@ -6,6 +6,13 @@ import pytest
 from tests.fuzzing import seeds
 from warploom.engine.diagnostics import KernelError, KernelFault
 
+
+@pytest.fixture
+def host(either_host):
+    """The device of `run`: both ways to translate waiting threads."""
+    return either_host
+
+
 HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n"
 
 
