@@ -1,9 +1,11 @@
 """`warploom blocks`, `warploom devices` and `warploom kernel`: lists as text or JSON."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from rich.markup import escape
 
 from warploom.app.console import heading, make_console, make_table
 from warploom.app.widgets.marked_text import without_marks
@@ -13,6 +15,7 @@ from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.device.open import list_devices
 from warploom.engine.kernel_sources.describe import describe_kernels
+from warploom.engine.kernel_sources.device_part.take import Taken
 from warploom.engine.kernel_sources.element_names import DeclaredType, Record
 from warploom.engine.kernel_sources.elements import declared_types
 from warploom.engine.kernel_sources.loader import file_source, load_image
@@ -146,6 +149,15 @@ def _type_of(parameter: ManifestParameter, declared: DeclaredType) -> str:
     return str(declared) if isinstance(declared, DType) else parameter.ptx_type or ""
 
 
+def _of_program(part: Taken) -> Iterator[str]:
+    """Yield a line each for the variables, the templates and the host code of a program's file."""
+    if part.variables:
+        yield f"parameters that are variables of the file: {', '.join(part.variables)}"
+    for what, found in (("templates without arguments", part.missing), ("left out, as host code", part.skipped)):
+        if named := [f"{name or 'a declaration'} ({line})" for line, name in found]:
+            yield f"{what}: {', '.join(named)}"
+
+
 def show_kernel(file: Path, write_json: bool) -> None:
     """Print a kernel file's entry points; with `write_json`, describe them beside it in NAME.json.
 
@@ -157,13 +169,18 @@ def show_kernel(file: Path, write_json: bool) -> None:
     described = [(manifest, image) for image in images for manifest in describe_kernels(image)]
     manifests = [manifest for manifest, _ in described]
     console = make_console()
+    labels = {entry: label for image in images if image.part for entry, label in image.part.labels.items()}
     for manifest, image in described:
-        console.print(heading(manifest.name, f"at most {manifest.max_threads} threads"), soft_wrap=True)
+        name = f"{labels[manifest.name]}  entry {manifest.name}" if manifest.name in labels else manifest.name
+        console.print(heading(name, f"at most {manifest.max_threads} threads"), soft_wrap=True)
         table = make_table("", "parameter", "type", "elements", "direction")
         for p, declared in zip(manifest.parameters, declared_types(image, manifest.name), strict=False):
             fields = ", ".join(f"{each.name}: {each.type}" for each in p.fields)
             table.add_row(str(p.index), p.name, _type_of(p, declared), p.element_type or fields, p.direction)
         console.print(table)
+    for part in filter(None, (image.part for image in images)):
+        for line in _of_program(part):
+            console.print(escape(line), soft_wrap=True)
     if write_json:
         targets = manifest_paths(file, [manifest.name for manifest in manifests])
         for manifest, target in zip(manifests, targets[-len(manifests) :], strict=True):

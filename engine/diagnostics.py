@@ -188,6 +188,8 @@ class CompileError(KernelError):
     """A compiler refuses a kernel's source."""
 
     source: ClassVar = Source.COMPILE
+    #: Every error by file and line, with all that the compiler wrote below it; the files may be names made up by #line.
+    errors: tuple[tuple[str, int, str], ...] = ()
 
 
 class TranslatorBug(KernelError):

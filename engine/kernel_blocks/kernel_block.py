@@ -1,5 +1,6 @@
 """`KernelBlock`: a block type whose nodes have the ports and parameters of a kernel."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from warploom.engine.kernel_blocks.comments import ParameterComment, kernel_comm
 from warploom.engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, live_parameters
 from warploom.engine.kernel_blocks.thread_bounds import launch_rank, thread_bounds
 from warploom.engine.kernel_sources.describe import covers, describe_kernels
+from warploom.engine.kernel_sources.device_part.templates import entry_name
 from warploom.engine.kernel_sources.element_names import parameter_texts
 from warploom.engine.kernel_sources.elements import declared_types
 from warploom.engine.kernel_sources.image import KernelImage
@@ -44,6 +46,8 @@ from warploom.engine.kernel_sources.sources import (
 from warploom.engine.ptx import parse
 from warploom.engine.readings import resolved
 
+#: Instructions of PTX that read or write textures and surfaces.
+_OF_TEXTURES = frozenset({"tex", "tld4", "txq", "suld", "sust", "sured", "suq"})
 _AXES = ("last0", "last1", "last2")
 #: The parameter of a block whose kernel uses dynamic shared memory.
 _SHARED_BYTES = "shared_bytes"
@@ -73,7 +77,9 @@ class KernelBlock(AdaptiveBlock, abstract=True):
     Subclasses define `kernel_source`.
     """
 
-    entry: str = param("", doc="The entry point, if there are several; empty for the first.")
+    entry: str = param(
+        "", doc="The entry point, if there are several, such as blur or blur<float, 256>; empty for the first."
+    )
     over: str = param("", doc="The port whose elements the threads cover; empty for the first output.")
     shapes: str = param("", doc="Shapes of outputs that differ from the first input, such as out: [N, 16]; sum: [1].")
     in_place: str = param(
@@ -175,6 +181,7 @@ def _options(values: Mapping[str, Any]) -> CudaOptions:
         use_fast_math=values["fast_math"],
         standard=values["standard"],
         include_folders=tuple(filter(None, folders)),
+        instances=(values["entry"],) if "<" in values["entry"] else (),
     )
 
 
@@ -200,8 +207,10 @@ def _constant(text: str) -> ConstantValue:
 
 def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str, Any]) -> Interface:
     """Return the interface of a node that launches an entry point of an image. Raise KernelError if it can't."""
-    entry = values["entry"] or next(iter(image.signatures))
+    entry = entry_name(values["entry"]) if "<" in values["entry"] else values["entry"]
+    entry = entry or next(iter(image.signatures))
     manifest = _manifest(image, entry)
+    _refuse_textures(image, manifest.name)
     function, signature = parse(image.ptx).functions[manifest.name], image.signature(manifest.name)
     rank, bounds = launch_rank(function), thread_bounds(function)
     comments, declared = kernel_comments(image.text, manifest.name), parameter_texts(image.text, manifest.name)
@@ -253,6 +262,28 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
         summary=doc,
         notes=(*_review(image, manifest), *notes, *_ambiguous(made, values["over"])),
     )
+
+
+def _refuse_textures(image: KernelImage, entry: str) -> None:
+    """Raise KernelError for a kernel that reads or writes a texture or a surface."""
+    used = next((each for each in parse(image.ptx).functions[entry].instructions if each.opcode in _OF_TEXTURES), None)
+    if used is not None:
+        raise KernelError(
+            f"kernel {entry} must read and write buffers, got a texture or surface",
+            file=image.source.file,
+            line=_line_of(image.text, entry),
+            remedy="read a pointer in the kernel instead of the texture",
+        )
+
+
+def _line_of(text: str, entry: str) -> int | None:
+    """Return the line where a kernel is defined, as messages of the compiler count them."""
+    found = re.search(rf"__global__(?:(?!__global__)[^;{{}}()])*?\b{re.escape(entry)}\s*\(", text)
+    if found is None:
+        return None
+    before = text[: found.start()].splitlines()
+    stated = next((i for i in range(len(before) - 1, -1, -1) if before[i].startswith("#line ")), None)
+    return len(before) if stated is None else int(before[stated].split()[1]) + len(before) - stated - 2
 
 
 def _commented(comment: ParameterComment, parameter: ManifestParameter, in_place: Collection[str]) -> ParameterComment:

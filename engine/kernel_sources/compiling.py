@@ -64,6 +64,7 @@ def compile_source(
             str(len(flags)),
             *flags,
             "" if around is None else "only these files",
+            *source.options.instances,
             reader_version(),
             *map(str, (*nvrtc_version(), origin, *folders)),
             *(part for file, included in includes.files.items() for part in (str(file), included)),
@@ -74,7 +75,9 @@ def compile_source(
         begun_ns = time.perf_counter_ns()
         headers = {str(file): included for file, included in includes.files.items()}
         try:
-            compiled = run(compiler, includes.text, origin, architecture, folders, flags, headers, around is not None)
+            asked = source.options.instances
+            is_closed = around is not None
+            compiled = run(compiler, includes.text, origin, architecture, folders, flags, headers, is_closed, asked)
         except UnreadableHeader as problem:
             raise _out_of_reach(problem, includes) from None
         _log.debug(

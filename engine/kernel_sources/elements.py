@@ -102,6 +102,7 @@ def probe_types(
     """
     target = _TARGET.search(image.ptx)
     architecture = f"compute_{target[1] if target else '75'}"
+    entries = [entry for entry in entries if not entry.startswith("_Z")]  # no name of C++
     groups = [list(entries)] if len(entries) == 1 else [list(entries), *([entry] for entry in entries)]
     found: dict[str, ProbedTypes] = {}
     for group in groups:

@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from warploom.engine.device.protocol import BestCode
 from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.device_part.take import Taken
 from warploom.engine.kernel_sources.element_names import DeclaredType
 from warploom.engine.kernel_sources.manifest import KernelManifest
 from warploom.engine.kernel_sources.sources import KernelSource
+from warploom.engine.kernel_sources.texts import SHIPPED_FOLDER
 from warploom.engine.ptx.tree import KernelSignature
 from warploom.engine.ptx.uses import KernelUses
 from warploom.engine.readings import Reading
 
 #: The kernels that come with Warploom.
-KERNELS_FOLDER = Path(__file__).parents[2] / "kernels"
+KERNELS_FOLDER = SHIPPED_FOLDER
 #: The headers that are made for kernels of other people too.
 HEADERS_FOLDER = KERNELS_FOLDER / "warploom"
 
@@ -36,6 +37,8 @@ class KernelImage:
     signatures: Mapping[str, KernelSignature]
     manifests: Mapping[str, KernelManifest] = field(default_factory=dict)
     text: str = field(default="", repr=False)
+    #: What was taken of a program with host functions; None for other sources.
+    part: Taken | None = None
     is_free: bool = False
     reading: Reading = field(default_factory=Reading, compare=False, repr=False)
     uses: Mapping[str, KernelUses] = field(default_factory=dict, repr=False)

@@ -157,12 +157,20 @@ def load_cuda(source: CudaFile | CudaText, architecture: str, cache: CompileCach
     """Compile CUDA C++ for `architecture`. Raise KernelError with file and line if it has mistakes or no kernel."""
     text = read_cuda(source)
     compiled = compile_source(source, text, architecture, cache, compile_kernels)
+    if compiled.part is not None:
+        text = compiled.part.text
+        if not compiled.signatures and compiled.part.missing:
+            line, name = compiled.part.missing[0]
+            raise KernelError(
+                f"template {name} of {source.label}({line}) must have arguments, and no launch in the file shows any",
+                file=source.file, line=line, remedy=f"set entry to an instantiation, such as {name}<float>",
+            )  # fmt: skip
     if not compiled.signatures:
         raise KernelError(
             f'{source.label} must define a kernel (extern "C" __global__ void name(...)), got none', file=source.file
         )
     found = compiled.ptx, compiled.cubin, compiled.signatures
-    return KernelImage(source, *found, text=text, uses=compiled.uses)
+    return KernelImage(source, *found, text=text, part=compiled.part, uses=compiled.uses)
 
 
 def read_cuda(source: CudaFile | CudaText) -> str:

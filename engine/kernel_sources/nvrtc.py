@@ -24,8 +24,13 @@ from platformdirs import user_cache_dir
 from warploom.engine.diagnostics import CompileError, KernelError
 from warploom.engine.disk_cache import DiskCache, cache_key
 from warploom.engine.kernel_sources import element_names
+from warploom.engine.kernel_sources.device_part import take
+from warploom.engine.kernel_sources.device_part.leave_out import compiled_without, without
+from warploom.engine.kernel_sources.device_part.take import Taken
+from warploom.engine.kernel_sources.device_part.templates import entry_name
 from warploom.engine.kernel_sources.element_names import named_numbers
 from warploom.engine.kernel_sources.standard_headers import DIGEST, HEADERS
+from warploom.engine.kernel_sources.texts import SHIPPED_FOLDER
 from warploom.engine.platforms.files import can_refuse_files, no_more_files
 from warploom.engine.ptx import KernelSignature, PtxSyntaxError, parse, parser, read_signatures
 from warploom.engine.ptx.text import check_size, code_of
@@ -77,6 +82,9 @@ def compile_error(log: str, path: Path, known: Collection[str] | None = None) ->
     first = errors[0][0]
     text = "\n".join([f"{path.name} must compile, got {count}:", *shown])
     problem = CompileError(text) if known is None or unreadable is None else UnreadableHeader(text, name=unreadable[2])
+    problem.errors = tuple(
+        (head["file"], int(head["line"]), "\n".join([head["text"], *excerpt])) for head, excerpt in errors
+    )
     problem.mistakes = tuple(
         (head["file"], int(head["line"]), head["text"]) for head, _ in errors if known is None or head["file"] in known
     )
@@ -157,6 +165,24 @@ def _bundled_headers(version: tuple[int, int]) -> Path:
 OPTIONS = ("-lineinfo", "-default-device", "--device-int128", f"-DWARPLOOM_HEADERS=0x{DIGEST}")
 
 
+# What nvcc and host compilers define, and NVRTC does not.
+_PROGRAM_FLAGS = (
+    *("-D__extension__=", "-D__inline=inline", "-D__NVCC__=1", "-D_Bool=bool"),
+    # nvcc includes it in every program.
+    "--pre-include=cuda_runtime.h",
+)
+
+
+def _macros_of(flags: Sequence[str], architecture: str) -> dict[str, str]:
+    """Return the macros that are defined before a program's text."""
+    given = (flag.removeprefix("-D").partition("=") for flag in flags if flag.startswith("-D"))
+    number = "".join(filter(str.isdigit, architecture))
+    major, minor = nvrtc_version()
+    known = {"__CUDACC__": "1", "__CUDACC_RTC__": "1", "__CUDA_ARCH__": f"{number}0", "__cplusplus": "201703"}
+    known |= {"CUDART_VERSION": f"{major}0{minor}0", "__CUDACC_VER_MAJOR__": f"{major}"}
+    return {**known, **{name: value or "1" for name, _, value in given}}
+
+
 @dataclass(frozen=True)
 class CompiledSource:
     """The results of one compile; `cubin` is None for a virtual architecture ("compute_90"), `log` holds warnings.
@@ -170,12 +196,15 @@ class CompiledSource:
     signatures: dict[str, KernelSignature] = field(default_factory=dict)
     uses: dict[str, KernelUses] = field(default_factory=dict)
     log: str = ""
+    #: What was taken of a program; None for a source that is compiled as it is.
+    part: Taken | None = None
 
 
 @cache
 def reader_version() -> str:
     """Return a digest of the code that reads signatures and uses, since another version may read others."""
-    sources = [*sorted(Path(parser.__file__).parent.glob("*.py")), Path(element_names.__file__)]
+    folders = (Path(parser.__file__).parent, Path(take.__file__).parent)
+    sources = [*(path for folder in folders for path in sorted(folder.glob("*.py"))), Path(element_names.__file__)]
     return cache_key(path.read_bytes() for path in sources)
 
 
@@ -248,10 +277,12 @@ def compile_kernels(
     flags: Sequence[str],
     headers: Mapping[str, str],
     is_closed: bool = False,
+    asked: Sequence[str] = (),
 ) -> CompiledSource:
     """Compile CUDA C++ as `compile_cuda` does, and read the signatures of its kernels."""
-    compiled = compile_cuda(source, path, architecture, include_folders, flags, headers, is_closed)
+    compiled = compile_cuda(source, path, architecture, include_folders, flags, headers, is_closed, asked)
     check_size(compiled.ptx, path.name)
+    source = compiled.part.text if compiled.part is not None else source
     signatures = dict(read_signatures(compiled.ptx))
     numbers = {name: named_numbers(source, each) for name, each in signatures.items()}
     try:
@@ -269,6 +300,7 @@ def compile_cuda(
     flags: Sequence[str] = (),
     headers: Mapping[str, str] = MappingProxyType({}),
     is_closed: bool = False,
+    asked: Sequence[str] = (),
 ) -> CompiledSource:
     """Compile CUDA C++ for "compute_XX" (PTX) or "sm_XX" (CUBIN and PTX); kernels wait at their start where possible.
 
@@ -277,7 +309,43 @@ def compile_cuda(
     the compiler opens no file, however the source names it, and gets the toolkit's headers as texts. Raise KernelError
     with the compiler's errors and the file and line of the first. There is no file if the error is in a source with a
     relative path, which is in no file.
+
+    Of a program with host functions, only the device's part is compiled. `asked` are the instantiations of its
+    templates that a person names.
     """
+    part: Taken | None = None
+    own: Mapping[str, str] = {
+        name: text for name, text in headers.items() if not Path(name).is_relative_to(SHIPPED_FOLDER)
+    }
+    if take.is_program(source) or any(map(take.is_program, own.values())):
+
+        def compiled(text: str, texts: Mapping[str, str]) -> object:
+            virtual = f"compute_{architecture.partition('_')[2]}"
+            return _compile(text, path, virtual, include_folders, flags, {**headers, **texts}, is_closed=is_closed)
+
+        flags = (*flags, *_PROGRAM_FLAGS, f"-DCUDA_VERSION={nvrtc_version()[0]}000")
+        macros = _macros_of(flags, architecture)
+        taken = take.take(source, own, asked, macros)
+        _, source, own, left = compiled_without(compiled, taken.text, taken.headers, str(path), macros)
+        wanted = {entry_name(each) for each in asked}
+        if lost := next((each for each in left if entry_name(each.name) in wanted), None):
+            raise CompileError(f"{lost.name} must compile, got: {lost.reason}", file=str(path), line=lost.line)
+        headers, part = {**headers, **own}, without(taken, source, left, str(path))
+    made = _compile_waiting(source, path, architecture, include_folders, flags, headers, is_closed=is_closed)
+    return made if part is None else replace(made, part=part)
+
+
+def _compile_waiting(
+    source: str,
+    path: Path,
+    architecture: str,
+    include_folders: Sequence[Path],
+    flags: Sequence[str],
+    headers: Mapping[str, str],
+    *,
+    is_closed: bool,
+) -> CompiledSource:
+    """Compile CUDA C++ whose kernels wait at their start where possible."""
     waiting = waiting_cuda(source, architecture)
     if waiting is not None:
         try:

@@ -26,6 +26,7 @@ STANDARDS = ("c++14", "c++17", "c++20")
 #: The name, in messages, of a text without a file.
 TEXT_LABEL = "kernel text"
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_INSTANCE = re.compile(r"[A-Za-z_][\w:]*\s*<[\w\s:,<>*+()-]*>", re.ASCII)
 _ARCHITECTURE = re.compile(r"compute_[1-9]\d{1,2}[af]?")
 
 
@@ -76,7 +77,8 @@ class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
     `defines` are macros by name: a float becomes an f32 literal, a bool true or false, and text is used as it is.
     Compile-time constants are passed this way; each set of values is compiled and cached separately. Relative
     `include_folders` are looked up in each folder where the kernel's file would be looked up. `architecture`, such as
-    "compute_80", fixes `__CUDA_ARCH__` on every device; with "", it is the device's.
+    "compute_80", fixes `__CUDA_ARCH__` on every device; with "", it is the device's. `instances` are instantiations of
+    the file's kernel templates, such as "blur<float, 256>", besides those that the file itself launches.
     """
 
     defines: Mapping[str, ConstantValue] | tuple[tuple[str, str], ...] = ()
@@ -84,6 +86,7 @@ class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
     standard: str = "c++17"
     include_folders: tuple[str, ...] = ()
     architecture: str = ""
+    instances: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         pairs = _pairs("defines", "be values by the name of a macro", self.defines)
@@ -99,6 +102,12 @@ class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
         ):
             raise _refused("include_folders", "be a list of folders", folders)
         msgspec.structs.force_setattr(self, "include_folders", tuple(folders))
+        instances = self.instances
+        if not isinstance(instances, tuple | list) or not all(
+            isinstance(item, str) and _INSTANCE.fullmatch(item) for item in instances
+        ):
+            raise _refused("instances", 'be a list such as ["blur<float, 256>"]', instances)
+        msgspec.structs.force_setattr(self, "instances", tuple(instances))
         is_text = isinstance(self.architecture, str)
         if not is_text or (self.architecture and not _ARCHITECTURE.fullmatch(self.architecture)):
             raise _refused("architecture", 'be one such as "compute_80"', self.architecture)

@@ -88,6 +88,10 @@ _MATH = """#pragma once
 #define M_SQRT1_2 0.70710678118654752440
 #endif
 """
+#: A kernel waits for earlier ones at its start anyway, and later ones wait for its end.
+_DEPENDENT = """__device__ inline void cudaGridDependencySynchronize() {}
+__device__ inline void cudaTriggerProgrammaticLaunchCompletion() {}
+"""
 _CONSTANTS = """#pragma once
 #define CUDART_INF_F __int_as_float(0x7f800000)
 #define CUDART_NAN_F __int_as_float(0x7fffffff)
@@ -114,6 +118,100 @@ _NOTHING = (
     ),
     *("string.h", "cstring", "stddef.h"),
 )
+#: Headers of the host's libraries. What a program does with them is no part of its kernels.
+_OF_HOST = (
+    *("vector", "string", "iostream", "fstream", "sstream", "iomanip", "ostream", "istream", "ios", "iosfwd", "map"),
+    *(
+        "set",
+        "unordered_map",
+        "unordered_set",
+        "list",
+        "deque",
+        "queue",
+        "stack",
+        "memory",
+        "chrono",
+        "thread",
+        "mutex",
+    ),
+    *(
+        "stdbool.h",
+        "complex.h",
+        "alloca.h",
+        "stdnoreturn.h",
+        "stdalign.h",
+        "tgmath.h",
+        "random",
+        "stdexcept",
+        "exception",
+        "typeinfo",
+        "typeindex",
+        "regex",
+        "locale",
+        "streambuf",
+        "filesystem",
+        "any",
+    ),
+    *("atomic", "condition_variable", "future", "variant", "string_view", "system_error", "new", "bitset", "valarray"),
+    *("cinttypes", "ctime", "cctype", "cstdarg", "csignal", "cerrno", "clocale", "csetjmp", "cwchar", "time.h"),
+    *("ctype.h", "errno.h", "signal.h", "stdarg.h", "malloc.h", "memory.h", "getopt.h", "unistd.h", "pthread.h"),
+    *("fcntl.h", "dirent.h", "dlfcn.h", "libgen.h", "sched.h", "semaphore.h", "strings.h", "wchar.h", "setjmp.h"),
+    *("sys/time.h", "sys/types.h", "sys/stat.h", "sys/mman.h", "sys/wait.h", "sys/resource.h", "sys/sysinfo.h"),
+    *("sys/times.h", "sys/ioctl.h", "sys/socket.h", "sys/param.h", "sys/utsname.h", "netinet/in.h", "arpa/inet.h"),
+    *("windows.h", "Windows.h", "conio.h", "io.h", "direct.h", "intrin.h", "immintrin.h", "emmintrin.h", "omp.h"),
+    *("mpi.h", "GL/gl.h", "GL/glu.h", "GL/glut.h", "GL/glew.h", "GL/freeglut.h", "GLFW/glfw3.h", "GLUT/glut.h"),
+    *("cublas.h", "cublas_v2.h", "cublasLt.h", "cublasXt.h", "cublas_api.h", "cufft.h", "cufftXt.h", "cufftw.h"),
+    *("curand.h", "cusparse.h", "cusparse_v2.h", "cusolverDn.h", "cusolverSp.h", "cusolver_common.h", "cudnn.h"),
+    *(
+        "nccl.h",
+        "nvml.h",
+        "npp.h",
+        "nvToolsExt.h",
+        "nvtx3/nvToolsExt.h",
+        "nvtx3/nvtx3.hpp",
+        "nvrtc.h",
+        "cuda_gl_interop.h",
+    ),
+    *("cudaGL.h", "cuda_profiler_api.h", "cudaProfiler.h", "cuda_occupancy.h", "helper_cuda.h", "helper_functions.h"),
+    *(
+        "helper_timer.h",
+        "helper_string.h",
+        "helper_image.h",
+        "helper_gl.h",
+        "helper_cuda_drvapi.h",
+        "helper_cusolver.h",
+    ),
+    *("cutil.h", "cutil_inline.h", "sdkHelper.h", "shrUtils.h"),
+    *("driver_types.h", "driver_functions.h", "host_defines.h", "host_config.h", "surface_types.h", "texture_types.h"),
+    *("channel_descriptor.h", "texture_fetch_functions.h", "texture_indirect_functions.h", "vector_functions.h"),
+    *(
+        "vector_functions.hpp",
+        "sm_20_atomic_functions.h",
+        "sm_30_intrinsics.h",
+        "sm_35_intrinsics.h",
+        "math_functions.h",
+    ),
+    *("sm_60_atomic_functions.h", "common_functions.h", "device_double_functions.h", "cuda_device_runtime_api.h"),
+    *("surface_functions.h", "surface_indirect_functions.h", "sm_32_intrinsics.h", "cuda_surface_types.h"),
+    *("cuda_texture_types.h", "cuda_runtime_api.hpp", "crt/device_functions.h", "crt/host_defines.h"),
+)
+_OF_THRUST = (
+    *("host_vector", "device_vector", "device_ptr", "device_malloc", "device_free", "copy", "fill", "sequence", "sort"),
+    *(
+        "scan",
+        "reduce",
+        "transform",
+        "transform_reduce",
+        "transform_scan",
+        "inner_product",
+        "generate",
+        "gather",
+        "find",
+    ),
+    *("scatter", "unique", "count", "for_each", "extrema", "logical", "merge", "partition", "remove"),
+    *("replace", "set_operations", "binary_search", "random", "mismatch", "adjacent_difference", "tabulate"),
+)
+_NAMESPACES = "#pragma once\nnamespace std {}\nnamespace thrust {}\n"
 _OF_CPP = (
     *("algorithm", "array", "cmath", "complex", "cstddef", "functional", "initializer_list", "iterator", "limits"),
     *("numeric", "optional", "tuple", "type_traits", "utility"),
@@ -126,8 +224,12 @@ def _of_cpp(name: str) -> str:
 
 
 HEADERS: dict[str, str] = {
+    **dict.fromkeys(
+        (*_OF_HOST, *(f"thrust/{name}.h" for name in _OF_THRUST)),
+        "#pragma once\nnamespace std {}\nnamespace thrust {}\n",
+    ),
     **dict.fromkeys(_NOTHING, "#pragma once\n"),
-    "cuda_runtime.h": '#pragma once\n#include "limits.h"\n#include "math.h"\n#include "stdint.h"\n',
+    "cuda_runtime.h": '#pragma once\n#include "limits.h"\n#include "math.h"\n#include "stdint.h"\n' + _DEPENDENT,
     **{name: _of_cpp(name) for name in _OF_CPP},
     **dict.fromkeys(("stdint.h", "inttypes.h"), _STDINT),
     "cstdint": _STDINT + _IN_STD,

@@ -10,6 +10,8 @@ from warploom.engine.readings import content
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 #: Files whose encoding is given by their format; others may be in Latin-1, as comments in old sources are.
 _UTF8 = (".json", ".py")
+#: The folder of the kernels that come with Warploom.
+SHIPPED_FOLDER = Path(__file__).parents[2] / "kernels"
 
 
 def read_source(path: Path) -> str:

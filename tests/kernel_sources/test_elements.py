@@ -107,17 +107,18 @@ def test_a_file_that_is_loaded_again_is_looked_at_again(tmp_path: Path) -> None:
 
 
 def test_entries_that_cannot_be_named_do_not_hide_the_others(tmp_path: Path) -> None:
-    """A kernel in a namespace and an instance of a template have unknown elements, but other kernels' are known."""
+    """A kernel that a macro makes in a namespace has unknown elements, but other kernels' are known."""
     image = image_of(
         tmp_path,
-        SHAPES + 'namespace deep { extern "C" __global__ void hidden(Shape* x) {} }\n'
+        SHAPES + "#define KERNEL(name) __global__ void name(Shape* x)\n"
+        "namespace deep { KERNEL(hidden) {} }\n"
         "template <class T> __global__ void of(T* x) {}\n"
         "template __global__ void of<Shape>(Shape*);\n"
         'extern "C" __global__ void open(Shape* x) {}',
     )
     mangled = next(name for name in image.signatures if name.startswith("_Z"))
     assert sizes(pointer_elements(image, "open")) == [(16, True)]
-    assert sizes(pointer_elements(image, "hidden")) == [None]
+    assert sizes(pointer_elements(image, "of_Shape")) == [(16, True)]
     assert sizes(pointer_elements(image, mangled)) == [None]
 
 

@@ -139,7 +139,7 @@ def test_a_cuda_file_without_kernels_is_an_error(tmp_path: Path, cache: CompileC
 def test_a_wrong_entry_point_lists_the_right_ones(tmp_path: Path, cache: CompileCache) -> None:
     """For a wrong entry point, the error lists the existing ones, with a remedy for mangled names."""
     path = tmp_path / "k.cu"
-    path.write_text("__global__ void blur(int* a) { a[0] = 1; }\n")
+    path.write_text("#define KERNEL(name) __global__ void name(int* a)\nKERNEL(blur) { a[0] = 1; }\n")
     with pytest.raises(KernelError, match=r'entry point blur must be one of _Z4blurPi in k\.cu; declare it extern "C"'):
         load_image(path, "compute_75", cache).signature("blur")
 
