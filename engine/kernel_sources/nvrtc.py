@@ -225,7 +225,7 @@ def nvrtc_library() -> Any:
         what = "NVRTC, the CUDA C++ compiler, must be installed to use .cu kernels"
         if sys.platform == "darwin":
             raise KernelError(
-                f"{what}, got macOS, for which NVIDIA has none; run the engine on a machine with Linux or Windows "
+                f"{what}, got macOS, for which NVIDIA has none; run the engine on a machine with Linux "
                 "(--engine 'ssh HOST warploom engine'), or use op graphs and .ptx kernels"
             ) from None
         raise KernelError(f"{what}: pip install cuda-python nvidia-cuda-nvrtc ({reason})") from None

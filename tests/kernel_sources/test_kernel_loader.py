@@ -243,3 +243,18 @@ def test_a_name_that_no_file_can_have_is_found_nowhere(tmp_path: Path, cache: Co
     path.write_text(f'#include "{endless}"\n')
     with pytest.raises(KernelError, match="must compile"):
         load_image(path, "compute_75", cache)
+
+
+def test_a_mac_has_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On macOS the error says that there is no NVRTC, and where kernels can run; elsewhere how to install it."""
+
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(nvrtc.importlib, "import_module", missing)
+    find = nvrtc.nvrtc_library.__wrapped__
+    with pytest.raises(KernelError, match="pip install cuda-python nvidia-cuda-nvrtc"):
+        find()
+    monkeypatch.setattr(nvrtc.sys, "platform", "darwin")
+    with pytest.raises(KernelError, match="got macOS, for which NVIDIA has none; run the engine on"):
+        find()

@@ -16,6 +16,7 @@ from warploom.engine.patch.trust import SavePlace
 from warploom.engine.platforms import paths
 from warploom.engine.protocol.child.encoding import encode, make_decoder
 from warploom.engine.protocol.questions import SaveTo
+from warploom.engine.readings import mirror_in
 
 BACK = "\\"
 
@@ -51,6 +52,20 @@ def test_a_file_of_a_windows_patch_is_found(tmp_path: Path) -> None:
     odd.write_bytes(b"")
     assert found_file(tmp_path, r"a\b.png") == odd  # Linux allows such names
     assert found_file(tmp_path, r"gone\x.png") == tmp_path / r"gone\x.png"
+
+
+def test_an_engine_has_the_files_of_a_machine_with_windows(tmp_path: Path) -> None:
+    """An engine on Linux finds the files that an editor on Windows has sent, by their paths there."""
+    file = tmp_path / "C:" / "shots" / "sky.png"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"")
+    (tmp_path / "C:" / "patches").mkdir()
+    mirror_in(tmp_path)
+    try:
+        for text in (r"C:\shots\sky.png", "C:/shots/sky.png", "../shots/sky.png"):
+            assert found_file(Path("/C:/patches"), text).resolve() == file
+    finally:
+        mirror_in(None)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

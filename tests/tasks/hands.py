@@ -164,8 +164,8 @@ def _window_at(place: QPoint) -> QWindow:
 
 def _key(key: Qt.Key | str, modifiers: Qt.KeyboardModifier) -> None:
     """Press and release a key; the press may move the keyboard to another widget."""
-    QTest.keyPress(_focused(), key, modifiers)
-    QTest.keyRelease(_focused(), key, modifiers)
+    QTest.keyPress(_focused(), key, modifiers)  # type: ignore[arg-type]  # its types have no letters for windows
+    QTest.keyRelease(_focused(), key, modifiers)  # type: ignore[arg-type]
 
 
 def _focused() -> QWidget:
