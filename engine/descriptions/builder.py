@@ -269,7 +269,8 @@ class BlockBuilder(BlockNames):
 
     def fill(self, target: BufferHandle, value: int = 0, *, width: int = 1) -> None:
         """Set every byte of `target` to `value`, or every number of `width` bytes: 1, 2 or 4."""
-        if width not in (1, 2, 4):
+        width = checks.whole(self._id, "width of a fill", width, 1, 4)
+        if width == 3:
             raise checks.refuse(self._id, "width of a fill", "be 1, 2 or 4 bytes", width)
         value = checks.whole(self._id, "value of a fill", value, 0, 256**width - 1)
         self._entries.append(FillEntry(self._access(target, reads=False, writes=True), value, width))

@@ -83,6 +83,8 @@ def of_type(kind: Any) -> st.SearchStrategy[Any]:
         return st.builds(kind, **{name: of_type(hint) for name, hint in get_type_hints(kind).items()})
     arguments = get_args(kind)
     if get_origin(kind) is Annotated:
+        if arguments[1].le is not None:
+            return st.floats(arguments[1].ge, arguments[1].le)
         return of_type(arguments[0]).filter(lambda value: value >= arguments[1].ge)
     if get_origin(kind) is Union:
         return st.one_of(*map(of_type, arguments))

@@ -204,7 +204,8 @@ class FakeGraph:
     def add_kernel(self, kernel: Any, config: Any, arguments: Any, after: Sequence[Any]) -> Any:
         return self._add("kernel", after, kernel, config, arguments)
 
-    def add_memset(self, target: Any, value: int, size_bytes: int, after: Sequence[Any]) -> Any:
+    def add_memset(self, target: Any, value: int, size_bytes: int, after: Sequence[Any], width: int = 1) -> Any:
+        assert width == 1
         return self._add("memset", after, target, value, size_bytes)
 
     def add_copy(self, target: Any, source: Any, size_bytes: int, after: Sequence[Any]) -> Any:

@@ -75,7 +75,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
         {"a": X, "b": X, "out": OUT, "alpha": lambda b, _: b.a, "beta": fine(1.0)},
     ),
     "count_for": (BlockBuilder.count_for, {"count": fine(1), "work": fine(ServedParts(("a",)))}),
-    "fill": (BlockBuilder.fill, {"target": OUT, "value": fine(1)}),
+    "fill": (BlockBuilder.fill, {"target": OUT, "value": fine(1), "width": fine(4)}),
     "copy": (BlockBuilder.copy, {"target": OUT, "source": X}),
     "buffer": (
         BlockBuilder.buffer,
