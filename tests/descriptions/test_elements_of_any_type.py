@@ -56,7 +56,7 @@ def test_a_block_decides_type_and_shape() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("fixed", "only an output of any type can be given a type by define, got 'fixed'"),
+        ("fixed", "only an output with a rule for its type can be given one by define, got 'fixed'"),
         ("x", "port of define must be an output of this block"),
     ],
 )
