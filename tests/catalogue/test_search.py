@@ -30,6 +30,7 @@ def found(text: str) -> list[str]:
         ("perlin", "Noise"),
         ("fedback", "Frame Delay"),
         ("veiwer", "Viewer"),
+        ("half4", "Convert Pixels"),
         ("image", "Load Image"),
         ("random", "Random"),
         ("ramp", "Ramp"),
