@@ -18,7 +18,7 @@ import pytest
 
 from warploom.engine.device.host import team
 from warploom.engine.device.host.device import HostDevice
-from warploom.engine.device.host.modules import build, cache, native
+from warploom.engine.device.host.modules import build, cache, functions, native
 from warploom.engine.host_compiler.module import translate_module
 from warploom.engine.host_compiler.runtime import library, systems
 from warploom.engine.kernel_sources.nvrtc import compile_cuda
@@ -211,15 +211,13 @@ def windows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HostDev
     monkeypatch.setattr(build, "run_in_background", lambda function, *arguments: function(*arguments))
     monkeypatch.setattr(cache, "folder", lambda: tmp_path)
     monkeypatch.setattr(native, "_linkers", native._Linkers())
-    native._target_machine.cache_clear()
-    build._runtime.cache_clear()
-    team._functions.cache_clear()
+    for made in (native._target_machine, functions.object_code, functions._shared, team._functions):
+        made.cache_clear()
     device = HostDevice(cores=2)
     yield device
     device.close()
-    native._target_machine.cache_clear()
-    build._runtime.cache_clear()
-    team._functions.cache_clear()
+    for made in (native._target_machine, functions.object_code, functions._shared, team._functions):
+        made.cache_clear()
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the code is for x86-64")
