@@ -21,6 +21,7 @@ from warploom.engine.kernel_sources.device_part.templates import (
 from warploom.engine.kernel_sources.device_part.tokens import Lines, Token, closing_token, joined
 from warploom.engine.kernel_sources.device_part.units import Unit, units_of
 from warploom.engine.kernel_sources.device_part.variables import (
+    READ_CALLS,
     SYMBOL_CALLS,
     Variable,
     renamed,
@@ -77,8 +78,10 @@ def take(
     needed = _needed(units, words)
     host = {unit for unit in units if _is_host(unit, needed)}
     device = [unit for unit in units if unit not in host and (unit.is_device or unit in needed)]
-    host_words = frozenset().union(*(_symbols(unit) for unit in units if not unit.is_device))
-    variables = variables_in(units, device, host_words, conditionals.macros)
+    of_host = [unit for unit in units if not unit.is_device]
+    touched = frozenset().union(*(_symbols(unit, SYMBOL_CALLS) for unit in of_host))
+    read = frozenset().union(*(_symbols(unit, READ_CALLS) for unit in of_host))
+    variables = variables_in(units, device, touched, read, conditionals.macros)
     known = [variable for _, each in variables for variable in each]
     kernels = [unit for unit in units if unit.is_kernel and unit.role == "function"]
     names = _distinct_names(kernels)
@@ -135,13 +138,13 @@ def take(
     )
 
 
-def _symbols(unit: Unit) -> frozenset[str]:
-    """Return the names that host code passes to functions that set variables of the device."""
-    if SYMBOL_CALLS.isdisjoint(unit.words):
+def _symbols(unit: Unit, calls: frozenset[str]) -> frozenset[str]:
+    """Return the names that host code passes to functions that set or read variables of the device."""
+    if calls.isdisjoint(unit.words):
         return frozenset()
     names = set[str]()
     for place, token in enumerate(unit.tokens[:-1]):
-        if token.text in SYMBOL_CALLS and "(" in [each.text for each in unit.tokens[place + 1 : place + 12]]:
+        if token.text in calls and "(" in [each.text for each in unit.tokens[place + 1 : place + 12]]:
             opened = next(i for i in range(place + 1, len(unit.tokens)) if unit.tokens[i].text == "(")
             inner = unit.tokens[opened : closing_token(unit.tokens, opened)]
             names |= {each.text for each in inner if each.kind == "word"}

@@ -20,6 +20,8 @@ from warploom.engine.kernel_sources.device_part.units import Unit
 
 _PLACES = frozenset({"__constant__", "__device__", "__managed__"})
 _DROPPED = frozenset({*_PLACES, "static", "extern", "volatile", "const", "inline", "constexpr"})
+#: Functions by which the host reads a variable of the device.
+READ_CALLS = frozenset({"cudaMemcpyFromSymbol", "cudaMemcpyFromSymbolAsync", "hipMemcpyFromSymbol"})
 #: Functions by which the host sets a variable of the device.
 SYMBOL_CALLS = frozenset({"cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync", "cudaGetSymbolAddress", "hipMemcpyToSymbol"})
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -82,25 +84,29 @@ class Variable:
 
 
 def variables_in(
-    units: Sequence[Unit], device_units: Sequence[Unit], touched: Collection[str], macros: Mapping[str, str]
+    units: Sequence[Unit],
+    device_units: Sequence[Unit],
+    touched: Collection[str],
+    read: Collection[str],
+    macros: Mapping[str, str],
 ) -> list[tuple[Unit, list[Variable]]]:
     """Return the declarations whose variables become parameters.
 
-    `touched` are the variables that the host sets, and `macros` may be types of numbers.
+    `touched` are the variables that the host sets and `read` those that it reads; `macros` may be types of numbers.
     """
     numbers = _number_types(units, macros)
     found = []
     for unit in units:
         if unit.role != "variable" or unit.owner is not None or unit.is_template or not _PLACES & unit.head_words:
             continue
-        made = _declared(unit, numbers, device_units, touched)
+        made = _declared(unit, numbers, device_units, touched, read)
         if made:
             found.append((unit, made))
     return found
 
 
 def _declared(
-    unit: Unit, numbers: Collection[str], device_units: Sequence[Unit], touched: Collection[str]
+    unit: Unit, numbers: Collection[str], device_units: Sequence[Unit], touched: Collection[str], read: Collection[str]
 ) -> list[Variable]:
     tokens = [token for token in unit.tokens[:-1] if token.kind != "directive"]
     is_const = "const" in unit.head_words or "constexpr" in unit.head_words
@@ -123,6 +129,8 @@ def _declared(
         )
         is_number = not dimensions and kind in numbers and not written
         if initial and name not in touched and (is_const or not is_number) and not written:
+            return []
+        if written and name not in touched and name not in read:  # state of the kernels, which begins as C++ defines
             return []
         default = _NUMBER.match(joined(initial[1:]).replace("- ", "-")) if initial else None
         made.append(
