@@ -381,6 +381,7 @@ class BlockBuilder(BlockNames):
 
     def struct(self, struct: DType, **fields: ParameterHandle) -> VectorArgument:
         """Return live parameters as a struct that a kernel takes by value: each field is a parameter, or a vector."""
+        struct = checks.instance(self._id, "struct", struct, DType, "be a struct")
         if struct.kind != "struct" or fields.keys() != struct.fields.keys():
             raise checks.refuse(self._id, f"fields of {struct}", f"be {', '.join(struct.fields)}", [*fields])
         names: list[str] = []

@@ -66,7 +66,7 @@ def test_nothing_is_offered_in_comments_and_strings() -> None:
 
 def test_python_offers_ports_methods_and_modules() -> None:
     """In a block's file, ports, the builder's methods and imported names are offered, and nothing that is not there."""
-    text = (BLOCKS / "math" / "saxpy.py").read_text()
+    text = (BLOCKS / "arithmetic" / "saxpy.py").read_text()
 
     def offered(typed: str) -> tuple[str, ...]:
         return names_at(text + typed, len(text + typed), "python", None).names

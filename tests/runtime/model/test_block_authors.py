@@ -18,6 +18,7 @@ from warploom.api import (
     ReinterpretView,
     ReshapeView,
     SliceView,
+    Struct,
     TransposeView,
     blas,
     describe_for,
@@ -46,6 +47,10 @@ def _halved() -> OpGraph:
     half = g.add("op.multiply", a=g.add("op.input", "x")["value"], b=0.5)
     g.add("op.output", "out", value=half["out"])
     return g.graph()
+
+
+class _One(Struct):
+    a: f32
 
 
 #: Good arguments of every call that an author can make.
@@ -112,6 +117,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
         {"buffer": X, "path": fine("a.npy"), "depth": fine("usual"), "encode": fine(None), "options": fine(())},
     ),
     "argument": (BlockBuilder.argument, {"value": X}),
+    "struct": (
+        lambda build, struct, fields: build.struct(struct, **fields),
+        {"struct": fine(_One), "fields": lambda b, _: {"a": b.a}},
+    ),
     "commit": (BlockBuilder.commit, {}),
     "describe_if": (describe_if, {"condition": X, "element": fine(0), "otherwise": fine(False)}),
     "describe_while": (
