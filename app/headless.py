@@ -17,7 +17,9 @@ from warploom.app.documents.trust.trust import open_patch
 from warploom.app.engine_command import ENGINE_COMMAND
 from warploom.app.run_result import RunResult
 from warploom.app.run_table import print_result
-from warploom.engine.blocktypes.vector_parameters import parse_setting
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.parameters import parse_text
+from warploom.engine.blocktypes.vector_parameters import components_of
 from warploom.engine.compiler.inspection import frame_plan, memory_svg, plan_dot, plan_svg, plan_text
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, printable
@@ -356,9 +358,19 @@ def apply_settings(patch: Patch, settings: Sequence[str]) -> None:
             block_type = patch.block_type(node)
             if block_type is None:
                 raise PatchError(f"block type of {node} must be known, got {patch.nodes[node].type!r}")
-            patch.set(node, **parse_setting(block_type, parameter, text))
+            patch.set(node, **_parse_setting(block_type, parameter, text))
         except PatchError as problem:
             raise click.BadParameter(f"--set {setting}: {problem}") from problem
+
+
+def _parse_setting(block_type: type[Block], name: str, text: str) -> dict[str, Any]:
+    """Return the values that a person typed for a parameter, or for a vector as `0, 0, 1`, by parameter."""
+    parts, texts = components_of(block_type.parameters, name), text.split(",")
+    if not parts:
+        return {name: parse_text(block_type.parameter(name), text)}
+    if len(texts) != len(parts):
+        raise PatchError(f"parameter {name} must be {len(parts)} numbers with commas between, got {text!r}")
+    return {part.name: parse_text(part, each.strip()) for part, each in zip(parts, texts, strict=True)}
 
 
 def _listen(patch: Patch, place: str) -> None:

@@ -105,7 +105,7 @@ def make_current(name: str) -> Colours:
 _HUES = {
     "values": 166,
     "math": 176,
-    "linalg": 187,
+    "linear algebra": 187,
     "reduce": 197,
     "random": 207,
     "io": 218,

@@ -70,7 +70,7 @@ CATEGORIES = {
     "geometry": "mdi6.cube-scan",
     "image": "mdi6.image-outline",
     "io": "mdi6.swap-horizontal",
-    "linalg": "mdi6.matrix",
+    "linear algebra": "mdi6.matrix",
     "math": "mdi6.function-variant",
     "neural": "mdi6.graph-outline",
     "particles": "mdi6.dots-hexagon",

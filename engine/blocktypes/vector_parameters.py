@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from warploom.engine.blocktypes.parameters import ParameterSpec, parse_text
+from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.types import DType, bf16
-
-if TYPE_CHECKING:
-    from warploom.engine.blocktypes.block import Block
 
 #: The names of a vector's components in CUDA C++.
 LETTERS = "xyzw"
@@ -80,19 +77,6 @@ def spread(parameters: Mapping[str, ParameterSpec], values: Mapping[str, Any]) -
         else:
             found |= {part.name: each for part, each in zip(parts, value, strict=True)}
     return found
-
-
-def parse_setting(block_type: type[Block], name: str, text: str) -> dict[str, Any]:
-    """Return the values that a person typed for a parameter, or for a vector as `0, 0, 1`, by parameter.
-
-    Raise PatchError if the text does not denote such a value.
-    """
-    parts, texts = components_of(block_type.parameters, name), text.split(",")
-    if not parts:
-        return {name: parse_text(block_type.parameter(name), text)}
-    if len(texts) != len(parts):
-        raise PatchError(f"parameter {name} must be {len(parts)} numbers with commas between, got {shown(text)}")
-    return {part.name: parse_text(part, each.strip()) for part, each in zip(parts, texts, strict=True)}
 
 
 def _is_sequence(value: Any) -> bool:

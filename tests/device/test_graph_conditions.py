@@ -258,7 +258,7 @@ def test_a_node_that_cannot_be_made_leaves_the_graph_as_it_was(kernels: Kernels)
     _, _, (body,) = conditional(graph, IF, default=1)
     with pytest.raises(DeviceError):
         body.add_memset(out.memory, 0, 5, [])
-    with pytest.raises(DeviceError, match="fill value must be from 0 to 255, got 256"):
+    with pytest.raises(DeviceError, match=r"fill value must be from 0 to 255, .*got 256"):
         body.add_memset(out.memory, 256, 1, [])
     with pytest.raises(DeviceError):
         kernels.add(body, "add", out, 1, config=LaunchConfig((1, 1, 1), (2048, 1, 1)))

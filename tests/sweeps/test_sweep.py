@@ -130,7 +130,7 @@ def test_a_run_that_kills_its_process_fails_alone(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(EngineWorker, "_ask", ask_or_abort)
     table = warploom.sweep(saxpy_patch(), out=tmp_path, grid={"saxpy.a": "1,2,3"}, frames=1, device="host", jobs=1)
     assert table["state"].to_pylist() == ["done", "failed", "done"]
-    assert table["message"][1].as_py() == "worker's process must run to its end, got signal SIGABRT, 3 times"
+    assert table["message"][1].as_py() == "worker's process must run to its end, got SIGABRT, 3 times"
 
 
 def test_an_iterator_that_is_closed_leaves_a_table(tmp_path: Path) -> None:

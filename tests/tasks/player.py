@@ -57,6 +57,7 @@ class Player:
     def __init__(self, screen: Screen, hand: Hand, folder: Path, pictures: Path | None = None) -> None:
         self._screen, self._hand, self._folder, self._pictures = screen, hand, folder, pictures
         self._line = ""
+        self._pixel = ""  # the pixel that the last gesture pointed at
         self.score = Score()
 
     def play(self, name: str, script: str) -> None:
@@ -103,6 +104,10 @@ class Player:
             begun = time.monotonic()
             while self._screen.reads(seen[2]) is not (seen[1] is None):
                 yield from self._wait_since(begun)
+                if self._pixel:  # the picture has moved under the pointer, so a person points again
+                    self._hand.move((yield from self._find(self._pixel)) + QPoint(1, 0))
+                    yield
+                    self._hand.move((yield from self._find(self._pixel)))
             return
         if verb == "picture":
             if self._pictures is not None:
@@ -110,6 +115,7 @@ class Player:
                 self._photograph(self._pictures / f"{rest}.png")
             return
         self.score.gestures += 1
+        self._pixel = rest if verb == "point" and rest.startswith("pixel") else ""
         match verb:
             case "key":
                 self._hand.key(rest)

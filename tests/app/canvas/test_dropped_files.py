@@ -43,14 +43,14 @@ def test_each_kernel_of_a_file_becomes_a_block(canvas: Canvas, patch: Patch, tmp
     assert not set(made) & set(patch.nodes)
 
 
-def test_a_dropped_kernel_is_called_as_its_file(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
-    """Messages and `--set` then say `stencil`; a name that is taken, or that is none, counts on from `file`."""
+def test_a_dropped_kernel_is_called_as_its_entry_point(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+    """Messages and `--set` then say `compute`; a name that is taken is counted on."""
     found = []
     for name in ("stencil.cu", "stencil.cu", "3 points.cu"):
         (tmp_path / name).write_text(KERNEL.format("compute"))
         assert _drop(canvas, [tmp_path / name], QPointF(0, 200))
         found += canvas.selected()
-    assert found == ["stencil", "file", "file_2"]
+    assert found == ["compute", "compute_2", "compute_3"]
 
 
 def test_a_kernel_with_a_mistake_gets_its_block(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
