@@ -47,7 +47,7 @@ from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.graph_launches import counted_axes, graph_launch
 from warploom.engine.descriptions.handles import MOST_AXES, BufferHandle, ParameterHandle, VectorHandle
 from warploom.engine.descriptions.picture_depths import picture_depth
-from warploom.engine.descriptions.ports import PIXELS, PortSpec, count_name, counter_name
+from warploom.engine.descriptions.ports import PIXELS, PortSpec, count_name, counter_name, is_picture
 from warploom.engine.kernel_sources import op_graphs
 from warploom.engine.kernel_sources.sources import OpGraphSource
 from warploom.engine.libraries.call import CallOn, LibraryCall
@@ -160,6 +160,10 @@ class BlockBuilder(BlockNames):
         shared_bytes = checks.whole(where, "shared_bytes", shared_bytes, 0, MOST_SHARED_BYTES)
         x, y, z = (*threads, 1, 1)[:3]
         taken = tuple([self.argument(argument) for argument in checks.sequence(where, "args", args)])
+        pictures = {a.name for a in taken if isinstance(a, BufferArgument) and is_picture(self._ports.get(a.name))}
+        if len(pictures) > 1 and not isinstance(kernel.source, OpGraphSource):  # they would be read as one type
+            rule = 'be one; the type of another one is dtype="same(...)"'
+            raise checks.refuse(where, 'inputs with dtype="picture" of a kernel', rule, sorted(pictures))
         name = None if count is None else self._known(count, "count")
         if name is not None:
             if len(sizes) != 1 or (y, z) != (1, 1):

@@ -59,6 +59,11 @@ class PortSpec(ByBits):
         return self.direction == "in"
 
 
+def is_picture(spec: PortSpec | None) -> bool:
+    """True for an input of a picture with any of `PIXELS`."""
+    return spec is not None and spec.is_input and spec.dtype_rule in PICTURES
+
+
 def count_name(append: str) -> str:
     """Return the name of the output port with an append buffer's number of elements."""
     return f"{append}_count"

@@ -16,7 +16,7 @@ from warploom.engine.descriptions.entries import (
     Status,
 )
 from warploom.engine.descriptions.extents import Dimension, Extent, ShapeContext, ShapeRuleError, parse_extent
-from warploom.engine.descriptions.ports import PICTURES, PIXELS, PortSpec
+from warploom.engine.descriptions.ports import PIXELS, PortSpec, is_picture
 from warploom.engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
 from warploom.engine.types import DType, Shape
 
@@ -157,7 +157,7 @@ def block_rules(
 
 
 def _pictures(ports: tuple[PortSpec, ...], outputs: tuple[OutputRule, ...]) -> frozenset[str]:
-    inputs = {spec.name for spec in ports if spec.is_input and spec.dtype_rule in PICTURES}
+    inputs = {spec.name for spec in ports if is_picture(spec)}
     made = {r.name for r in outputs if inputs & {*r.dtype_from} or (r.spec.dtype_rule and r.spec.dtype in PIXELS)}
     return frozenset(inputs | made)
 

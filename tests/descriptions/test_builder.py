@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port
+from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, float4, param, port
 from warploom.engine.blocktypes.block import _shared, describe
 from warploom.engine.descriptions.checks import BlockCallError
 from warploom.engine.descriptions.description import BlockDescription
@@ -151,6 +151,28 @@ def test_wrong_launches_are_refused(wrong: dict[str, Any], message: str) -> None
 
     with pytest.raises(BlockCallError, match=rf"^test_builder\.sample: {message}$"):
         block(ask)
+
+
+def test_a_kernel_reads_pictures_of_one_type() -> None:
+    """A launch whose inputs might have different pixels is refused; one input of another's type is not."""
+
+    class Two(Block, id="test_builder.two_pictures"):
+        """Read two pictures."""
+
+        x: In[float4] = port(dtype="picture", rank=2, doc="X.")
+        y: In[float4] = port(dtype="picture", rank=2, doc="Y.")
+        z: In[any_type] = port(dtype="same(x)", rank=2, doc="Z.")
+        out: Out[float4] = port(dtype="same(x)", shape="same(x)", doc="Out.")
+        other: str = param("z", doc="The second input.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            build.launch(K, num_threads=self.x.size, args=(self.x, getattr(self, self.other), self.out))
+
+    assert len(describe(Two("node", {})).entries) == 1
+    with pytest.raises(
+        BlockCallError, match=r"""inputs with dtype="picture" of a kernel must be one; .*got \['x', 'y'\]"""
+    ):
+        describe(Two("node", {"other": "y"}))
 
 
 def test_fill_copy_and_internal_buffers() -> None:
