@@ -5,12 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.fuzzing import many
 from warploom import Engine, Patch
 from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.device.device import Device
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.kernel_blocks.kernel_block import KernelBlock
+from warploom.engine.kernel_sources.device_part import take
 from warploom.engine.kernel_sources.device_part.take import Taken
 from warploom.engine.kernel_sources.loader import load_image
 
@@ -135,3 +139,21 @@ def test_a_named_instantiation_that_does_not_compile_is_an_error(tmp_path: Path)
     text = "template <class T> __global__ void fill(T* x) { x[0] = T(1).much; }\n"
     assert "must have class type" in str(error_of(tmp_path, text, "fill<float>")).replace("expression ", "")
     assert "instances" in str(error_of(tmp_path, text, "fill<float>; }"))
+
+
+#: Parts of programs, most of which are not whole: brackets, conditionals and templates that nothing closes.
+FRAGMENTS = [
+    *("/*", "#if", "#if (", "#endif", "#else", "#elif 1", "template<", "template<int N>", "{", "}", ";", "(", ")"),
+    *("\0", "// \\", "~", 'extern "C" {', "namespace {", "operator<<=", "k<<<1, 2", "__global__", "__device__"),
+    *("__global__ void k(", "int main() { k<<<1, 1>>>(0); }", "__constant__ int n;"),
+    "__global__ void k(int* p) { p[0] = n; }",
+]
+
+
+@settings(max_examples=many(200))
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=12))
+def test_texts_that_are_no_programs_keep_their_lines(parts: list[str]) -> None:
+    """Any text is left for the compiler to refuse, with each line where it was."""
+    text = "\n".join(parts)
+    before, _, _ = take.take(text, {}).text.partition(f"\n{take.MARK}")
+    assert before.count("\n") == text.count("\n")

@@ -162,6 +162,19 @@ def test_collected_files_lie_beside_the_patch(project: Path) -> None:
     assert problem is None and kernel is not None and [port.name for port in kernel.outputs()] == ["out"]
 
 
+@pytest.mark.parametrize("wrong", ["", "new", "new/\0.loom"])
+def test_nothing_is_copied_to_what_is_no_file(project: Path, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder, or a path that no file can have, is refused before any file is copied."""
+    (project / "new").mkdir()
+    monkeypatch.chdir(project)
+    patch = patch_with(far=str(project / "other" / "sky.png"))
+    patch.path = project / "home" / "p.loom"
+    before = sorted(project.rglob("*")), sorted(project.parent.iterdir())
+    with pytest.raises(PatchError, match="patch must be writable"):
+        collect_files(patch, wrong)
+    assert (sorted(project.rglob("*")), sorted(project.parent.iterdir())) == before
+
+
 def test_other_files_of_the_same_name_stay(project: Path) -> None:
     """A file whose name is taken goes into a folder of its own, and nothing is overwritten."""
     home = project / "home"

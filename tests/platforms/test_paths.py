@@ -70,7 +70,7 @@ def test_an_engine_has_the_files_of_a_machine_with_windows(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_saved_path_has_slashes(system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file to write is named with slashes, whoever typed backslashes; Windows stores slashes in the patch too."""
+    """Backslashes in the name of a file to write become slashes; in Windows, the patch stores slashes too."""
     pretend(monkeypatch, system)
     spec, typed = SaveImage.parameters["file"], r"out\frame.png"
     assert spec.coerce(typed) == ("out/frame.png" if system == "win32" else typed)

@@ -298,6 +298,9 @@ def _ended(tokens: Sequence[Token], place: int, state: _State, found: list[Unit]
     scope = tuple(each.name for each in state.scopes if each.name is not None)
     is_extern_c = any(each.name is None for each in state.scopes)
     after = _State(state.scopes)
+    if head >= len(unit):  # a template whose list of parameters is never closed, for NVRTC to refuse
+        found.append(Unit(unit, "other", "", scope, 0, None, None, None, is_extern_c))
+        return after
     if state.body == state.start and any(token.text == "{" for token in unit):
         opened = next(i for i, token in enumerate(unit) if token.text == "{" and i >= head)
         name = unit[-2].text if unit[head].text == "typedef" else _class_name(unit[:opened], head)

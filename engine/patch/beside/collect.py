@@ -47,7 +47,13 @@ def collect_files(patch: Patch, path: Path | str) -> Collected:
     exists is overwritten, except the patch.
     """
     path = Path(path)
-    copies = _Copies(patch, Path(os.path.realpath(path)).parent)
+    try:
+        folder = Path(os.path.realpath(path)).parent
+        if path.is_dir():  # before any file is copied
+            raise PatchError(f"patch must be writable: {path}: Is a directory")
+    except ValueError as problem:  # a NUL in the path
+        raise PatchError(f"patch must be writable: {path}: {problem}") from problem
+    copies = _Copies(patch, folder)
     made: list[Change] = []
     for node in patch.nodes.values():
         moves = copies.of_values(patch.block_type(node.id), node.parameters)
