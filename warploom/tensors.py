@@ -12,6 +12,7 @@ from warploom.engine.tensor_ir.graph import allow_tf32, no_grad
 from warploom.engine.tensor_ir.networks import losses, schedules
 from warploom.engine.tensor_ir.networks.functions import Accumulate, Set, Write
 from warploom.engine.tensor_ir.networks.functions import NetworkInstruction as Instruction
+from warploom.engine.tensor_ir.networks.optimiser_options import WeightOptions
 from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW, RAdam, Ranger
 from warploom.engine.tensor_runtime.lazy import Tensor, execute
 from warploom.engine.tensor_runtime.training import GraphBuilder
@@ -34,6 +35,7 @@ __all__ = [
     "Tensor",
     "TensorError",
     "TopologicalSortFailed",
+    "WeightOptions",
     "Write",
     "allow_tf32",
     "execute",

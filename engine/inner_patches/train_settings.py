@@ -53,7 +53,7 @@ class TrainSettings(AdaptiveBlock, abstract=True):
     )
     clip_gradients: bool = param(False, structural=True, doc="Shorten gradients that are longer than clip_norm.")
     clip_norm: float = param(1.0, min=1e-6, max=1e6, doc="Largest length of all gradients together when clipped.")
-    weight_decay: float = param(0.0, min=0, max=1, structural=True, doc="Decay of the weights towards 0 in each step.")
+    weight_decay: float = param(0.0, min=0, max=1, doc="Decay of the weights towards 0 in each step.")
     train: bool = param(True, structural=True, doc="Change the weights; otherwise only compute the loss.")
     query: bool = param(False, structural=True, doc="Add inputs for which the outputs are computed.")
     history: int = param(256, min=2, max=65536, structural=True, doc="Length of the output losses.")

@@ -27,8 +27,9 @@ from warploom.engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
 from warploom.engine.tensor_ir.graph import TensorNode
 from warploom.engine.tensor_ir.lowering.program import Store, write_program
 from warploom.engine.tensor_ir.lowering.step import shape_rule
+from warploom.engine.tensor_ir.networks.builder import STEP
 from warploom.engine.tensor_ir.networks.functions import NetworkFunction, NetworkVariable, Role
-from warploom.engine.tensor_ir.networks.network import LOSS, STEP, Network, build_network
+from warploom.engine.tensor_ir.networks.network import LOSS, Network, build_network
 from warploom.engine.tensor_ir.operations.leaves import Leaf
 from warploom.engine.tensor_ir.types import TensorType
 from warploom.engine.types import any_type, f32, f64
@@ -100,7 +101,7 @@ class NetworkPatch(InnerPatch):
 
 
 #: Numbers of networks that can be set between steps, by the names of their live parameters.
-_LIVE = {"learning_rate": "rate", "clip_norm": "clip_norm"}
+_LIVE = {"learning_rate": "rate", "clip_norm": "clip_norm", "weight_decay": "decay"}
 #: The live parameters of a schedule.
 _SCHEDULED = ("learning_rate", "schedule_steps", "schedule_factor", "warmup_steps")
 _HISTORY = Kernel("history.cu", "remember")
@@ -122,7 +123,7 @@ class Training:
     def network(self) -> Network:
         """The network with its gradients and its optimiser; takes a while to compute."""
         chosen, clip_norm = OPTIMISERS[self._settings["optimiser"]], 1.0 if self._settings["clip_gradients"] else None
-        optimiser = replace(chosen, decay=self._settings["weight_decay"], clip_norm=clip_norm)
+        optimiser = replace(chosen, decay=0.0, clip_norm=clip_norm)  # a live parameter sets the decay
         return build_network(self._builder, optimiser, average=True)
 
     @cached_property

@@ -6,17 +6,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import index
 
+import numpy as np
+
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.tensor_ir.errors import InvalidOperation
 from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
 from warploom.engine.tensor_ir.networks.initialisations import FirstWeights, Initialisation
+from warploom.engine.tensor_ir.networks.optimiser_options import DECAY, FROZEN, UPDATES
+from warploom.engine.tensor_ir.networks.schedules import CONSTANT, Schedule, require_schedule
 from warploom.engine.tensor_ir.operations.leaves import Leaf
 from warploom.engine.tensor_ir.passes.verification import verify_nodes
-from warploom.engine.tensor_ir.types import FLOATS, TensorType, whole_number
-from warploom.engine.types import DType, Shape, f32
+from warploom.engine.tensor_ir.types import FLOATS, TensorType, real_number, whole_number
+from warploom.engine.types import DType, Shape, f32, f64
 
+#: The name of the variable, f64[], that holds the number of steps done.
+STEP = "step"
 #: Names of variables that training adds.
-RESERVED = frozenset({"loss", "step", "rate", "clip_norm", "batches", "order", "losses"})
+RESERVED = frozenset(
+    {"loss", "output", STEP, "rate", "clip_norm", DECAY, FROZEN, UPDATES, "batches", "order", "losses"}
+)
 
 
 @dataclass(frozen=True)
@@ -45,8 +53,8 @@ class _Graph(TensorGraph):
 class NetworkBuilder:
     """Collects a network: its inputs, its weights, and its computations.
 
-    Unless `root` is set, the node created last is the root: the loss that training minimises. All tensors have the
-    element type `dtype`.
+    Unless `root` is set, the node created last is the root: the loss that training minimises. A network that isn't
+    trained may have a root of any shape, which is its output. All tensors have the element type `dtype`.
     """
 
     def __init__(self, *, dtype: DType = f32, seed: int = 0) -> None:
@@ -61,8 +69,13 @@ class NetworkBuilder:
         #: The inputs, and the weights, frozen ones included.
         self.inputs: dict[str, TensorNode] = {}
         self.trained: dict[str, TensorNode] = {}
-        #: The recipes for the initial weights; they are not evaluated yet.
+        #: Arrays that are neither trained nor saved.
+        self.constants: dict[str, TensorNode] = {}
+        #: The recipes for initial weights and for constants; they are not evaluated yet.
         self.initial: dict[str, FirstWeights] = {}
+        #: Numbers that can be set, and the number of the step if a schedule uses it, f64[]; and their initial values.
+        self.numbers: dict[str, TensorNode] = {}
+        self.first_numbers: dict[str, float] = {}
         #: Nodes that can be read after training steps.
         self.kept: dict[str, TensorNode] = {}
         self._root: TensorNode | None = None
@@ -94,6 +107,34 @@ class NetworkBuilder:
         self.trained[name] = node
         return node
 
+    def constant(self, name: str, values: Initialisation, shape: Sequence[int] | None = None) -> TensorNode:
+        """Add an array that is neither trained nor saved in files of weights. The default shape is that of `values`.
+
+        `values` are as those of `weights`.
+        """
+        given = self._shape(name, np.shape(np.asarray(values)) if shape is None else shape)
+        type_ = TensorType(given, self.dtype)
+        self.initial[name] = FirstWeights.of(name, type_.shape, values, self._seed)
+        node = self.constants[name] = self._graph.add(Leaf(type_), name=name, requires_grad=False)
+        return node
+
+    def number(self, name: str, value: float, schedule: Schedule = CONSTANT) -> TensorNode:
+        """Add a number that can be set between steps: `value` times the schedule's factor, in the network's type.
+
+        The schedule goes on with each training step, also within a launch. An example is the part of a target that is
+        a game's result, and not a search's score: `number("blend", 0.5, Linear(10000, final=1.0, first=0.0))`.
+        """
+        self._check_new(name)
+        self.first_numbers[name] = real_number(f"number {name!r}", value)
+        require_schedule("schedule", schedule)
+        if STEP not in self.numbers:
+            self.numbers[STEP] = self._number(STEP)
+        leaf = self.numbers[name] = self._number(name)
+        return (leaf * schedule.factor(self.numbers[STEP])).cast(self.dtype)
+
+    def _number(self, name: str) -> TensorNode:
+        return self._graph.add(Leaf(TensorType((), f64)), name=name, requires_grad=False)
+
     def affine(
         self,
         name: str,
@@ -122,7 +163,7 @@ class NetworkBuilder:
 
     @property
     def root(self) -> TensorNode:
-        """The node that training minimises. Raise InvalidOperation when nothing is computed."""
+        """The loss or the output. Raise InvalidOperation when nothing is computed."""
         if self._root is not None:
             return self._root
         for node in reversed(self._graph.nodes):
@@ -135,15 +176,17 @@ class NetworkBuilder:
         self._check_node("root", node)
         self._root = node
 
-    def checked_root(self) -> TensorNode:
+    def checked_root(self, *, is_trained: bool) -> TensorNode:
         """Verify the network and return its root.
 
-        Raise InvalidOperation, with the node's name, unless it is one number.
+        Raise InvalidOperation, with the node's name, for a sparse root, or if it `is_trained` and not one number.
         """
         root = self.root
         verify_nodes([root, *self.kept.values()], "building")
-        if root.type.size != 1 or root.type.nnz is not None:
-            where = f" ({root.origin})" if root.origin else ""
+        where = f" ({root.origin})" if root.origin else ""
+        if root.type.nnz is not None:
+            raise InvalidOperation(f"root must be dense, got {root!r}{where}")
+        if is_trained and root.type.size != 1:
             raise InvalidOperation(f"root must be one number, got {root!r}{where}; reduce it with sum() or mean()")
         return root
 
@@ -172,5 +215,5 @@ class NetworkBuilder:
             raise InvalidOperation(f"name must be an identifier, got {name!r}")
         if name in RESERVED:
             raise InvalidOperation(f"name must not be one of {', '.join(sorted(RESERVED))}, got {name!r}")
-        if name in {*self.inputs, *self.trained, *self.kept}:
+        if name in {*self.inputs, *self.trained, *self.constants, *self.numbers, *self.kept}:
             raise InvalidOperation(f"name must be new, got {name!r} again")

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from warploom.engine.tensor_ir.errors import InvalidOperation
 from warploom.engine.tensor_ir.graph import TensorNode
+from warploom.engine.tensor_ir.networks.builder import STEP
 from warploom.engine.tensor_ir.networks.functions import NetworkFunction, NetworkVariable, Role
-from warploom.engine.tensor_ir.networks.network import LOSS, STEP, Network
+from warploom.engine.tensor_ir.networks.network import LOSS, Network
 from warploom.engine.tensor_ir.operations.leaves import BatchSize, Leaf, Numbers
 from warploom.engine.tensor_ir.operations.reductions import broadcast_to
 from warploom.engine.tensor_ir.operations.sparse import SparseColumn
@@ -31,7 +32,7 @@ def with_data(network: Network, count: int, kept: int) -> Network:
     batch, t * batch + 1 and so on, and wraps around at the end. Its loss is stored in element t of `losses`, [kept],
     which wraps around too. Raise InvalidOperation without an optimiser, or without inputs.
     """
-    if STEP not in network.variables:
+    if "step" not in network.functions:
         raise InvalidOperation("network must have an optimiser to be trained; build with one")
     batched = {name: item for name, item in network.of_role(Role.INPUT).items() if item.leaf.type.batched}
     if not batched:

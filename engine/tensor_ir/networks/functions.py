@@ -28,6 +28,7 @@ class Role(Enum):
     INPUT = "input"
     DATA = "data"
     WEIGHTS = "weights"
+    CONSTANT = "constant"
     VALUES = "values"
     GRADIENTS = "gradients"
     STATE = "state"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.tensor_ir.errors import InvalidOperation
 from warploom.engine.tensor_ir.gradients import gradients
 from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, made_for, reachable_nodes
-from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.networks.builder import STEP, NetworkBuilder
 from warploom.engine.tensor_ir.networks.functions import (
     Accumulate,
     Initial,
@@ -29,16 +29,17 @@ from warploom.engine.tensor_ir.passes.rewriting import copied_nodes, substitute
 from warploom.engine.tensor_ir.types import TensorType
 from warploom.engine.types import f64
 
-#: Names of variables: the loss, and the number of steps done.
-LOSS, STEP = "loss", "step"
+#: Names of variables: the loss, or the output of a network that isn't trained.
+LOSS, OUTPUT = "loss", "output"
 
 
 @dataclass(frozen=True)
 class Network:
     """A network as functions of variables; nothing of it is on a device.
 
-    `built` and `optimised` are its loss before and after the passes. The functions are forward, backward and
-    zero_gradients. With an optimiser there are also update, and step, which runs all of them in one.
+    `built` and `optimised` are its root before and after the passes. The functions are forward, backward and
+    zero_gradients. With an optimiser there are also update, and step, which runs all of them in one. If the root isn't
+    one number, there is only forward, and the variable `output` has the root's value instead of `loss`.
     """
 
     built: TensorNode
@@ -64,23 +65,28 @@ def build_network(builder: NetworkBuilder, optimiser: Optimiser | None = None, *
     """Verify a network, simplify it and write its functions. Raise TensorError when it is wrong.
 
     The loss is the sum over the batch, or with `average` the mean. The optimiser trains all weights that aren't frozen.
+    Without an optimiser, a root that isn't one number is the network's output.
     """
     if optimiser is not None and not isinstance(optimiser, Optimiser):
         raise InvalidOperation(f"optimiser must be one such as SGD(0.1), got {shown(optimiser)}")
-    root = builder.checked_root()
+    chosen = builder.checked_root(is_trained=optimiser is not None)
     made = TensorGraph()
-    copies = copied_nodes([root, *builder.kept.values()], made)
-    built = loss = copies[root]
-    if loss.type.batched:
-        with made_for(loss.parts):
-            built = loss = loss.mean_batch() if average else loss.sum_batch()
-    loss, *kept = optimise([loss, *(copies[node] for node in builder.kept.values())], PASSES)
-    wanted = [node for node in reachable_nodes([loss, *kept]) if node.requires_grad]
-    found = gradients(loss, wanted) if loss.requires_grad else {}
-    writer = _FunctionWriter(builder, loss, dict(zip(builder.kept, kept, strict=True)), found)
+    copies = copied_nodes([chosen, *builder.kept.values()], made)
+    built = root = copies[chosen]
+    is_loss = root.type.size == 1
+    if root.type.batched and is_loss:
+        with made_for(root.parts):
+            built = root = root.mean_batch() if average else root.sum_batch()
+    root, *kept = optimise([root, *(copies[node] for node in builder.kept.values())], PASSES)
+    seen = {LOSS if is_loss else OUTPUT: root, **dict(zip(builder.kept, kept, strict=True))}
+    found: Mapping[TensorNode, TensorNode] | None = None
+    if is_loss:
+        wanted = [node for node in reachable_nodes(seen.values()) if node.requires_grad]
+        found = gradients(root, wanted) if root.requires_grad else {}
+    writer = _FunctionWriter(builder, seen, found)
     if optimiser is not None:
         writer.train(optimiser)
-    return Network(built, loss, writer.variables, writer.functions)
+    return Network(built, root, writer.variables, writer.functions)
 
 
 class _FunctionWriter:
@@ -89,18 +95,19 @@ class _FunctionWriter:
     def __init__(
         self,
         builder: NetworkBuilder,
-        loss: TensorNode,
-        kept: Mapping[str, TensorNode],
-        found: Mapping[TensorNode, TensorNode],
+        seen: Mapping[str, TensorNode],
+        found: Mapping[TensorNode, TensorNode] | None,
     ) -> None:
+        """`seen` are the nodes that can always be read, by name; `found` has gradients, None to define no backward."""
         self.variables: dict[str, NetworkVariable] = {}
         self.functions: dict[str, NetworkFunction] = {}
         self._graph = TensorGraph()
-        self._seen = [LOSS, *kept]
-        forward = reachable_nodes([loss, *kept.values()])
-        copies = copied_nodes([*forward, *found.values()], self._graph, differentiable=False)
+        self._seen = [*seen]
+        forward = reachable_nodes(seen.values())
+        given = {} if found is None else found
+        copies = copied_nodes([*forward, *given.values()], self._graph, differentiable=False)
         self._leaves(builder, {node.name: copies[node] for node in forward if isinstance(node.operation, Leaf)})
-        shown = {name: copies[node] for name, node in [(LOSS, loss), *kept.items()]}
+        shown = {name: copies[node] for name, node in seen.items()}
         order = [copies[node] for node in forward if node.inputs]
         left_out = {*shown.values(), *products_with_bias(order, shown.values())}
         constants = {name: node.operation.value for name, node in shown.items() if isinstance(node.operation, Constant)}
@@ -115,18 +122,28 @@ class _FunctionWriter:
         computed = {leaf: node for leaf, node in values.items() if not isinstance(node.operation, Constant)}
         self.functions["forward"] = NetworkFunction("forward", computed)
         stored = {node: leaf for leaf, node in values.items() if not isinstance(node.operation, Leaf | Constant)}
-        self._differentiate({copies[node]: copies[part] for node, part in found.items()}, stored)
+        if found is not None:
+            self._differentiate({copies[node]: copies[part] for node, part in found.items()}, stored)
 
     def _leaves(self, builder: NetworkBuilder, used: Mapping[str, TensorNode]) -> None:
-        """Create variables for inputs and weights, including unused ones."""
-        for name, node in {**builder.inputs, **builder.trained}.items():
-            role = Role.INPUT if name in builder.inputs else Role.WEIGHTS
-            leaf = (
-                used[name]
-                if name in used
-                else self._graph.add(Leaf(node.type), name=name, requires_grad=False, parts=node.parts)
-            )
-            self.variables[name] = NetworkVariable(name, leaf, role, builder.initial.get(name), node.requires_grad)
+        """Create variables for the builder's leaves, including unused ones."""
+        roles = {
+            Role.INPUT: builder.inputs,
+            Role.WEIGHTS: builder.trained,
+            Role.CONSTANT: builder.constants,
+            Role.NUMBER: builder.numbers,
+        }
+        for role, nodes in roles.items():
+            for name, node in nodes.items():
+                leaf = (
+                    used[name]
+                    if name in used
+                    else self._graph.add(Leaf(node.type), name=name, requires_grad=False, parts=node.parts)
+                )
+                first = builder.initial.get(name, builder.first_numbers.get(name))
+                self.variables[name] = NetworkVariable(name, leaf, role, first, node.requires_grad)
+        if STEP in self.variables:
+            self.variables[STEP] = replace(self.variables[STEP], role=Role.STATE, initial=0.0)
 
     def _differentiate(self, found: Mapping[TensorNode, TensorNode], stored: Mapping[TensorNode, TensorNode]) -> None:
         """Define backward and zero_gradients. Gradients for each example belong to one batch only."""
@@ -151,17 +168,18 @@ class _FunctionWriter:
 
     def train(self, optimiser: Optimiser) -> None:
         """Define update and step."""
-        self.add_variable(STEP, TensorType((), f64), Role.STATE)
-        memory = _Memory(self)
+        if STEP not in self.variables:
+            self.add_variable(STEP, TensorType((), f64), Role.STATE)
+        store = _Store(self)
         trained = [item for item in self.variables.values() if item.role is Role.WEIGHTS and item.trained]
         pairs = [
             (item.leaf, self.variables[f"{item.name}.gradient"].leaf)
             for item in trained
             if f"{item.name}.gradient" in self.variables
         ]
-        updated = optimiser.step([leaf for leaf, _ in pairs], [gradient for _, gradient in pairs], memory)
+        updated = optimiser.step([leaf for leaf, _ in pairs], [gradient for _, gradient in pairs], store)
         writes = {leaf: node for (leaf, _), node in zip(pairs, updated, strict=True)}
-        update = NetworkFunction("update", {**writes, **memory.writes, memory.step: memory.step + 1.0})
+        update = NetworkFunction("update", {**writes, **store.writes, store.step: store.step + 1.0})
         whole = self.functions["zero_gradients"]
         for part in (self.functions["forward"], self.functions["backward"], update):
             whole = whole.then(part, "step")
@@ -178,7 +196,7 @@ class _FunctionWriter:
         return leaf
 
 
-class _Memory:
+class _Store:
     """The state that an optimiser keeps, as variables."""
 
     def __init__(self, writer: _FunctionWriter) -> None:
@@ -188,12 +206,19 @@ class _Memory:
 
     def number(self, name: str, value: float) -> TensorNode:
         """Return a number that can be set."""
-        return self._writer.add_variable(name, TensorType((), f64), Role.NUMBER, value)
+        return self._variable(name, TensorType((), f64), Role.NUMBER, value)
 
-    def state(self, name: str, weights: TensorNode) -> TensorNode:
-        """Return a state tensor that belongs to weights."""
-        return self._writer.add_variable(f"{weights.label}.{name}", weights.type, Role.STATE)
+    def state(self, name: str, type_: TensorType) -> TensorNode:
+        """Return a state tensor."""
+        return self._variable(name, type_, Role.STATE, 0.0)
 
     def write(self, target: TensorNode, value: TensorNode) -> None:
         """Set a state's contents at the next step."""
         self.writes[target] = value
+
+    def _variable(self, name: str, type_: TensorType, role: Role, initial: float) -> TensorNode:
+        """Return the leaf of a variable, which is created once."""
+        there = self._writer.variables.get(name)
+        if there is not None and there.role is role and there.leaf.type == type_:
+            return there.leaf
+        return self._writer.add_variable(name, type_, role, initial)

@@ -15,12 +15,13 @@ from warploom.engine.device.device import Device
 from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from warploom.engine.tensor_ir.graph import TensorNode
 from warploom.engine.tensor_ir.inspection import graph_dot
-from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
+from warploom.engine.tensor_ir.networks.builder import RESERVED, STEP, NetworkBuilder
 from warploom.engine.tensor_ir.networks.data import BATCHES, LOSSES, ORDER, TRAIN, data_name, with_data
 from warploom.engine.tensor_ir.networks.functions import NetworkFunction, NetworkInstruction, Role
 from warploom.engine.tensor_ir.networks.instructions import function_code, node_names
-from warploom.engine.tensor_ir.networks.network import LOSS, STEP, Network, build_network
-from warploom.engine.tensor_ir.networks.optimisers import Optimiser, require_setting
+from warploom.engine.tensor_ir.networks.network import LOSS, Network, build_network
+from warploom.engine.tensor_ir.networks.optimiser_options import UPDATES, require_setting
+from warploom.engine.tensor_ir.networks.optimisers import Optimiser
 from warploom.engine.tensor_ir.types import real_number, whole_number
 from warploom.engine.tensor_runtime.program import Ancillary, EntryTime, Program
 from warploom.engine.tensor_runtime.program_block import MOST_TURNS, Wanted
@@ -29,6 +30,8 @@ from warploom.engine.tensor_runtime.training.files import as_path, load_weights,
 from warploom.engine.tensor_runtime.training.variables import Variables, as_numbers
 from warploom.engine.types import Array
 
+#: The suffix of the name of a number in a file.
+_NUMBER = ".number"
 #: Arrays by input name.
 InputArrays = Mapping[str, npt.ArrayLike]
 
@@ -166,6 +169,8 @@ class TrainingGraph:
     @property
     def loss(self) -> float:
         """The loss of the last batch in `forward`, before the weights were updated."""
+        if LOSS not in self.network.variables:
+            raise InvalidOperation("network must have one number as root to have a loss; it has values('output')")
         return float(self._variables.read(LOSS).item())
 
     def values(self, name: str) -> Array:
@@ -177,12 +182,28 @@ class TrainingGraph:
         return self._variables.read(f"{name}.gradient")
 
     def set(self, name: str, value: npt.ArrayLike) -> None:
-        """Set the contents of a variable, such as weights, or the learning rate: `set("rate", 1e-4)`."""
+        """Set the contents of a variable, such as weights, or a number that the next launch uses.
+
+        Numbers are those of the network (`NetworkBuilder.number`) and of the optimiser: `rate`, `clip_norm`, `decay`
+        and `frozen`, or `l0w.decay` and `l0w.frozen` for weights l0w that have these options.
+        """
         if self._variables.variable(name).role is Role.INPUT:
             raise InvalidOperation(f"input {name!r} must be set by set_inputs, which knows the batch")
-        if self._variables.variable(name).role is Role.NUMBER:
-            value = require_setting(name, real_number(f"number {name!r}", value))
-        self._variables.write(name, value)
+        self._variables.write(name, self._checked_number(name, value))
+
+    def _checked_number(self, name: str, value: npt.ArrayLike) -> npt.ArrayLike:
+        """Return a variable's new contents. If it is a number, raise InvalidOperation for one out of range."""
+        if self._variables.variable(name).role is not Role.NUMBER:
+            return value
+        value = value.item() if isinstance(value, np.ndarray) and value.shape == () else value
+        number = real_number(f"number {name!r}", value)
+        return require_setting(name, number) if name in RESERVED or "." in name else number
+
+    def reset_optimiser(self) -> None:
+        """Set the optimiser's state to that before its first update. Weights, numbers and schedules stay."""
+        for name in self.network.of_role(Role.STATE):
+            if _is_kept(name) and name != STEP:
+                self._variables.write(name, 0.0)
 
     @property
     def weights(self) -> dict[str, Array]:
@@ -215,29 +236,36 @@ class TrainingGraph:
         dtype: str | None = None,
         scales: Mapping[str, float] | None = None,
     ) -> None:
-        """Write the weights to a .npz or .safetensors file; with `state`, also the optimiser's state.
+        """Write the weights to a .npz or .safetensors file; with `state`, also all that training continues with.
+
+        This is the optimiser's state, the number of steps, and numbers such as `rate`.
 
         With `dtype` "i8" or "i16", weights are quantised, each with a scale; see `files.quantised`.
         """
         arrays = self.weights if dtype is None else quantised(self.weights, dtype, scales)
         if state:
             arrays |= {name: self._variables.read(name) for name in self.network.of_role(Role.STATE) if _is_kept(name)}
+            arrays |= {name + _NUMBER: self._variables.read(name) for name in self.network.of_role(Role.NUMBER)}
         save_weights(path, arrays)
 
     def load(self, path: str | Path) -> None:
         """Read all weights from such a file, and the optimiser's state if the file and this graph have one.
 
-        If a name or a shape is wrong, nothing changes, and the error names it.
+        A file with a state has the numbers too: set those that shall differ, such as `rate`, after loading. If a name
+        or a shape is wrong, nothing changes, and the error names it.
         """
         arrays = load_weights(path)
-        states = {name: arrays.pop(name) for name in [*arrays] if _is_kept(name)}
-        there = self.network.of_role(Role.STATE)
+        states = {name.removesuffix(_NUMBER): arrays.pop(name) for name in [*arrays] if _is_kept(name)}
+        there = {**self.network.of_role(Role.STATE), **self.network.of_role(Role.NUMBER)}
+        if STEP in states:
+            states.setdefault(UPDATES, states[STEP])  # a file of an older version
         try:
             states = {name: as_numbers(name, array) for name, array in states.items() if name in there}
             for name, array in states.items():
                 if array.shape != there[name].leaf.type.shape:
                     shape = list(there[name].leaf.type.shape)
                     raise ShapeMismatch(f"{name!r} must have the shape {shape}, got {list(array.shape)}")
+                self._checked_number(name, array)
             self.set_weights(arrays)
         except (InvalidOperation, ShapeMismatch) as problem:
             raise type(problem)(f"{path}: {problem}") from None
@@ -360,8 +388,8 @@ def _at_least_one(subject: str, count: int, most: int = 2**63 - 1) -> int:
 
 
 def _is_kept(name: str) -> bool:
-    """Whether a variable belongs to an optimiser's state, by its name in a file."""
-    return name == STEP or "." in name
+    """Whether a variable belongs to the state of training, by its name in a file."""
+    return name in (STEP, UPDATES) or "." in name
 
 
 class GraphBuilder(NetworkBuilder):
@@ -373,6 +401,7 @@ class GraphBuilder(NetworkBuilder):
         """Verify the network, simplify it, write its functions, and put it on a device. Raise TensorError if it is
         wrong.
 
-        The loss is the sum over the batch, or with `average` the mean. An optimiser is needed for training.
+        The loss is the sum over the batch, or with `average` the mean. An optimiser is needed for training. Without
+        one, the root may have any shape: then it is no loss, and `forward` computes its values, `values("output")`.
         """
         return TrainingGraph(build_network(self, optimiser, average=average), device)

@@ -79,7 +79,24 @@ class TestRoot:
         with pytest.raises(
             InvalidOperation, match=r"root must be one number, got Exp\d+: f32\[3, 1\], batched \(.*\.py"
         ):
+            build_network(builder, SGD())
+        builder = NetworkBuilder()
+        builder.sparse_input("x", (3, 1), 2).copy()
+        with pytest.raises(InvalidOperation, match=r"root must be dense, got"):
             build_network(builder)
+
+    def test_without_an_optimiser_it_may_have_any_shape(self) -> None:
+        """Without an optimiser, a root that isn't one number is the output, and there is nothing but forward."""
+        builder = NetworkBuilder(dtype=f64)
+        x = builder.dense_input("x", (3, 1))
+        hidden = builder.keep("hidden", x * builder.constant("k", [[1.0], [2.0], [3.0]]))
+        builder.root = builder.weights("w", (2, 3), "ones") @ hidden
+        network = Simulation(build_network(builder))
+        network.run("forward", {"x": np.array([[[1.0], [1.0], [1.0]], [[0.0], [2.0], [0.0]]])})
+        np.testing.assert_array_equal(network["output"], [[[6.0], [6.0]], [[4.0], [4.0]]])
+        np.testing.assert_array_equal(network["hidden"][1], [[0.0], [4.0], [0.0]])
+        assert [*network.network.functions] == ["forward"]
+        assert "loss" not in network.network.variables
 
     def test_it_must_be_computed(self) -> None:
         """A network that computes nothing is refused."""
@@ -87,6 +104,21 @@ class TestRoot:
         builder.dense_input("x", (1, 1))
         with pytest.raises(InvalidOperation, match="network must compute something"):
             build_network(builder)
+
+
+def test_constants_are_not_weights() -> None:
+    """A constant has a value, but no gradient, and is not among the weights."""
+    builder = NetworkBuilder(dtype=f64)
+    x, k = builder.dense_input("x", (2, 1)), builder.constant("k", 3.0, (2, 1))
+    (builder.weights("w", (2, 1), "ones") * x * k).sum()
+    network = Simulation(build_network(builder, SGD(0.1)))
+    network.run("step", {"x": np.ones((1, 2, 1))})
+    np.testing.assert_allclose(network["w"], [[0.7], [0.7]])
+    np.testing.assert_array_equal(network["k"], [[3.0], [3.0]])
+    assert [item.name for item in network.network.variables.values() if item.role.value == "weights"] == ["w"]
+    assert "k.gradient" not in network.network.variables
+    with pytest.raises(InvalidOperation, match="name must be new, got 'k' again"):
+        builder.number("k", 0.5)
 
 
 class TestRefusals:

@@ -95,7 +95,7 @@ def test_training_goes_on_where_it_was_saved(device: Device, tmp_path: Path, for
         assert second.values("step") == 6
         second.train(2, batch=3)  # the progress through the data is not saved
         second.save(path, state=True)
-        assert load_weights(path).keys() == {*first.weights, "step"} | {
+        assert load_weights(path).keys() == {*first.weights, "step", "updates", "rate.number", "decay.number"} | {
             f"{name}.{moment}_moment" for name in first.weights for moment in ("first", "second")
         }
         save_weights(path, {**load_weights(path), "aw.first_moment": np.zeros(3)})

@@ -95,6 +95,27 @@ def test_small_floats(device: Device, dtype: DType, tolerance: float) -> None:
             np.testing.assert_allclose(value.astype(np.float64), expected[name], atol=4 * tolerance)
 
 
+def test_a_network_that_is_not_trained_has_an_output(device: Device, tmp_path: Path) -> None:
+    """Its output is numpy's for batches that grow and shrink, and its constants are not in its file."""
+    builder = GraphBuilder(dtype=f64)
+    scale = builder.constant("scale", 400.0, ())
+    builder.affine("l", 4, 3).forward(builder.dense_input("x", (4, 1))).tanh() * scale
+    with builder.build(device) as graph:
+        weights = graph.weights
+        assert weights.keys() == {"lw", "lb"}
+        for count in (2, 5, 1):
+            x = examples(count)["x"]
+            graph.forward({"x": x})
+            expected = np.tanh(weights["lw"] @ x + weights["lb"]) * 400
+            np.testing.assert_allclose(graph.values("output"), expected, rtol=1e-12)
+        graph.save(tmp_path / "w.npz", state=True)
+        assert np.load(tmp_path / "w.npz").keys() == {"lw", "lb"}
+        with pytest.raises(InvalidOperation, match="function must be one of forward, got 'backward'"):
+            graph.backward()
+        with pytest.raises(InvalidOperation, match="network must have one number as root to have a loss"):
+            _ = graph.loss
+
+
 def test_the_batch_may_change(graph: TrainingGraph, device: Device) -> None:
     """A batch may grow and shrink; results are those of a graph that had no other batch before."""
     weights = graph.weights
