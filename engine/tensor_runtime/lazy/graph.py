@@ -20,7 +20,7 @@ _claiming = threading.Lock()
 class LazyNode(TensorNode):
     """A node with its value, once that is known. It lives as long as a tensor or another node needs it."""
 
-    __slots__ = ("tensor", "users", "value")
+    __slots__ = ("successor", "tensor", "users", "value")
     inputs: tuple[LazyNode, ...]
 
     def __init__(
@@ -35,6 +35,8 @@ class LazyNode(TensorNode):
         #: Its contents on the device, once they are computed or given.
         self.value: Storage | None = None
         self.tensor: ReferenceType[Arithmetic] | None = None
+        #: The tensor that was this node's and then got other contents.
+        self.successor: ReferenceType[Arithmetic] | None = None
         #: The nodes that have it as an input.
         self.users: list[ReferenceType[LazyNode]] = []
         for node in dict.fromkeys(inputs):

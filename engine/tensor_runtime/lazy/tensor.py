@@ -21,7 +21,14 @@ from warploom.engine.ops.types import can_hold
 from warploom.engine.tensor_ir import gradients as differentiation
 from warploom.engine.tensor_ir.arithmetic import Arithmetic, Number
 from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from warploom.engine.tensor_ir.graph import TensorNode, TensorOperand, TensorOperation, caller, no_grad
+from warploom.engine.tensor_ir.graph import (
+    TensorNode,
+    TensorOperand,
+    TensorOperation,
+    caller,
+    no_grad,
+    reachable_nodes,
+)
 from warploom.engine.tensor_ir.inspection import NodeInfo, graph_dot, graph_svg, graph_text, node_info
 from warploom.engine.tensor_ir.operations.leaves import SEED, Constant, Leaf, Random
 from warploom.engine.tensor_ir.ordering import topological_order
@@ -44,19 +51,23 @@ class Tensor(TensorOperand):
     that is not computed yet needs it; then its memory is freed.
 
     Tensors belong to the thread that created them, together with all tensors that they are combined with. `hand_over`
-    passes them to another thread. Contents never change.
+    passes them to another thread. Contents never change, except by `axpy`, which doesn't change tensors that were
+    computed from this one, or will be.
 
     Other libraries use computed contents in place, and must not change them: `np.asarray(tensor)` on the host,
     `torch.from_dlpack(tensor)` and the like on both devices. Their streams wait for the computation, and the memory
     stays as long as the tensor or such an array. On a GPU, `np.asarray` makes a copy.
     """
 
-    __slots__ = ("__weakref__", "_exported", "_lazy", "type")
+    __slots__ = ("__weakref__", "_exported", "_is_changed", "_lazy", "grad", "type")
     __array_ufunc__ = None  # makes `array + tensor` call the tensor's operator
 
     def __init__(self, node: LazyNode) -> None:
         self._lazy = node
         self.type: TensorType = node.type
+        #: The sum of the gradients from `backward`; None before the first.
+        self.grad: Tensor | None = None
+        self._is_changed = False
         node.tensor = ref(self)
 
     # Leaves
@@ -93,8 +104,7 @@ class Tensor(TensorOperand):
     @classmethod
     def _holding(cls, device: LazyDevice, storage: Storage, requires_grad: bool, name: str = "") -> Tensor:
         type_ = storage.buffer.type
-        if requires_grad and type_.dtype not in FLOATS:
-            raise InvalidOperation(f"tensor must have floats to have a gradient, got {type_.dtype}")
+        _require_differentiable(type_, requires_grad)
         node = LazyGraph(device.name).add(Leaf(type_), name=name, requires_grad=requires_grad)
         node.value = storage
         return cls(node)
@@ -177,8 +187,22 @@ class Tensor(TensorOperand):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients with respect to this tensor can be requested; if so, its operands are kept."""
+        """Whether gradients with respect to this tensor can be requested; if so, its operands are kept.
+
+        It can be set for leaves of floats, and concerns tensors that are made from then on.
+        """
         return self._lazy.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self._require_thread()
+        if not isinstance(value, bool):
+            raise InvalidOperation(f"requires_grad must be True or False, got {shown(value)}")
+        if self._lazy.inputs:
+            raise InvalidOperation(f"tensor must be a leaf to change requires_grad, got {self!r}; use leaf()")
+        _require_differentiable(self.type, value)
+        if value != self._lazy.requires_grad:
+            self._become(self._computed(), requires_grad=value)
 
     @property
     def is_computed(self) -> bool:
@@ -249,6 +273,7 @@ class Tensor(TensorOperand):
     def __array_interface__(self) -> dict[str, Any]:
         if self.device != "host":
             raise AttributeError(f"tensor on {self.device} can't be used by the processor")
+        self._require_unchanged()
         self._exported = self._lent()
         return self._exported.host_interface()
 
@@ -265,6 +290,7 @@ class Tensor(TensorOperand):
     def __cuda_array_interface__(self) -> dict[str, Any]:
         if self.device == "host":
             raise AttributeError("tensor on the host has no memory on a GPU")
+        self._require_unchanged()
         self._exported = self._lent()
         return self._exported.cuda_interface()
 
@@ -311,6 +337,62 @@ class Tensor(TensorOperand):
                 _tensor_of(cast(LazyNode, found[node])) if node in found else tensor._apply(Constant(0.0, tensor.type))
                 for node, tensor in zip(nodes, wanted, strict=True)
             ]
+
+    def backward(self, gradient: Tensor | None = None) -> None:
+        """Compute this tensor and its gradients, and add each to `grad` of the leaf that requires it.
+
+        This tensor is one number, or `gradient`, of its type, is the gradient of a later result with respect to it.
+        Leaves without a tensor are left out. If this raises an error, no `grad` changes.
+        """
+        self._require_thread()
+        if not self.requires_grad:
+            raise InvalidOperation(f"tensor to differentiate must depend on one that requires a gradient, got {self!r}")
+        leaves = [node for node in reachable_nodes([self._lazy]) if node.requires_grad and not node.inputs]
+        owners = {node: owner for node in leaves if (owner := _owner_of(cast(LazyNode, node))) is not None}
+        with no_grad():
+            found = differentiation.gradients(self._lazy, list(owners), None if gradient is None else gradient._node())
+            totals: dict[Tensor, Tensor] = {}
+            for node, part in found.items():
+                owner, made = owners[node], _tensor_of(cast(LazyNode, part))
+                total = totals.get(owner, owner.grad)
+                totals[owner] = made if total is None else total + made
+        execute([self, *totals.values()])
+        for owner, total in totals.items():
+            owner.grad = total.leaf()  # equal gradients are one tensor, which axpy would change for all its owners
+
+    def zero_grad(self) -> None:
+        """Forget the sum of the gradients: `grad` is None, and the next `backward` sets it."""
+        self.grad = None
+
+    def axpy(self, alpha: float, x: Tensor) -> Tensor:
+        """Add alpha * x to the contents, as BLAS does, computed now. Return the tensor itself.
+
+        This is an update of weights: `w.axpy(-rate, w.grad)`. No gradient passes through it. The tensor is a leaf, or
+        requires no gradient, and has the type of `x`. What was computed from it before keeps its values and gradients;
+        arrays that share its memory keep the earlier contents.
+        """
+        self._require_thread()
+        if self._lazy.inputs and self.requires_grad:
+            raise InvalidOperation(f"tensor must be a leaf, or require no gradient, to be changed, got {self!r}")
+        with no_grad():
+            found = self + x * real_number("alpha", alpha)
+        if found.type != self.type:
+            raise ShapeMismatch(f"operand of axpy must have the type {self.type}, got {x!r}")
+        self._become(found._computed(), requires_grad=self.requires_grad)
+        return self
+
+    def _become(self, contents: Storage, *, requires_grad: bool) -> None:
+        """Replace the node by a leaf with these contents. Nodes that were made from the earlier node keep it."""
+        before = self._lazy
+        node = LazyGraph(self.device).add(Leaf(self.type), name=before.name, requires_grad=requires_grad)
+        node.value, node.tensor = contents, ref(self)
+        before.tensor, before.successor = None, ref(self)
+        self._lazy, self._is_changed = node, True
+
+    def _require_unchanged(self) -> None:
+        """Raise AttributeError if arrays that share earlier contents may exist: they would lose their memory."""
+        if self._is_changed:
+            raise AttributeError("tensor that was changed in place shares its contents by DLPack or __array__")
 
     def hand_over(self) -> None:
         """Release this tensor, and all tensors that it was combined with, for the next thread that uses them."""
@@ -378,6 +460,20 @@ def _tensor_of(node: LazyNode) -> Tensor:
     """Return the tensor of a node: the existing one, if any."""
     found = node.tensor() if node.tensor is not None else None
     return found if isinstance(found, Tensor) else Tensor(node)
+
+
+def _owner_of(node: LazyNode) -> Tensor | None:
+    """Return the tensor whose `grad` a leaf's gradient counts for: it was the leaf's, and still requires a gradient."""
+    for reference in (node.tensor, node.successor):
+        owner = reference() if reference is not None else None
+        if isinstance(owner, Tensor) and owner.requires_grad:
+            return owner
+    return None
+
+
+def _require_differentiable(type_: TensorType, requires_grad: bool) -> None:
+    if requires_grad and type_.dtype not in FLOATS:
+        raise InvalidOperation(f"tensor must have floats to have a gradient, got {type_.dtype}")
 
 
 def _remark(node: TensorNode) -> str:
