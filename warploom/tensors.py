@@ -17,6 +17,8 @@ from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW, RAdam, Ran
 from warploom.engine.tensor_runtime.lazy import Tensor, execute
 from warploom.engine.tensor_runtime.training import GraphBuilder
 from warploom.engine.tensor_runtime.training import TrainingGraph as Graph
+from warploom.engine.tensor_runtime.training.files import save_weights
+from warploom.engine.tensor_runtime.training.formats import WeightFormat
 
 __all__ = [
     "SGD",
@@ -35,11 +37,13 @@ __all__ = [
     "Tensor",
     "TensorError",
     "TopologicalSortFailed",
+    "WeightFormat",
     "WeightOptions",
     "Write",
     "allow_tf32",
     "execute",
     "losses",
     "no_grad",
+    "save_weights",
     "schedules",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -13,24 +13,58 @@ import numpy as np
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.patch.files import write_atomically
 from warploom.engine.tensor_ir.errors import InvalidOperation, TensorError
-from warploom.engine.tensor_ir.types import real_number
+from warploom.engine.tensor_ir.types import whole_number
+from warploom.engine.tensor_runtime.training.formats import WeightFormat
 from warploom.engine.types import Array
 
 #: The suffix of the name of a quantised tensor's scale.
 SCALE = ".scale"
-#: The element types of quantised weights, by their names in files.
-QUANTISED: Mapping[str, type[np.int8] | type[np.int16]] = {"i8": np.int8, "i16": np.int16}
+#: The endings of files' names; the last is that of raw files.
+_SUFFIXES = (".npz", ".safetensors", ".bin")
+#: The formats of weights by their names, or one for all.
+Formats = WeightFormat | Mapping[str, WeightFormat]
 
 
 class WeightsFileError(TensorError):
     """A file of weights can't be read or written."""
 
 
-def save_weights(path: str | Path, weights: Mapping[str, Array]) -> None:
-    """Write weights to a .npz or .safetensors file, completely or not at all. Raise WeightsFileError on failure."""
+def save_weights(
+    path: str | Path,
+    weights: Mapping[str, Array],
+    formats: Formats | None = None,
+    *,
+    header: bytes = b"",
+    padding: int = 1,
+    fill: bytes = b"\0",
+) -> None:
+    """Write arrays to a .npz, .safetensors or .bin file, completely or not at all.
+
+    Those with a format are written in it, and all others as they are. Quantised weights in a .npz or .safetensors file
+    have a scale, f32[], beside them, NAME.scale: weight = number * scale.
+
+    A .bin file has the `header` and then the elements of each weight, little-endian, row by row, without names: first
+    the weights of `formats` in its order, then the others in theirs. `fill` is repeated at the end until the length is
+    a multiple of `padding` bytes. Raise WeightsFileError or InvalidOperation on failure.
+    """
     path = as_path("file of weights", path)
-    arrays = {name: np.asarray(array, order="C") for name, array in weights.items()}
-    if _format(path) == ".npz":
+    kind = _format(path, _SUFFIXES)
+    chosen = formats_of(formats, weights)
+    ordered = [*chosen, *(name for name in weights if name not in chosen)]
+    arrays = {}
+    for name in ordered:
+        array = np.asarray(weights[name], order="C")
+        scale = None
+        if name in chosen:
+            array, scale = chosen[name].packed(name, array)
+        arrays[name] = array
+        if scale is not None and kind != ".bin":
+            arrays[name + SCALE] = np.asarray(scale)
+    if kind == ".bin":
+        data = _raw(arrays.values(), header, padding, fill)
+    elif header or padding != 1:
+        raise InvalidOperation(f"header and padding must be for a .bin file, got {path.name!r}")
+    elif kind == ".npz":
         stream = io.BytesIO()
         with zipfile.ZipFile(stream, "w") as archive:  # numpy.savez can't store a tensor named "file"
             for name, array in arrays.items():
@@ -47,10 +81,37 @@ def save_weights(path: str | Path, weights: Mapping[str, Array]) -> None:
         raise WeightsFileError(f"weights must be written to {path}, got: {problem}") from problem
 
 
+def formats_of(formats: Formats | None, weights: Iterable[str]) -> Mapping[str, WeightFormat]:
+    """Return the formats by names of weights. Raise InvalidOperation for something else or an unknown name."""
+    if isinstance(formats, WeightFormat):
+        return dict.fromkeys(weights, formats)
+    given = {} if formats is None else formats
+    if not isinstance(given, Mapping) or not all(isinstance(each, WeightFormat) for each in given.values()):
+        raise InvalidOperation(f"formats must be WeightFormats by the names of weights, got {shown(formats)}")
+    if unknown := given.keys() - {*weights}:
+        raise InvalidOperation(f"formats must be of weights that there are, got {', '.join(sorted(unknown))}")
+    return given
+
+
+def _raw(arrays: Iterable[Array], header: bytes, padding: int, fill: bytes) -> bytes:
+    """Return a raw file's bytes."""
+    for name, value in (("header", header), ("fill", fill)):
+        if not isinstance(value, bytes | bytearray):
+            raise InvalidOperation(f"{name} must be bytes, got {shown(value)}")
+    if whole_number("padding", padding) < 1:
+        raise InvalidOperation(f"padding must be 1 or more bytes, got {padding}")
+    if not fill:
+        raise InvalidOperation("fill must have 1 byte or more, got none")
+    parts = [bytes(header)]
+    parts += [array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes() for array in arrays]
+    missing = -sum(map(len, parts)) % padding
+    return b"".join([*parts, (fill * missing)[:missing]])
+
+
 def load_weights(path: str | Path) -> dict[str, Array]:
     """Read weights from a .npz or .safetensors file; quantised ones become f32. Raise WeightsFileError on failure."""
     path = as_path("file of weights", path)
-    kind = _format(path)
+    kind = _format(path, _SUFFIXES[:-1])
     try:
         data = path.read_bytes()
         if kind == ".npz":
@@ -69,55 +130,13 @@ def load_weights(path: str | Path) -> dict[str, Array]:
     return dequantised(arrays)
 
 
-def quantised(
-    weights: Mapping[str, Array], dtype: str = "i16", scales: Mapping[str, float] | None = None
-) -> dict[str, Array]:
-    """Return weights as whole numbers, where weight = number * scale; the scale, f32[], has the name NAME.scale.
-
-    `dtype` is "i8" or "i16". A scale that isn't in `scales` is the smallest one with which the largest weight fits.
-    Raise InvalidOperation when weights don't fit, or aren't finite.
-    """
-    if not isinstance(dtype, str) or dtype not in QUANTISED:
-        raise InvalidOperation(f"element type of quantised weights must be i8 or i16, got {shown(dtype)}")
-    kind, scales = QUANTISED[dtype], {} if scales is None else scales
-    if not isinstance(scales, Mapping):
-        raise InvalidOperation(f"scales must be numbers by the names of weights, got {shown(scales)}")
-    if unknown := scales.keys() - weights.keys():
-        raise InvalidOperation(f"scales must be of weights that there are, got {', '.join(sorted(unknown))}")
-    largest, found = np.iinfo(kind).max, dict[str, Array]()
-    for name, array in weights.items():
-        if not np.all(np.isfinite(array)):
-            raise InvalidOperation(f"weights {name!r} must be finite to be quantised")
-        size = float(np.max(np.abs(array), initial=0.0))
-        scale = (
-            np.float32(real_number(f"scale of {name!r}", scales[name]))
-            if name in scales
-            else _smallest_scale(size, largest)
-        )
-        if not scale > 0:
-            raise InvalidOperation(f"scale of {name!r} must be more than 0, got {scale}")
-        numbers = np.rint(np.asarray(array, np.float64) / float(scale))
-        if np.max(np.abs(numbers), initial=0.0) > largest:
-            limit = float(scale) * largest
-            raise InvalidOperation(f"weights {name!r} must lie within {limit:g} for their scale, got {size:g}")
-        found[name], found[name + SCALE] = numbers.astype(kind), np.asarray(scale)
-    return found
-
-
-def _smallest_scale(size: float, largest: int) -> np.float32:
-    """Return the smallest scale with which weights up to `size` become whole numbers up to `largest`."""
-    if not size:
-        return np.float32(1.0)
-    scale = max(np.float32(size / largest), np.finfo(np.float32).smallest_subnormal)
-    is_rounded_down = np.rint(size / float(scale)) > largest
-    return np.nextafter(scale, np.float32(np.inf)) if is_rounded_down else scale
-
-
 def dequantised(arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Return weights with quantised ones as f32; arrays without a scale stay unchanged."""
     names = [name for name in arrays if not (name.endswith(SCALE) and name.removesuffix(SCALE) in arrays)]
     return {
-        name: arrays[name] * np.float32(arrays[name + SCALE]) if name + SCALE in arrays else arrays[name]
+        name: (arrays[name] * np.float64(arrays[name + SCALE])).astype(np.float32)
+        if name + SCALE in arrays
+        else arrays[name]
         for name in names
     }
 
@@ -129,7 +148,8 @@ def as_path(subject: str, path: object) -> Path:
     return Path(path)
 
 
-def _format(path: Path) -> str:
-    if path.suffix not in (".npz", ".safetensors"):
-        raise WeightsFileError(f"file of weights must end in .npz or .safetensors, got {path.name!r}")
+def _format(path: Path, suffixes: Sequence[str]) -> str:
+    if path.suffix not in suffixes:
+        known = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise WeightsFileError(f"file of weights must end in {known}, got {path.name!r}")
     return path.suffix

@@ -26,7 +26,8 @@ from warploom.engine.tensor_ir.types import real_number, whole_number
 from warploom.engine.tensor_runtime.program import Ancillary, EntryTime, Program
 from warploom.engine.tensor_runtime.program_block import MOST_TURNS, Wanted
 from warploom.engine.tensor_runtime.tensors import TensorBuffer, Tensors
-from warploom.engine.tensor_runtime.training.files import as_path, load_weights, quantised, save_weights
+from warploom.engine.tensor_runtime.training.files import Formats, as_path, formats_of, load_weights, save_weights
+from warploom.engine.tensor_runtime.training.formats import WeightFormat
 from warploom.engine.tensor_runtime.training.variables import Variables, as_numbers
 from warploom.engine.types import Array
 
@@ -231,22 +232,29 @@ class TrainingGraph:
     def save(
         self,
         path: str | Path,
+        formats: Formats | None = None,
         *,
         state: bool = False,
         dtype: str | None = None,
-        scales: Mapping[str, float] | None = None,
+        header: bytes = b"",
+        padding: int = 1,
+        fill: bytes = b"\0",
     ) -> None:
-        """Write the weights to a .npz or .safetensors file; with `state`, also all that training continues with.
+        """Write the weights to a .npz, .safetensors or .bin file, in their formats; see `files.save_weights`.
 
-        This is the optimiser's state, the number of steps, and numbers such as `rate`.
-
-        With `dtype` "i8" or "i16", weights are quantised, each with a scale; see `files.quantised`.
+        `dtype`, such as "i16", is the format of those without one. With `state`, the file also has all that training
+        continues with: the optimiser's state, the number of steps, and numbers such as `rate`.
         """
-        arrays = self.weights if dtype is None else quantised(self.weights, dtype, scales)
+        arrays, chosen = self.weights, formats_of(formats, self.network.of_role(Role.WEIGHTS))
+        if dtype is not None:
+            default = WeightFormat(dtype)
+            chosen = {**chosen, **{name: default for name in arrays if name not in chosen}}
         if state:
+            if as_path("file of weights", path).suffix == ".bin":
+                raise InvalidOperation("state must be saved in a .npz or .safetensors file, got a .bin file")
             arrays |= {name: self._variables.read(name) for name in self.network.of_role(Role.STATE) if _is_kept(name)}
             arrays |= {name + _NUMBER: self._variables.read(name) for name in self.network.of_role(Role.NUMBER)}
-        save_weights(path, arrays)
+        save_weights(path, arrays, chosen, header=header, padding=padding, fill=fill)
 
     def load(self, path: str | Path) -> None:
         """Read all weights from such a file, and the optimiser's state if the file and this graph have one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,9 @@ from warploom.engine.tensor_runtime.training.files import (
     WeightsFileError,
     dequantised,
     load_weights,
-    quantised,
     save_weights,
 )
+from warploom.engine.tensor_runtime.training.formats import WeightFormat
 
 FORMATS = ["npz", "safetensors"]
 WEIGHTS = {
@@ -107,40 +108,134 @@ def test_training_goes_on_where_it_was_saved(device: Device, tmp_path: Path, for
         np.testing.assert_array_equal(untrained.weights["aw"], first_weights["aw"])
 
 
-class TestQuantised:
+ROUNDING = {"half_even": ROUND_HALF_EVEN, "half_away": ROUND_HALF_UP, "truncate": ROUND_DOWN}
+LIMITS = {"i8": (-128, 127), "i16": (-32768, 32767), "i32": (-(2**31), 2**31 - 1)}
+
+
+class TestFormats:
     @given(
         arrays.arrays(np.float32, arrays.array_shapes(max_dims=2, max_side=5), elements=st.floats(-1e4, 1e4, width=32)),
-        st.sampled_from(["i8", "i16"]),
+        st.sampled_from(["i8", "i16", "i32"]),
     )
     def test_weights_are_off_by_half_a_scale_at_most(self, weights: np.ndarray[Any, Any], dtype: str) -> None:
         """Quantised weights are off by half a scale at most; a scale is the largest weight over the largest integer."""
-        found = quantised({"w": weights}, dtype)
-        largest = {"i8": 127, "i16": 32767}[dtype]
+        numbers, scale = WeightFormat(dtype).packed("w", weights)
+        assert scale is not None
         if weights.any():
-            exact = float(np.abs(weights).max()) / largest
-            np.testing.assert_allclose(found["w.scale"], exact, rtol=1e-6, atol=2 * np.finfo("f").smallest_subnormal)
-        off = np.abs(dequantised(found)["w"].astype(np.float64) - weights)
-        assert np.all(off <= 0.5001 * found["w.scale"] + 1e-6 * np.abs(weights))
+            exact = float(np.abs(weights).max()) / LIMITS[dtype][1]
+            np.testing.assert_allclose(scale, exact, rtol=1e-6, atol=2 * np.finfo("f").smallest_subnormal)
+        off = np.abs(dequantised({"w": numbers, "w.scale": np.asarray(scale)})["w"].astype(np.float64) - weights)
+        assert np.all(off <= 0.5001 * scale + 1e-6 * np.abs(weights))
 
-    def test_a_scale_of_your_own(self) -> None:
-        """Weights with a given scale, here a fixed point with 6 fractional bits, are rounded to integers."""
-        found = quantised({"w": np.array([1.0, -0.5, 0.3]), "v": np.array([2.0])}, "i8", {"w": 1 / 64})
-        np.testing.assert_array_equal(found["w"], [64, -32, 19])
-        np.testing.assert_array_equal(found["v"], [127])
-        assert found["w"].dtype == np.int8
+    @given(
+        st.lists(st.one_of(st.integers(-300, 300).map(lambda n: n / 2), st.floats(-130, 130)), min_size=1),
+        st.sampled_from(sorted(ROUNDING)),
+        st.sampled_from(["i8", "i16", "i32"]),
+        st.sampled_from([1.0, 64.0, 255.0, 0.5]),
+    )
+    def test_rounding_follows_decimal_numbers(
+        self, weights: list[float], rounding: str, dtype: str, factor: float
+    ) -> None:
+        """Weights times a factor are rounded as Python's decimal numbers are, up to both limits of the type."""
+        wanted = [int(Decimal(w * factor).to_integral_value(ROUNDING[rounding])) for w in weights]
+        form = WeightFormat(dtype, factor, rounding)
+        low, high = LIMITS[dtype]
+        if low <= min(wanted) and max(wanted) <= high:
+            numbers, scale = form.packed("w", np.array(weights))
+            assert numbers.tolist() == wanted
+            assert scale == np.float32(1 / factor)
+        else:
+            with pytest.raises(InvalidOperation, match=rf"weights 'w' must be from .* for {dtype} with the factor"):
+                form.packed("w", np.array(weights))
 
-    def test_what_does_not_fit(self) -> None:
-        """A weight that exceeds the format is refused, with its name and the limit."""
-        with pytest.raises(InvalidOperation, match=r"weights 'w' must lie within 1\.98438 for their scale, got 3"):
-            quantised({"w": np.array([3.0])}, "i8", {"w": 1 / 64})
-        with pytest.raises(InvalidOperation, match="weights 'w' must be finite"):
-            quantised({"w": np.array([np.nan])})
-        with pytest.raises(InvalidOperation, match="must be i8 or i16, got 'i4'"):
-            quantised({}, "i4")
-        with pytest.raises(InvalidOperation, match="scale of 'w' must be more than 0"):
-            quantised({"w": np.array([1.0])}, "i8", {"w": -1.0})
-        with pytest.raises(InvalidOperation, match="scales must be of weights that there are, got v"):
-            quantised({"w": np.array([1.0])}, "i8", {"v": 1.0})
+    @pytest.mark.parametrize(("value", "factor"), [(-1.0, 128), (127 / 128, 128), (-2.0, 64)])
+    def test_the_smallest_number_is_taken(self, value: float, factor: float) -> None:
+        """-128 is a number of i8; 128 is none."""
+        numbers, _ = WeightFormat("i8", factor).packed("w", np.array([value]))
+        assert numbers == round(value * factor)
+        with pytest.raises(
+            InvalidOperation, match=r"'w' must be from -1 to 0\.992188 for i8 with the factor 128, got 1 to"
+        ):
+            WeightFormat("i8", 128).packed("w", np.array([1.0]))
+
+    def test_a_raw_file(self, tmp_path: Path) -> None:
+        """A raw file has the header, each weight in its format and order, and the padding."""
+        path = tmp_path / "net.bin"
+        weights = {
+            "l0b": np.array([[0.5], [-0.25]], np.float32),
+            "l0w": np.array([[1.0, 2.0, 3.0], [-1.0, -2.0, 2.5]], np.float32),
+            "l1w": np.array([[-2.0, 1.5]], np.float64),
+        }
+        formats = {
+            "l0w": WeightFormat("i16", 255, transpose=True),
+            "l1w": WeightFormat("i8", 64, "half_away"),
+            "l0b": WeightFormat("i32", 255 * 64),
+        }
+        save_weights(path, weights, formats, header=b"NET1", padding=64, fill=b"end")
+        packed = struct.pack("<4s6h2b2i", b"NET1", 255, -255, 510, -510, 765, 638, -128, 96, 8160, -4080)
+        assert path.read_bytes() == packed + (b"end" * 64)[: 64 - len(packed)]
+        save_weights(path, weights)  # without formats, in the given order and types
+        assert path.read_bytes() == struct.pack("<2f6f2d", 0.5, -0.25, 1, 2, 3, -1, -2, 2.5, -2, 1.5)
+        save_weights(path, weights, WeightFormat(transpose=True), padding=4)
+        assert path.read_bytes() == struct.pack("<2f6f2f", 0.5, -0.25, 1, -1, 2, -2, 3, 2.5, -2, 1.5)
+        with pytest.raises(WeightsFileError, match=r"must end in \.npz or \.safetensors, got 'net\.bin'"):
+            load_weights(path)
+
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_formats_in_files_with_names(self, tmp_path: Path, format: str) -> None:
+        """Quantised weights are read as f32; those without a format stay as they are."""
+        path = tmp_path / f"w.{format}"
+        given = {"a": np.array([[1.0, -0.5, 0.3]], np.float32), "b": np.array([0.1]), "c": np.array(-3.0)}
+        save_weights(path, given, {"c": WeightFormat("i32", 1000), "a": WeightFormat("i8", 64, transpose=True)})
+        found = load_weights(path)
+        np.testing.assert_array_equal(found["a"], np.array([[1.0], [-0.5], [19 / 64]], np.float32))
+        np.testing.assert_array_equal(found["b"], given["b"])
+        np.testing.assert_allclose(found["c"], -3.0, rtol=1e-6)
+        assert (found["a"].dtype, found["b"].dtype, found["c"].dtype) == (np.float32, np.float64, np.float32)
+
+    def test_a_graph_saves_in_formats(self, device: Device, tmp_path: Path) -> None:
+        """A graph's raw file has its weights, in the order of the builder, or of the formats."""
+        with regression().build(device) as graph:
+            weights = graph.weights
+            graph.save(tmp_path / "net.bin", {"bb": WeightFormat("i16", 1000)}, dtype="f32", header=b"h" * 8)
+            data = (tmp_path / "net.bin").read_bytes()
+            assert data[:8] == b"h" * 8
+            np.testing.assert_array_equal(np.frombuffer(data[8:12], "<i2"), np.rint(weights["bb"][:, 0] * 1000))
+            rest = np.concatenate([weights[name].ravel() for name in ("aw", "ab", "bw")])
+            np.testing.assert_array_equal(np.frombuffer(data[12:], "<f4"), rest)
+
+    @pytest.mark.parametrize(
+        ("call", "message"),
+        [
+            (lambda path: WeightFormat("i4"), "element type of weights must be one of f32, i8, i16, i32, got 'i4'"),
+            (lambda path: WeightFormat("i8", 0), "factor must be more than 0, got 0"),
+            (lambda path: WeightFormat("i8", "a"), "factor must be a finite number, got 'a'"),
+            (lambda path: WeightFormat(factor=2), "factor must be for i8, i16 or i32, got 2 for f32"),
+            (
+                lambda path: WeightFormat("i8", 1, "up"),
+                "rounding must be one of half_even, half_away, truncate, got 'up'",
+            ),
+            (lambda path: WeightFormat(transpose=1), "transpose must be True or False, got 1"),
+            (lambda path: WeightFormat("i8").packed("w", np.array([np.nan])), "weights 'w' must be finite"),
+            (
+                lambda path: save_weights(path, WEIGHTS, {"x": WeightFormat()}),
+                "formats must be of weights that there are",
+            ),
+            (lambda path: save_weights(path, WEIGHTS, {"b": "i8"}), "formats must be WeightFormats by the names of"),
+            (lambda path: save_weights(path, WEIGHTS, padding=0), "padding must be 1 or more bytes, got 0"),
+            (lambda path: save_weights(path, WEIGHTS, header="a"), "header must be bytes, got 'a'"),
+            (lambda path: save_weights(path, WEIGHTS, fill=b""), "fill must have 1 byte or more, got none"),
+            (
+                lambda path: save_weights(path.with_suffix(".npz"), WEIGHTS, header=b"a"),
+                r"header and padding must be for a \.bin file, got 'w\.npz'",
+            ),
+        ],
+    )
+    def test_wrong_formats(self, call: Any, message: str, tmp_path: Path) -> None:
+        """A wrong format is refused, and nothing is written."""
+        with pytest.raises(InvalidOperation, match=message):
+            call(tmp_path / "w.bin")
+        assert not [*tmp_path.iterdir()]
 
 
 class TestRefusals:
@@ -165,8 +260,8 @@ class TestRefusals:
             load_weights(path)
 
     def test_formats(self, tmp_path: Path) -> None:
-        """A suffix other than .npz and .safetensors is refused."""
-        with pytest.raises(WeightsFileError, match=r"must end in \.npz or \.safetensors, got 'w\.txt'"):
+        """A suffix other than .npz, .safetensors and .bin is refused."""
+        with pytest.raises(WeightsFileError, match=r"must end in \.npz, \.safetensors or \.bin, got 'w\.txt'"):
             save_weights(tmp_path / "w.txt", WEIGHTS)
 
     def test_a_place_where_nothing_can_be_written(self, tmp_path: Path) -> None:

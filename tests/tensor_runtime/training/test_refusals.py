@@ -13,7 +13,7 @@ from warploom.engine.tensor_ir.errors import TensorError
 from warploom.engine.tensor_ir.networks.schedules import Cosine, Exponential, Steps, Warmup
 from warploom.engine.tensor_runtime.training.graph import TrainingGraph
 from warploom.engine.types import boolean, s8, s32
-from warploom.tensors import SGD, AdamW, GraphBuilder, RAdam, Ranger, Tensor, execute, losses
+from warploom.tensors import SGD, AdamW, GraphBuilder, RAdam, Ranger, Tensor, WeightFormat, execute, losses
 
 DATA = {"x": np.ones((8, 4, 1), np.float32), "y": np.ones((8, 1, 1), np.float32)}
 
@@ -118,12 +118,9 @@ ON_A_GRAPH: list[tuple[Callable[[Any], object], str]] = [
     (lambda graph: graph.train(1, batch=2, shuffle="a"), "seed of the shuffled order must be a whole number, got 'a'"),
     (lambda graph: graph.save(None), "file of weights must be a path, got None"),
     (lambda graph: graph.load(3), "file of weights must be a path, got 3"),
-    (lambda graph: graph.save("w.npz", dtype=["i8"]), "must be i8 or i16, got ['i8']"),
-    (lambda graph: graph.save("w.npz", dtype="i8", scales=[1]), "scales must be numbers by the names of weights"),
-    (
-        lambda graph: graph.save("w.npz", dtype="i8", scales={"lw": "a"}),
-        "scale of 'lw' must be a finite number, got 'a'",
-    ),
+    (lambda graph: graph.save("w.npz", dtype=["i8"]), "must be one of f32, i8, i16, i32, got ['i8']"),
+    (lambda graph: graph.save("w.npz", {"xw": WeightFormat()}), "formats must be of weights that there are, got xw"),
+    (lambda graph: graph.save("w.bin", state=True), "state must be saved in a .npz or .safetensors file, got a .bin"),
     (lambda graph: graph.dump_graphviz("no/such/folder/a.dot"), "graph must be written to no/such/folder/a.dot, got:"),
     (lambda graph: graph.dump_graphviz(None), "DOT file must be a path, got None"),
 ]
