@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from warploom.engine.tensor_ir.types import real_number
 from warploom.engine.types import Array
 
 #: The types of weights in files, by name: floats that stay as they are, or quantised ones.
-DTYPES: Mapping[str, np.dtype[np.generic]] = {
+DTYPES: Mapping[str, np.dtype[Any]] = {
     "f32": np.dtype("<f4"),
     "i8": np.dtype("<i1"),
     "i16": np.dtype("<i2"),
