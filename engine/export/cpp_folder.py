@@ -40,18 +40,20 @@ def cpp_folder(graph: GraphData) -> dict[str, bytes]:
 
 
 def _operation(made: OperationData) -> list[object]:
-    line: list[object] = [made.kind, made.node, _numbers(made.after)]
+    line: list[object] = [made.kind, made.node, _numbers(made.after), made.scope]
     match made.kind:
         case "kernel":
             line += [made.module, made.entry, _numbers(made.grid), _numbers(made.thread_block), made.shared_bytes]
             line += [int(made.is_counted), base64.b64decode(made.block).hex(), _numbers(made.offsets)]
-            line.append(" ".join(map(_numbers, made.addresses)))
+            line += [" ".join(map(_numbers, made.addresses)), _numbers(made.condition)]
         case "fill":
             line += [_numbers(made.target), made.size_bytes, made.value, made.width]
         case "copy":
             line += [_numbers(made.target), made.size_bytes, _numbers(made.source)]
         case "frame":
             line += [_numbers(made.target), made.size_bytes]
+        case "if" | "while":
+            line += [_numbers(made.bodies), _numbers(made.condition)]
     return line
 
 

@@ -26,6 +26,7 @@ from warploom.engine.compiler.plan import Plan
 from warploom.engine.descriptions.entries import (
     BufferArgument,
     CaptureEntry,
+    ConditionArgument,
     CopyEntry,
     FillEntry,
     FrameArgument,
@@ -71,12 +72,18 @@ class OperationData(msgspec.Struct):
 
     A "kernel" has an argument block, in which each of `addresses` (offset in the block, buffer, offset in the buffer)
     is to be written. A "fill" sets `size_bytes` bytes at `target` (buffer, offset), a "copy" also has a `source`. A
-    "frame" uploads the frame uniforms to `target`. "nothing" keeps the numbers of the operations.
+    "frame" uploads the frame uniforms to `target`. An "if" runs the first of its `bodies` if its condition is not 0,
+    otherwise the second, if there is one; a "while" repeats its body. "nothing" keeps the numbers of the operations.
     """
 
     kind: str
     node: str
     after: list[int]
+    #: The body that it lies in; 0 is the graph itself.
+    scope: int = 0
+    bodies: list[int] = []
+    #: The number of a condition; of a kernel that sets it, also the offset of the handle in the block.
+    condition: tuple[int, int] = (-1, 0)
     module: int = -1
     entry: str = ""
     grid: tuple[int, int, int] = (1, 1, 1)
@@ -147,8 +154,6 @@ def needs_of_warploom(plan: Plan) -> dict[str, str]:
     for operation in plan.operations:
         if isinstance(operation.entry, CaptureEntry):
             why.setdefault(operation.node, f"calls a library ({operation.entry.label})")
-        elif isinstance(operation.entry, RegionEntry):
-            why.setdefault(operation.node, "is a region")
     return why
 
 
@@ -164,12 +169,24 @@ class _Writer:
         #: The buffer of each owner, with the offset in it.
         self._places: dict[PortRef, tuple[int, int]] = {}
         self._modules: dict[int, int] = {}
+        #: The number of each region's condition.
+        self._conditions: dict[str, int] = {}
+        #: The number of each operation of the plan in the data, and the last operation in each loop's body.
+        self._numbers: list[int] = []
+        self._last: dict[int, int] = {}
 
     def write(self) -> None:
         plan, made = self._plan, self._made
         self._allocate()
         for index, operation in enumerate(plan.operations):
-            made.operations.append(self._operation(index, operation))
+            after = [self._numbers[other] for other in operation.after]
+            if operation.scope in self._last:
+                after = [self._last[operation.scope]]
+                self._last[operation.scope] = len(made.operations)
+            self._numbers.append(len(made.operations))
+            made.operations.append(self._operation(index, operation, after))
+            if isinstance(operation.entry, RegionEntry) and operation.entry.kind.is_loop:
+                self._begin_turn(operation.node, *operation.entry.scopes)
         for target, source in plan.buffers.swaps.items():
             made.swaps.append((self._places[target][0], self._places[source][0]))
         ports = [PortRef(node, display.buffer) for node, display in displays(plan)]
@@ -206,9 +223,25 @@ class _Writer:
             return block.initials[owner.port]
         return None if same(float(buffer.initial), 0.0) else filled(buffer.layout, buffer.initial)
 
-    def _operation(self, index: int, operation: Operation) -> OperationData:
-        made = OperationData("nothing", operation.node, list(operation.after))
+    def _begin_turn(self, node: str, body: int) -> None:
+        """Begin a loop's body, whose operations run one after another, with a fill of a byte that nobody reads.
+
+        The driver faults or hangs where a kernel is alone in a body, or conditional nodes run beside each other: see
+        `engine/device/cuda/README.md`.
+        """
+        self._last[body] = len(self._made.operations)
+        target = self._add("", 1), 0
+        self._made.operations.append(OperationData("fill", node, [], body, target=target, size_bytes=1))
+
+    def _condition(self, region: str) -> int:
+        return self._conditions.setdefault(region, len(self._conditions))
+
+    def _operation(self, index: int, operation: Operation, after: list[int]) -> OperationData:
+        made = OperationData("nothing", operation.node, after, operation.scope)
         match operation.entry:
+            case RegionEntry(kind=kind, scopes=scopes):
+                made.kind, made.bodies = "while" if kind.is_loop else "if", list(scopes)
+                made.condition = self._condition(operation.node), 0
             case KernelEntry() as entry:
                 self._kernel(index, operation, entry, made)
             case FillEntry(target=target, value=value, width=width):
@@ -260,6 +293,9 @@ class _Writer:
                     values[position] = 0
                 case FrameArgument():
                     made.addresses.append((taken.offset, *self._places[FRAME]))
+                    values[position] = 0
+                case ConditionArgument():
+                    made.condition = self._condition(node), taken.offset
                     values[position] = 0
                 case ParameterArgument(name=name):
                     values[position] = self._values[node][name]

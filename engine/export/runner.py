@@ -153,6 +153,8 @@ class _Variant:
         self._owner, self._places = owner, places
         self._launches: dict[int, tuple[Any, Any, Any]] = {}
         self.graph = check(driver.cuGraphCreate(0), "creating a graph")
+        #: The graph and the bodies of its regions, and the handles of their conditions.
+        self._scopes, self._conditions = {0: self.graph}, dict[int, int]()
         nodes: list[list[Any]] = []
         for index, made in enumerate(owner.data["operations"]):
             before = [node for other in made["after"] for node in nodes[other]]
@@ -168,21 +170,47 @@ class _Variant:
         check(result, "setting a parameter")
 
     def _add(self, index: int, made: dict[str, Any], before: list[Any]) -> list[Any]:
-        what = f"adding {made['kind']} of {made['node']}"
+        what, graph = f"adding {made['kind']} of {made['node']}", self._scopes[made["scope"]]
         match made["kind"]:
             case "kernel":
                 parameters = self._launch(index, made)
-                return [check(driver.cuGraphAddKernelNode(self.graph, before, len(before), parameters), what)]
+                return [check(driver.cuGraphAddKernelNode(graph, before, len(before), parameters), what)]
             case "fill":
                 return self._fill(made, before, what)
             case "copy":
                 return self._copy(made, before, what)
+            case "if" | "while":
+                return self._region(made, before, what)
             case "frame":
                 copy = _copy(self._address(made["target"]), 16)
                 copy.srcMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_HOST
                 copy.srcHost = self._owner._uniforms
-                return [self._add_copy(copy, before, what)]
-        return [check(driver.cuGraphAddEmptyNode(self.graph, before, len(before)), what)]
+                return [self._add_copy(graph, copy, before, what)]
+        return [check(driver.cuGraphAddEmptyNode(graph, before, len(before)), what)]
+
+    def _region(self, made: dict[str, Any], before: list[Any], what: str) -> list[Any]:
+        kinds = driver.CUgraphConditionalNodeType
+        parameters: Any = driver.CUgraphNodeParams()
+        parameters.type = driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_CONDITIONAL
+        parameters.conditional.handle = driver.CUgraphConditionalHandle(self._condition(made))
+        loops = made["kind"] == "while"
+        parameters.conditional.type = kinds.CU_GRAPH_COND_TYPE_WHILE if loops else kinds.CU_GRAPH_COND_TYPE_IF
+        parameters.conditional.size = len(made["bodies"])
+        parameters.conditional.ctx = self._owner._context
+        graph = self._scopes[made["scope"]]
+        node = check(driver.cuGraphAddNode(graph, before, None, len(before), parameters), what)
+        bodies = [driver.CUgraph(int(body)) for body in parameters.conditional.phGraph_out]
+        self._scopes.update(zip(made["bodies"], bodies, strict=True))
+        return [node]
+
+    def _condition(self, made: dict[str, Any]) -> int:
+        """Return the handle of a condition, which each launch sets to 0. The first kernel that sets it makes it."""
+        number, _ = made["condition"]
+        if number not in self._conditions:
+            graph, default = self._scopes[made["scope"]], driver.CU_GRAPH_COND_ASSIGN_DEFAULT
+            result = driver.cuGraphConditionalHandleCreate(graph, self._owner._context, 0, default)
+            self._conditions[number] = int(check(result, f"making the condition of {made['node']}"))
+        return self._conditions[number]
 
     def _launch(self, index: int, made: dict[str, Any]) -> Any:
         function = check(
@@ -193,6 +221,8 @@ class _Variant:
         block = (ctypes.c_char * len(given)).from_buffer_copy(given)
         for offset, buffer, start in made["addresses"]:
             struct.pack_into("<Q", block, offset, self._places[buffer] + start)
+        if made["condition"][0] >= 0:
+            struct.pack_into("<Q", block, made["condition"][1], self._condition(made))
         first = ctypes.addressof(block)
         pointers = (ctypes.c_void_p * max(1, len(made["offsets"])))(*(first + offset for offset in made["offsets"]))
         x, y, z = made["thread_block"]
@@ -221,7 +251,8 @@ class _Variant:
             fill = driver.CUDA_MEMSET_NODE_PARAMS()
             fill.dst, fill.value, fill.elementSize = self._address(made["target"]) + start, made["value"], made["width"]
             fill.width, fill.height, fill.pitch = length // made["width"], 1, length
-            result = driver.cuGraphAddMemsetNode(self.graph, before, len(before), fill, self._owner._context)
+            graph = self._scopes[made["scope"]]
+            result = driver.cuGraphAddMemsetNode(graph, before, len(before), fill, self._owner._context)
             nodes.append(check(result, what))
         return nodes or before
 
@@ -231,11 +262,11 @@ class _Variant:
             copy = _copy(self._address(made["target"]) + start, length)
             copy.srcMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
             copy.srcDevice = self._address(made["source"]) + start
-            nodes.append(self._add_copy(copy, before, what))
+            nodes.append(self._add_copy(self._scopes[made["scope"]], copy, before, what))
         return nodes or before
 
-    def _add_copy(self, copy: Any, before: list[Any], what: str) -> Any:
-        return check(driver.cuGraphAddMemcpyNode(self.graph, before, len(before), copy, self._owner._context), what)
+    def _add_copy(self, graph: Any, copy: Any, before: list[Any], what: str) -> Any:
+        return check(driver.cuGraphAddMemcpyNode(graph, before, len(before), copy, self._owner._context), what)
 
     def _address(self, place: list[int]) -> int:
         buffer, offset = place

@@ -1,4 +1,5 @@
-// A CUDA driver of host memory: it runs a graph's fills and copies in the order of building, and prints kernel launches.
+// A CUDA driver of host memory: it runs a graph's fills and copies in the order of building, prints kernel launches and
+// regions, and runs each body once.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include "driver.hpp"
 
 using warploom::Address;
+using warploom::ConditionalNode;
 using warploom::CopyNode;
 using warploom::FillNode;
 using warploom::Handle;
@@ -72,6 +74,20 @@ int cuGraphAddMemcpyNode(Handle*, Handle, const Handle*, std::size_t, const Copy
     const CopyNode made = *copy;
     const void* from = made.source_type == warploom::kHostMemory ? made.source_host : (const void*)made.source;
     work.push_back([made, from] { std::memcpy((void*)made.target, from, made.width); });
+    return 0;
+}
+int cuGraphConditionalHandleCreate(unsigned long long* handle, Handle, Handle, unsigned, unsigned) {
+    *handle = reinterpret_cast<unsigned long long>(&some_object);
+    return 0;
+}
+int cuGraphAddNode_v2(Handle*, Handle, const Handle*, const void*, std::size_t, ConditionalNode* given) {
+    static Handle bodies[2] = {&some_object, &some_object};
+    given->bodies = bodies;
+    const ConditionalNode made = *given;
+    work.push_back([made] {
+        const bool is_known = made.type == 13 && reinterpret_cast<int*>(made.condition) == &some_object;
+        std::printf("%s with %u bodies\n", !is_known ? "unknown" : made.kind == 1 ? "while" : "if", made.count);
+    });
     return 0;
 }
 int cuGraphAddEmptyNode(Handle*, Handle, const Handle*, std::size_t) { return 0; }

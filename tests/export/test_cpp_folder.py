@@ -40,7 +40,10 @@ def test_the_program_builds_the_graph_of_the_plan(tmp_path: Path) -> None:
     It saves outputs that numpy loads, names the parameters where one is unknown, and says where there is no driver.
     """
     patch = Patch()
-    array, saxpy = patch.add("io.array", data=np.arange(1, 34, dtype=np.float32)), patch.add("math.saxpy", a=3.0)
+    array = patch.add("io.array", data=np.arange(1, 34, dtype=np.float32))
+    loop = patch.add("control.while")
+    saxpy = patch.add("math.saxpy", region=loop, a=3.0)
+    patch.connect(array["out"], loop["condition"])
     for port in ("x", "y"):
         patch.connect(array["out"], saxpy[port])
     program = build(exported_graph(patch), tmp_path / "cpp")
@@ -53,12 +56,14 @@ def test_the_program_builds_the_graph_of_the_plan(tmp_path: Path) -> None:
         return subprocess.run([program, program.parents[1], *words], env=environment, capture_output=True, text=True)
 
     found = run("--frames", "2", "--set", "saxpy.a=0.5", "--out", str(tmp_path))
-    launch = "kernel 1,1,1 256,1,1 0 x[0]=1 a=0.5\n"
-    assert (found.returncode, found.stdout, found.stderr) == (0, f"{launch}{launch}saxpy.out <f4 (33,)\n", "")
+    one = "kernel 1,1,1 1,1,1 0 x[0]=0 a=0\n"  # sets the condition
+    frame = f"{one}while with 1 bodies\nkernel 1,1,1 256,1,1 0 x[0]=1 a=0.5\n{one}"
+    ends = "saxpy.out <f4 (33,)\nwhile.turns <u4 (1,)\n"
+    assert (found.returncode, found.stdout, found.stderr) == (0, f"{frame}{frame}{ends}", "")
     np.testing.assert_array_equal(np.load(tmp_path / "saxpy.out.npy"), np.zeros(33, np.float32))  # nothing ran
-    assert run("--frames", "1").stdout.startswith("kernel 1,1,1 256,1,1 0 x[0]=1 a=3\n")
+    assert "kernel 1,1,1 256,1,1 0 x[0]=1 a=3\n" in run("--frames", "1").stdout
     wrong = {
-        "no=1": "parameter must be one of saxpy.a, got no",
+        "no=1": "parameter must be one of saxpy.a, while.limit, got no",
         "saxpy.a=1e39": "value of saxpy.a must fit in 32 bits",
         "saxpy.a=x": "value must be a number, got x",
         "saxpy.a": "--set must be NODE.PARAM=VALUE, got saxpy.a",

@@ -4,92 +4,23 @@ import ast
 import base64
 import json
 import re
-import struct
 import sys
 import zlib
-from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.export.replaying import Replay
 from tests.small_examples import small
 from warploom import Engine, Patch
 from warploom.api import Block, BlockBuilder, In, Out, any_type, port
-from warploom.engine.device.device import Device
 from warploom.engine.device.open import open_device
-from warploom.engine.device.protocol import part_of
 from warploom.engine.diagnostics import PatchError
-from warploom.engine.export.graph_data import GraphData, OutputData
 from warploom.engine.export.standalone import exported_graph, standalone_script
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch
 
 FRAMES = 3
-
-
-class Replay:
-    """Runs the data of a graph on the host, operation by operation."""
-
-    def __init__(self, graph: GraphData, device: Device) -> None:
-        self.graph, self.device, self.frame = graph, device, 0
-        self.modules = [device.load_module(module.ptx) for module in graph.modules]
-        self.buffers = [device.allocate(max(1, buffer.size_bytes)) for buffer in graph.buffers]
-        for memory, buffer in zip(self.buffers, graph.buffers, strict=True):
-            device.fill(memory, 0)
-            if buffer.contents:
-                device.write(memory, np.frombuffer(base64.b64decode(buffer.contents), np.uint8))
-        self.blocks = [bytearray(base64.b64decode(made.block)) for made in graph.operations]
-
-    def step(self) -> None:
-        places = self.places(self.frame)
-        step_s = self.graph.time_step_s
-        for made, block in zip(self.graph.operations, self.blocks, strict=True):
-            target = places[made.target[0]] if made.target[0] >= 0 else None
-            if made.kind == "kernel":
-                addresses = {offset: (buffer, start) for offset, buffer, start in made.addresses}
-                arguments: list[object] = []
-                for offset, size in zip(made.offsets, made.sizes, strict=True):
-                    if offset in addresses:
-                        buffer, start = addresses[offset]
-                        whole = places[buffer]
-                        arguments.append(part_of(whole, start, whole.size_bytes - start))
-                    else:
-                        arguments.append(bytes(block[offset : offset + size]))
-                kernel = self.modules[made.module].kernel(made.entry)
-                shape = {"grid": made.grid, "thread_block": made.thread_block, "shared_bytes": made.shared_bytes}
-                self.device.launch(kernel, args=arguments, **shape)
-            elif made.kind == "fill":
-                assert target is not None
-                data = np.full(made.size_bytes // made.width, made.value, f"<u{made.width}").view(np.uint8)
-                self.device.write(part_of(target, made.target[1], made.size_bytes), data)
-            elif made.kind == "copy":
-                assert target is not None
-                data = np.empty(made.size_bytes, np.uint8)
-                self.device.read(part_of(places[made.source[0]], made.source[1], made.size_bytes), data)
-                self.device.write(part_of(target, made.target[1], made.size_bytes), data)
-            elif made.kind == "frame":
-                assert target is not None
-                uniforms = struct.pack("<IffI", self.frame, self.frame * step_s, step_s, 0)
-                self.device.write(target, np.frombuffer(uniforms, np.uint8))
-            self.device.synchronize()
-        self.frame += 1
-
-    def close(self) -> None:
-        for memory in self.buffers:
-            memory.free()
-
-    def places(self, frame: int) -> list[Any]:
-        found = list(self.buffers)
-        for one, other in self.graph.swaps if frame % 2 else ():
-            found[one], found[other] = self.buffers[other], self.buffers[one]
-        return found
-
-    def read(self, output: OutputData) -> bytes:
-        assert output.strides == list(np.cumprod([1, *output.shape[:0:-1]])[::-1])  # dense
-        data = np.empty(output.span_bytes, np.uint8)
-        whole = self.places(self.frame - 1)[output.buffer]
-        self.device.read(part_of(whole, output.offset, output.span_bytes), data)
-        return data.tobytes()
 
 
 def moved_sum() -> Patch:
@@ -114,14 +45,13 @@ def test_data_replayed_on_the_host_gives_the_frames_of_an_engine(name: str) -> N
     device = open_device("host")
     try:
         replay = Replay(graph, device)
-        setting = sorted(name for name, made in graph.parameters.items() if made.places[0][3] == "f")[0]
+        setting = min(name for name, made in graph.parameters.items() if made.places[0][3] == "f")
         node, _, parameter = setting.partition(".")
         with Engine(patch, device) as engine:
             for frame in range(FRAMES):
                 if frame == FRAMES - 1:
                     patch.set(node, **{parameter: 0.25})
-                    for index, offset, _, form in graph.parameters[setting].places:
-                        struct.pack_into(f"<{form}", replay.blocks[index], offset, 0.25)
+                    replay.set(setting, 0.25)
                 engine.step()
                 replay.step()
             for output in graph.outputs:
@@ -154,7 +84,6 @@ def _names(node: ast.Import | ast.ImportFrom) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("jacobi", "loop is a region"),
         ("ocean", "waves calls a library (fft)"),
         ("glitch", "film runs Python in each frame"),
         ("journey", "dunes.above has keys"),
@@ -162,7 +91,7 @@ def _names(node: ast.Import | ast.ImportFrom) -> list[str]:
     ],
 )
 def test_what_needs_warploom_is_named(name: str, message: str) -> None:
-    """A region, a library call, a live source, keys and a value that drives a parameter are refused by name."""
+    """A library call, a live source, keys and a value that drives a parameter are refused by name."""
     with pytest.raises(PatchError, match=re.escape(message)):
         exported_graph(load_patch(EXAMPLES_FOLDER / f"{name}.loom"))
 

@@ -32,7 +32,7 @@ template <typename Function>
 void Driver::find(Function& function, const char* name) {
     function = reinterpret_cast<Function>(find_symbol(library_, name));
     if (function == nullptr) {
-        throw std::runtime_error(std::string("the CUDA driver must be of CUDA 12 or newer, got one without ") + name);
+        throw std::runtime_error(std::string("the CUDA driver must be of CUDA 12.3 or newer, got one without ") + name);
     }
 }
 
@@ -67,6 +67,8 @@ Driver::Driver() : library_(open_library()) {
     find(add_fill, "cuGraphAddMemsetNode");
     find(add_copy, "cuGraphAddMemcpyNode");
     find(add_empty, "cuGraphAddEmptyNode");
+    find(add_node, "cuGraphAddNode_v2");
+    find(create_condition, "cuGraphConditionalHandleCreate");
     find(instantiate, "cuGraphInstantiateWithFlags");
     find(set_kernel, "cuGraphExecKernelNodeSetParams_v2");
     find(launch, "cuGraphLaunch");

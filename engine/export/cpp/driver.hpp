@@ -44,6 +44,21 @@ struct CopyNode {  // CUDA_MEMCPY3D_v2
     std::size_t width, height, depth;
 };
 
+struct ConditionalNode {  // CUgraphNodeParams with CUDA_CONDITIONAL_NODE_PARAMS
+    int type;
+    int reserved0[3];
+    unsigned long long condition;
+    int kind;
+    unsigned count;
+    Handle* bodies;  // the driver's answer
+    Handle context;
+    unsigned char rest[208];
+};
+static_assert(sizeof(ConditionalNode) == 256);
+
+constexpr int kConditional = 13;       // CU_GRAPH_NODE_TYPE_CONDITIONAL
+constexpr int kIf = 0, kWhile = 1;     // CUgraphConditionalNodeType
+constexpr unsigned kAssignDefault = 1;  // CU_GRAPH_COND_ASSIGN_DEFAULT
 constexpr int kHostMemory = 1, kDeviceMemory = 2;
 constexpr int kMultiprocessors = 16;  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 constexpr int kSharedLimit = 8;       // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -79,6 +94,8 @@ struct Driver {
     int (*add_fill)(Handle*, Handle, const Handle*, std::size_t, const FillNode*, Handle);
     int (*add_copy)(Handle*, Handle, const Handle*, std::size_t, const CopyNode*, Handle);
     int (*add_empty)(Handle*, Handle, const Handle*, std::size_t);
+    int (*add_node)(Handle*, Handle, const Handle*, const void*, std::size_t, ConditionalNode*);
+    int (*create_condition)(unsigned long long*, Handle, Handle, unsigned, unsigned);
     int (*instantiate)(Handle*, Handle, unsigned long long);
     int (*set_kernel)(Handle, Handle, const KernelNode*);
     int (*launch)(Handle, Handle);

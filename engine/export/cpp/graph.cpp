@@ -142,7 +142,7 @@ void Graph::load(const std::string& folder) {
     }
     for (std::string line; std::getline(file, line);) {
         std::vector<std::string> part = split(line, '\t');
-        part.resize(13);
+        part.resize(14);
         const std::string& kind = part[0];
         if (kind == "graph") {
             time_step_s_ = std::stod(part[1]);
@@ -180,27 +180,32 @@ void Graph::load(const std::string& folder) {
             made.kind = kind;
             made.node = part[1];
             made.after = numbers(part[2]);
+            made.scope = std::stoull(part[3]);
             if (kind == "kernel") {
-                made.module = std::stoull(part[3]);
-                made.entry = part[4];
-                made.grid = extent(part[5]);
-                made.block = extent(part[6]);
-                made.shared_bytes = static_cast<unsigned>(std::stoul(part[7]));
-                made.is_counted = part[8] == "1";
-                made.bytes = from_hex(part[9]);
-                made.offsets = numbers(part[10]);
-                for (const std::string& text : split(part[11], ' ')) {
+                made.module = std::stoull(part[4]);
+                made.entry = part[5];
+                made.grid = extent(part[6]);
+                made.block = extent(part[7]);
+                made.shared_bytes = static_cast<unsigned>(std::stoul(part[8]));
+                made.is_counted = part[9] == "1";
+                made.bytes = from_hex(part[10]);
+                made.offsets = numbers(part[11]);
+                for (const std::string& text : split(part[12], ' ')) {
                     const auto found = numbers(text);
                     made.addresses.push_back({found.at(0), {static_cast<int>(found.at(1)), found.at(2)}});
                 }
+                made.condition = place(part[13]);
+            } else if (kind == "if" || kind == "while") {
+                made.bodies = numbers(part[4]);
+                made.condition = place(part[5]);
             } else if (kind != "nothing") {
-                made.target = place(part[3]);
-                made.size_bytes = std::stoull(part[4]);
+                made.target = place(part[4]);
+                made.size_bytes = std::stoull(part[5]);
                 if (kind == "fill") {
-                    made.value = static_cast<unsigned>(std::stoul(part[5]));
-                    made.width = static_cast<unsigned>(std::stoul(part[6]));
+                    made.value = static_cast<unsigned>(std::stoul(part[6]));
+                    made.width = static_cast<unsigned>(std::stoul(part[7]));
                 }
-                if (kind == "copy") made.source = place(part[5]);
+                if (kind == "copy") made.source = place(part[6]);
             }
             operations_.push_back(std::move(made));
         }
@@ -209,6 +214,7 @@ void Graph::load(const std::string& folder) {
 
 void Graph::build(Variant& variant) {
     driver_.check(driver_.graph_create(&variant.graph, 0), "creating a graph");
+    variant.scopes[0] = variant.graph;
     std::vector<std::vector<Handle>> nodes;
     const auto address = [&](const Place& at) { return variant.buffers.at(at.buffer) + at.offset; };
     for (std::size_t index = 0; index < operations_.size(); ++index) {
@@ -218,23 +224,26 @@ void Graph::build(Variant& variant) {
         for (std::size_t other : made.after) {
             before.insert(before.end(), nodes.at(other).begin(), nodes.at(other).end());
         }
+        const Handle graph = variant.scopes.at(made.scope);
         Handle node = nullptr;
         if (made.kind == "kernel") {
             auto launch = make_launch(made, variant);
-            driver_.check(driver_.add_kernel(&node, variant.graph, before.data(), before.size(), &launch->node), what);
+            driver_.check(driver_.add_kernel(&node, graph, before.data(), before.size(), &launch->node), what);
             launch->handle = node;
             variant.launches[index] = std::move(launch);
             added.push_back(node);
         } else if (made.kind == "nothing") {
-            driver_.check(driver_.add_empty(&node, variant.graph, before.data(), before.size()), what);
+            driver_.check(driver_.add_empty(&node, graph, before.data(), before.size()), what);
             added.push_back(node);
+        } else if (!made.bodies.empty()) {
+            added.push_back(add_region(made, before, variant));
         }
         for (std::size_t start = 0; start < made.size_bytes; start += kPieceBytes) {
             const std::size_t length = std::min(kPieceBytes, made.size_bytes - start);
             if (made.kind == "fill") {
                 const FillNode fill{address(made.target) + start, length, made.value, made.width, length / made.width, 1};
                 const int result =
-                    driver_.add_fill(&node, variant.graph, before.data(), before.size(), &fill, context_);
+                    driver_.add_fill(&node, graph, before.data(), before.size(), &fill, context_);
                 driver_.check(result, what);
             } else {
                 CopyNode copy{};
@@ -250,7 +259,7 @@ void Graph::build(Variant& variant) {
                 copy.source_pitch = copy.target_pitch = copy.width = length;
                 copy.source_height = copy.target_height = copy.height = copy.depth = 1;
                 const int result =
-                    driver_.add_copy(&node, variant.graph, before.data(), before.size(), &copy, context_);
+                    driver_.add_copy(&node, graph, before.data(), before.size(), &copy, context_);
                 driver_.check(result, what);
             }
             added.push_back(node);
@@ -260,12 +269,44 @@ void Graph::build(Variant& variant) {
     driver_.check(driver_.instantiate(&variant.executable, variant.graph, 0), "instantiating the graph");
 }
 
-std::unique_ptr<Graph::Launch> Graph::make_launch(const Operation& made, const Variant& variant) const {
+Handle Graph::add_region(const Operation& made, const std::vector<Handle>& before, Variant& variant) const {
+    ConditionalNode given{};
+    given.type = kConditional;
+    given.condition = condition_of(made, variant);
+    given.kind = made.kind == "while" ? kWhile : kIf;
+    given.count = static_cast<unsigned>(made.bodies.size());
+    given.context = context_;
+    Handle node = nullptr;
+    const Handle graph = variant.scopes.at(made.scope);
+    const int result = driver_.add_node(&node, graph, before.data(), nullptr, before.size(), &given);
+    driver_.check(result, "adding " + made.kind + " of " + made.node);
+    for (std::size_t index = 0; index < made.bodies.size(); ++index) {
+        variant.scopes[made.bodies[index]] = given.bodies[index];
+    }
+    return node;
+}
+
+// The handle of a condition, which each launch sets to 0. It is made for the first kernel that sets it.
+unsigned long long Graph::condition_of(const Operation& made, Variant& variant) const {
+    const auto [found, is_new] = variant.conditions.try_emplace(made.condition.buffer, 0);
+    if (is_new) {
+        const Handle graph = variant.scopes.at(made.scope);
+        const int result = driver_.create_condition(&found->second, graph, context_, 0, kAssignDefault);
+        driver_.check(result, "making the condition of " + made.node);
+    }
+    return found->second;
+}
+
+std::unique_ptr<Graph::Launch> Graph::make_launch(const Operation& made, Variant& variant) const {
     auto launch = std::make_unique<Launch>();
     launch->bytes = made.bytes;
     for (const auto& [offset, at] : made.addresses) {
         const Address address = variant.buffers.at(at.buffer) + at.offset;
         std::memcpy(launch->bytes.data() + offset, &address, sizeof address);
+    }
+    if (made.condition.buffer >= 0) {
+        const unsigned long long condition = condition_of(made, variant);
+        std::memcpy(launch->bytes.data() + made.condition.offset, &condition, sizeof condition);
     }
     for (std::size_t offset : made.offsets) {
         launch->pointers.push_back(launch->bytes.data() + offset);

@@ -21,6 +21,9 @@ struct Place {
 struct Operation {
     std::string kind, node, entry;
     std::vector<std::size_t> after;
+    std::size_t scope = 0;             // the body that it lies in; 0 is the graph
+    std::vector<std::size_t> bodies;   // of a region
+    Place condition;                   // its number instead of a buffer, and the offset of its handle in the block
     std::size_t module = 0;
     std::array<unsigned, 3> grid{}, block{};
     unsigned shared_bytes = 0;
@@ -77,11 +80,15 @@ private:
         Handle graph = nullptr, executable = nullptr;
         std::vector<Address> buffers;
         std::map<std::size_t, std::unique_ptr<Launch>> launches;
+        std::map<std::size_t, Handle> scopes;
+        std::map<int, unsigned long long> conditions;
     };
 
     void load(const std::string& folder);
     void build(Variant& variant);
-    std::unique_ptr<Launch> make_launch(const Operation& operation, const Variant& variant) const;
+    std::unique_ptr<Launch> make_launch(const Operation& operation, Variant& variant) const;
+    Handle add_region(const Operation& operation, const std::vector<Handle>& before, Variant& variant) const;
+    unsigned long long condition_of(const Operation& operation, Variant& variant) const;
     void write(const ParameterPlace& place, const void* bytes);
     const std::vector<ParameterPlace>& places_of(const std::string& name) const;
     void release();
