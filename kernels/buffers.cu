@@ -1,4 +1,4 @@
-// Kernels on buffers of any element type: choices, and copies of strided buffers.
+// Kernels on buffers of any element type: choices, and copies of elements to other places.
 #include "elements.cuh"
 
 // True when an axis has no gaps: two neighbouring positions are `dense` elements apart.
@@ -116,7 +116,7 @@ extern "C" __global__ void choose(
 }
 
 template <typename Word, typename Place>
-__device__ inline void copy_rows_of(Place place, const void* x, void* out, unsigned int count) {
+__device__ inline void move_words(Place place, const void* x, void* out, unsigned int count) {
     const unsigned int first = blockIdx.x * EACH * blockDim.x + threadIdx.x;
     Word held[EACH];
 #pragma unroll
@@ -125,6 +125,22 @@ __device__ inline void copy_rows_of(Place place, const void* x, void* out, unsig
 #pragma unroll
     for (unsigned int k = 0, i = first; k < EACH; ++k, i += blockDim.x)
         if (i < count) static_cast<Word*>(out)[place(i)] = held[k];
+}
+
+// Copies each element i to place(i).
+template <typename Place>
+__device__ inline void move_elements(Place place, const void* x, void* out, unsigned int type, unsigned int count) {
+    const unsigned int size = type & ELEMENT_SIZE;
+    switch (are_aligned(size, x, out) ? size : 0) {
+        case 1: return move_words<unsigned char>(place, x, out, count);
+        case 2: return move_words<unsigned short>(place, x, out, count);
+        case 4: return move_words<unsigned int>(place, x, out, count);
+        case 8: return move_words<uint2>(place, x, out, count);
+        case 16: return move_words<uint4>(place, x, out, count);
+    }
+    for (unsigned int k = 0, i = blockIdx.x * EACH * blockDim.x + threadIdx.x; k < EACH; ++k, i += blockDim.x)
+        if (i < count)
+            copy_element(static_cast<unsigned char*>(out) + place(i) * size, element_at(x, type, i), size);
 }
 
 // Copies rows of `width` elements to the places of a larger buffer where they begin: `start` in each row of `pitch`
@@ -141,17 +157,32 @@ extern "C" __global__ void copy_rows(
         if (count <= width) return static_cast<size_t>(start) + i;  // divisions cost most
         return static_cast<size_t>(i / width) * pitch + start + i % width;
     };
-    const unsigned int size = type & ELEMENT_SIZE;
-    switch (are_aligned(size, x, out) ? size : 0) {
-        case 1: return copy_rows_of<unsigned char>(place, x, out, count);
-        case 2: return copy_rows_of<unsigned short>(place, x, out, count);
-        case 4: return copy_rows_of<unsigned int>(place, x, out, count);
-        case 8: return copy_rows_of<uint2>(place, x, out, count);
-        case 16: return copy_rows_of<uint4>(place, x, out, count);
-    }
-    for (unsigned int k = 0, i = blockIdx.x * EACH * blockDim.x + threadIdx.x; k < EACH; ++k, i += blockDim.x)
-        if (i < count)
-            copy_element(static_cast<unsigned char*>(out) + place(i) * size, element_at(x, type, i), size);
+    move_elements(place, x, out, type, count);
+}
+
+// Rotates each of the last three axes, so that position 0 moves by a number of positions; axis 0 is the last axis.
+extern "C" __global__ void turn_axes(
+    const void* __restrict__ x,
+    void* __restrict__ out,
+    unsigned int type,
+    unsigned int size2,
+    unsigned int size1,
+    unsigned int size0,
+    unsigned int turn2,
+    unsigned int turn1,
+    unsigned int turn0,
+    unsigned int count) {
+    const auto place = [=](unsigned int i) {
+        // Divisions cost more than everything else, and most buffers have few axes.
+        const unsigned int row = count > size0 ? i / size0 : 0, plane = count > size0 * size1 ? row / size1 : 0;
+        const unsigned int block = count > size0 * size1 * size2 ? plane / size2 : 0;
+        const unsigned int x0 = i - row * size0 + turn0, x1 = row - plane * size1 + turn1;
+        const unsigned int x2 = plane - block * size2 + turn2;
+        const size_t to_plane = static_cast<size_t>(block) * size2 + (x2 < size2 ? x2 : x2 - size2);
+        const size_t to_row = to_plane * size1 + (x1 < size1 ? x1 : x1 - size1);
+        return to_row * size0 + (x0 < size0 ? x0 : x0 - size0);
+    };
+    move_elements(place, x, out, type, count);
 }
 
 // A component of each vector of floats, or with `part` 4 its length; 0 if the vector has no such component.

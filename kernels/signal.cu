@@ -65,30 +65,6 @@ extern "C" __global__ void magnitude(
     out[i] = size;
 }
 
-// Rotates each of the last three axes, so that position 0 moves by a number of positions; axis 0 is the last axis.
-extern "C" __global__ void turn_axes(
-    const void* __restrict__ x,
-    void* __restrict__ out,
-    unsigned int type,
-    unsigned int size2,
-    unsigned int size1,
-    unsigned int size0,
-    unsigned int turn2,
-    unsigned int turn1,
-    unsigned int turn0,
-    unsigned int count) {
-    const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    // Divisions cost more than everything else, and most buffers have few axes.
-    const unsigned int row = count > size0 ? i / size0 : 0, plane = count > size0 * size1 ? row / size1 : 0;
-    const unsigned int block = count > size0 * size1 * size2 ? plane / size2 : 0;
-    const unsigned int x0 = i - row * size0 + turn0, x1 = row - plane * size1 + turn1, x2 = plane - block * size2 + turn2;
-    const size_t to_plane = static_cast<size_t>(block) * size2 + (x2 < size2 ? x2 : x2 - size2);
-    const size_t to_row = to_plane * size1 + (x1 < size1 ? x1 : x1 - size1);
-    const size_t to = to_row * size0 + (x0 < size0 ? x0 : x0 - size0);
-    move_element(out, to, x, i, type);
-}
-
 // The position in a spectrum of a height in a spectrogram; both begin with the lowest frequency.
 __device__ inline float frequency_at(float height, float octaves, int bins) {
     return (bins - 1) * (octaves > 0.0f ? exp2f(octaves * (height - 1.0f)) : height);

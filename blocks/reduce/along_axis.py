@@ -1,4 +1,4 @@
-from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, f64, param, port
+from warploom.api import Block, BlockBuilder, CudaFile, CudaOptions, In, Kernel, Out, any_type, f32, f64, param, port
 
 #: In the order of their numbers in the kernel.
 OPERATIONS = ("sum", "mean", "smallest", "largest", "variance", "deviation")
@@ -22,15 +22,15 @@ class AlongAxis(
     operation: str = param("mean", choices=OPERATIONS, doc="What is found along the axis.")
     axis: int = param(0, min=-8, max=7, structural=True, doc="The axis that is reduced; -1 is the last.")
 
-    first, last = Kernel("reduce_axis.cu", entry="reduce_parts"), Kernel("reduce_axis.cu", entry="combine_parts")
-
     def describe(self, build: BlockBuilder) -> None:
         """Launch a thread for each part of each line, then one for each line."""
-        x, axis, operation = self.x, self.axis, OPERATIONS.index(self.operation)
+        x, axis = self.x, self.axis
         size, inner = (x.dim(axis), x.stride(axis)) if axis >= 0 else (x.last(-1 - axis), x.last_stride(-1 - axis))
-        most = f"min(ceil({size.text} / 64), 1024, ceil(131072 / out.size))"
+        most = f"min(ceil({size.text} / 64), 1024, max(131072 // out.size, 1))"
         parts = build.buffer("parts", f64, f"[{most}, out.size, 2]")
-        sizes = operation, size, inner, parts.dim(0)
+        sizes = size, inner, parts.dim(0)
         count = parts.size // 2
-        build.launch(self.first, num_threads=count, args=(x, parts, build.element_type(x), *sizes, count))
-        build.launch(self.last, num_threads=self.out.size, args=(parts, self.out, *sizes, self.out.size))
+        file = CudaFile("reduce_axis.cu", CudaOptions(defines={"OPERATION": OPERATIONS.index(self.operation)}))
+        first, last = (Kernel(file, entry=entry) for entry in ("reduce_parts", "combine_parts"))
+        build.launch(first, num_threads=count, args=(x, parts, build.element_type(x), *sizes, count))
+        build.launch(last, num_threads=self.out.size, args=(parts, self.out, *sizes, self.out.size))

@@ -17,12 +17,12 @@ class FFTShift(
     axes: int = param(1, min=1, max=AXES, structural=True, doc="How many of the last axes are shifted.")
     back: bool = param(False, structural=True, doc="Move the middle back to position 0.")
 
-    kernel = Kernel("signal.cu", entry="turn_axes")
+    kernel = Kernel("buffers.cu", entry="turn_axes")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch one thread per element."""
+        """Launch one thread for four elements."""
         sizes = [self.x.last(axis) for axis in range(AXES - 1, -1, -1)]
         turns = [(size + int(self.back)) // 2 for size in sizes]
         turned = [turn if AXES - place <= self.axes else 0 for place, turn in enumerate(turns)]
         arguments = (self.x, self.out, build.element_type(self.x), *sizes, *turned, self.x.size)
-        build.launch(self.kernel, num_threads=self.x.size, args=arguments)
+        build.launch(self.kernel, num_threads=-(-self.x.size // 4), args=arguments)

@@ -162,11 +162,11 @@ ROWS = (
         lambda m, a, b, *, np, **_: np.where(m, a, b),
     ),
     Row(
-        "Mean of columns", "reduce.along_axis", {"x": "field"}, {"axis": 0},
+        "Mean of columns", "reduce.along_axis", {"x": "table"}, {"axis": 0},
         lambda x, *, np, **_: np.mean(x, axis=0),
     ),
     Row(
-        "Mean of rows", "reduce.along_axis", {"x": "field"}, {"axis": 1},
+        "Mean of rows", "reduce.along_axis", {"x": "table"}, {"axis": 1},
         lambda x, *, np, **_: np.mean(x, axis=1),
     ),
     Row("Interpolate", "math.mix", {"a": "list", "b": "list"}, {}, lambda a, b, **_: (a + b) * 0.5),
@@ -237,6 +237,7 @@ def arrays(width: int, height: int) -> dict[str, Array]:
     return {
         "image": picture, "field": picture.reshape(-1)[:pixels].reshape(height, width), "list": numbers,
         "spectrum": numbers.view(np.complex64).reshape(2 * height, 2 * width), "bytes": whole,
+        "table": numbers.reshape(2 * height, 4 * width),
         "mask": whole[: 4 * pixels].reshape(2 * height, 2 * width), "weights": random.random((5, 5), np.float32) / 12.5,
         "half": numbers < 0.5, "places": random.permutation(8 * pixels).astype(np.int32),
     }  # fmt: skip

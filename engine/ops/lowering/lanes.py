@@ -5,13 +5,16 @@ Elements at the end are computed one by one, and so are all elements if a buffer
 
 In kernels with aggregates, each thread block goes through its share of the elements in order. Each thread computes
 four elements at once, which lie a thread block's width apart. Their loads don't wait for each other, and neighbouring
-threads load neighbouring elements. The elements that a thread combines, and their order, depend only on the number of
-elements and thread blocks. So results are the same on every device and with any fusion.
+threads load neighbouring elements. If the elements are of one or two bytes, a thread loads 16 or 8, since a GPU needs
+many bytes under way. The elements that a thread combines, and their order, depend only on the number of elements and
+thread blocks. So results are the same on every device and with any fusion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 from llvmlite import ir
@@ -125,7 +128,7 @@ def emit_shares(
 ) -> None:
     """Write a kernel whose thread blocks each have a share of the elements; `body` is as for `emit_lanes`."""
     builder, one, width = emission.builder, ir.Constant(I32, 1), ir.Constant(I32, SHARE_THREADS)
-    thread, at_once = emission.special("tid.x"), ir.Constant(I32, SHARE_LANES * SHARE_THREADS)
+    thread = emission.special("tid.x")
     size, blocks, block = emission.extent("size"), emission.special("nctaid.x"), emission.special("ctaid.x")
     # Unsigned arithmetic, since threads beyond the end may pass 2^31.
     share = builder.udiv(builder.sub(builder.add(size, blocks), one), blocks)
@@ -138,24 +141,29 @@ def emit_shares(
         taken = [emission.aggregated[aggregate.buffer.pointer.name].parts[0] for aggregate in aggregates]
         return _both(aggregates, held, taken)
 
-    def is_full(first: ir.Value) -> ir.Value:
-        """Return whether all lanes of all threads have an element; the answer is the same in the whole thread block."""
-        return builder.icmp_unsigned(">=", builder.sub(end, first), at_once)
+    def is_full(count: int, first: ir.Value) -> ir.Value:
+        """Return whether all threads have `count` elements; the answer is the same in the whole thread block."""
+        return builder.icmp_unsigned(">=", builder.sub(end, first), ir.Constant(I32, count * SHARE_THREADS))
 
-    def all_lanes(first: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
-        index = builder.add(first, thread)
-        places = [builder.add(index, ir.Constant(I32, lane * SHARE_THREADS)) for lane in range(SHARE_LANES)]
+    def all_lanes(count: int, first: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
+        index, changed = builder.add(first, thread), list(held)
+        steps = [ir.Constant(I32, at * SHARE_THREADS) for at in range(count)]
+        places = [builder.add(index, step) for step in steps]
         loaded = {}
         for buffer in inputs:
             builder.debug_metadata = emission.origins[buffer.pointer.name]
-            loaded[buffer.pointer.name] = memory.load_each(emission, buffer, places)
-        changed = []
-        for lane, place in enumerate(places):
+            name = buffer.pointer.name
+            if buffer.told is None:  # one address for all
+                own = replace(buffer, pointer=memory.address(emission, buffer, index))
+                loaded[name] = memory.load_each(emission, own, steps)
+            else:
+                loaded[name] = memory.load_each(emission, buffer, places)
+        for at, place in enumerate(places):
             _place(emission, place)
-            emission.own = {name: values[lane] for name, values in loaded.items()}
-            changed.append(combined(held[lane]))
+            emission.own = {name: values[at] for name, values in loaded.items()}
+            changed[at % SHARE_LANES] = combined(changed[at % SHARE_LANES])
         emission.own = {}
-        return builder.add(first, at_once), changed
+        return builder.add(first, ir.Constant(I32, count * SHARE_THREADS)), changed
 
     def is_inside(index: ir.Value) -> ir.Value:
         return builder.icmp_unsigned("<", index, end)
@@ -166,7 +174,11 @@ def emit_shares(
         return builder.add(index, width), [*held[1:], combined(held[0])]
 
     none = [[aggregate.none for aggregate in aggregates] for _ in range(SHARE_LANES)]
-    rest, held = _loop(emission, is_full, all_lanes, start, none)
+    rest, held = start, none
+    size_bytes = sum(4 if buffer.told is not None else buffer.type.dtype.size_bytes for buffer in inputs)
+    for rounds in (4, 2, 1) if size_bytes == 1 else (2, 1) if size_bytes == 2 else (1,):
+        count = rounds * SHARE_LANES
+        rest, held = _loop(emission, partial(is_full, count), partial(all_lanes, count), rest, held)
     _, held = _loop(emission, is_inside, first_lane, builder.add(rest, thread), held)
     while len(held) > 1:
         held = [_both(aggregates, a, b) for a, b in zip(held[::2], held[1::2], strict=True)]
