@@ -6,6 +6,7 @@ from warploom.app.console import make_console, make_table
 from warploom.app.run_result import RunResult
 from warploom.app.view_models.profile.texts import side_work_lines
 from warploom.engine.figures import budget_text, format_time, plural
+from warploom.engine.patch.regions import branch_note
 from warploom.engine.profiling.critical_path import critical_path
 from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.profiling.profile import Profile, SpanProfile
@@ -49,7 +50,7 @@ def _cells(row: ProfileRow, times: RowTimes, nodes: Mapping[str, NodeReport]) ->
     """Return the cells of a row of the profile."""
     node = nodes.get(row.node) if not row.name else None
     title = row.name or row.node.rpartition("/")[2] or "graph"
-    branch = " (otherwise)" if row.branch else ""
+    branch = f" ({branch_note(row.branch)})" if row.branch else ""
     yield f"{'  ' * row.depth}{title}{branch}"
     yield node.type if node is not None else "" if row.name else str(row.kind)
     yield str(node.state) if node is not None else ""

@@ -1,5 +1,5 @@
-// Conditions of regions, and fills of the outputs of skipped regions. The first five kernels run as one thread each.
-// The first three set `entered` to 1 if the body runs at all, and otherwise to 0.
+// Conditions of regions, and fills of the outputs of skipped regions. All kernels but the fills run as one thread each.
+// Those that begin a region set `chosen` to the index of the body that runs; if none does, to the number of bodies.
 
 #include "elements.cuh"
 
@@ -13,21 +13,32 @@ __device__ unsigned turns_of(int count, const void* counts, unsigned type)
 }
 
 extern "C" __global__ void begin_if(unsigned long long handle, const void* data, unsigned type, unsigned index,
-                                    unsigned* entered)
+                                    unsigned* chosen)
 {
-    *entered = is_true(data, type, index);
-    cudaGraphSetConditional(handle, *entered);
+    bool holds = is_true(data, type, index);
+    *chosen = !holds;
+    cudaGraphSetConditional(handle, holds);
+}
+
+// A fraction is rounded down. No body has a number below 0, beyond the last, or NaN.
+extern "C" __global__ void begin_switch(unsigned long long handle, const void* data, unsigned type, unsigned index,
+                                        unsigned bodies, unsigned* chosen)
+{
+    double number = number_at(data, type, index);
+    *chosen = number >= 0 && number < bodies ? static_cast<unsigned>(number) : bodies;
+    cudaGraphSetConditional(handle, *chosen);
 }
 
 extern "C" __global__ void begin_while(unsigned long long handle, const void* data, unsigned type, unsigned index,
-                                       unsigned* turns, unsigned* stopped, unsigned limit, unsigned* entered)
+                                       unsigned* turns, unsigned* stopped, unsigned limit, unsigned* chosen)
 {
     *turns = 0;
     bool wanted = is_true(data, type, index);
     if (wanted && limit == 0)
         *stopped = 1;
-    *entered = wanted && limit > 0;
-    cudaGraphSetConditional(handle, *entered);
+    bool runs = wanted && limit > 0;
+    *chosen = !runs;
+    cudaGraphSetConditional(handle, runs);
 }
 
 extern "C" __global__ void turn_while(unsigned long long handle, const void* data, unsigned type, unsigned index,
@@ -41,14 +52,15 @@ extern "C" __global__ void turn_while(unsigned long long handle, const void* dat
 }
 
 extern "C" __global__ void begin_for(unsigned long long handle, int count, const void* counts, unsigned type,
-                                     unsigned* index, unsigned* stopped, unsigned limit, unsigned* entered)
+                                     unsigned* index, unsigned* stopped, unsigned limit, unsigned* chosen)
 {
     *index = 0;
     bool wanted = turns_of(count, counts, type) > 0;
     if (wanted && limit == 0)
         *stopped = 1;
-    *entered = wanted && limit > 0;
-    cudaGraphSetConditional(handle, *entered);
+    bool runs = wanted && limit > 0;
+    *chosen = !runs;
+    cudaGraphSetConditional(handle, runs);
 }
 
 extern "C" __global__ void turn_for(unsigned long long handle, int count, const void* counts, unsigned type,

@@ -11,10 +11,17 @@ from warploom.engine.blocktypes.updated_blocks import Moment
 from warploom.engine.blocktypes.value_blocks import ValueBlock
 from warploom.engine.descriptions.builder import BlockBuilder
 from warploom.engine.descriptions.copies import describe_copy
-from warploom.engine.descriptions.entries import Kernel, ReinterpretView, ReshapeView, SliceView, TransposeView
+from warploom.engine.descriptions.entries import (
+    Kernel,
+    ReinterpretView,
+    ReshapeView,
+    SliceView,
+    TransposeView,
+    switch_branches,
+)
 from warploom.engine.descriptions.handles import BufferHandle
 from warploom.engine.descriptions.picture_depths import PICTURE_DEPTHS, picture_depth
-from warploom.engine.descriptions.regions import describe_for, describe_if, describe_while
+from warploom.engine.descriptions.regions import describe_for, describe_if, describe_switch, describe_while
 from warploom.engine.inner_patches.chain import ChainBlock
 from warploom.engine.inner_patches.op_patch import GraphBlock
 from warploom.engine.inner_patches.training import TrainBlock
@@ -125,6 +132,7 @@ __all__ = [
     "describe_copy",
     "describe_for",
     "describe_if",
+    "describe_switch",
     "describe_while",
     "dmx_name",
     "dnn",
@@ -151,6 +159,7 @@ __all__ = [
     "port",
     "read_bytes",
     "sparse",
+    "switch_branches",
     "to_bf16",
     "value_port",
     "websocket_name",

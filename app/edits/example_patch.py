@@ -10,13 +10,14 @@ from warploom.app.edits.compatible import best_end
 from warploom.app.edits.organise.frames import top_of
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.descriptions.entries import OTHERWISE
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import Diagnostic, PatchError
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.annotations import Frame
-from warploom.engine.patch.regions import OTHERWISE, scope_text
+from warploom.engine.patch.regions import scope_text
 from warploom.engine.patch.rules import is_drivable
 
 #: Blocks that may feed an input, with their parameters: images first, then matrices, vectors and others.
@@ -189,15 +190,18 @@ def _driving(block_type: type[Block], catalogue: Catalogue) -> tuple[Patch, str]
 
 
 def _branching(block_type: type[Block], catalogue: Catalogue) -> tuple[Patch, str]:
-    """Return a patch in which one of two branches makes the picture of a frame."""
+    """Return a patch in which one of the first two branches makes the picture of a frame."""
     patch, size = Patch(catalogue), dict[str, Any](width=640, height=360)
     decides = patch.add("control.every", position=(0, 0), period=30)
     node = patch.add(block_type.id, position=(_ACROSS, 0)).id
     picture = patch.add("image.noise", position=(_ACROSS, _DOWN), region=node, **size)
-    other = patch.add("image.gradient", position=(_ACROSS, 3 * _DOWN), region=scope_text(node, OTHERWISE), **size)
+    second = scope_text(node, block_type.regions[1])
+    other = patch.add("image.gradient", position=(_ACROSS, 3 * _DOWN), region=second, **size)
     joined = patch.add("control.select", position=(3 * _ACROSS, 0))
     viewer = patch.add("io.viewer", position=(4 * _ACROSS, 0))
-    patch.connect(decides["due"], PortRef(node, "condition"))
+    if OTHERWISE not in block_type.regions:  # a Switch runs its first branch for 0
+        picture, other = other, picture
+    patch.connect(decides["due"], PortRef(node, block_type.inputs()[0].name))
     patch.connect(decides["due"], joined["condition"])
     patch.connect(picture["out"], joined["a"])
     patch.connect(other["out"], joined["b"])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from warploom.app.edits.nodes import carry_dots, put_into
 from warploom.engine.blocktypes.block import Block
+from warploom.engine.descriptions.entries import OTHERWISE
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.figures import plural
 from warploom.engine.patch.changes import Connection, Position
@@ -116,11 +117,12 @@ def scopes_to_enter(patch: Patch, nodes: Collection[str]) -> list[str]:
 
 
 def scope_title(patch: Patch, scope: str) -> str:
-    """Return the title of a scope: its region block's, and the branch if the region has two."""
+    """Return the title of a scope: its region block's, and the branch if the region has several."""
     region = region_of(scope)
     block_type = patch.block_type(region)
-    is_parted = block_type is not None and len(block_type.regions) > 1
-    return patch.title(region) + (f", {branch_title(branch_of(scope)).lower()}" if is_parted else "")
+    branches = block_type.regions if block_type is not None else ()
+    title = branch_title(branch_of(scope), branches)
+    return patch.title(region) + (f", {title[0].lower()}{title[1:]}" if len(branches) > 1 else "")
 
 
 def scope_titles(patch: Patch, scopes: Iterable[str]) -> dict[str, str]:
@@ -130,6 +132,8 @@ def scope_titles(patch: Patch, scopes: Iterable[str]) -> dict[str, str]:
     return {scope: f"{title} ({region_of(scope)})" if count[title] > 1 else title for scope, title in titles.items()}
 
 
-def branch_title(branch: str) -> str:
-    """Return the title of a branch of a region that has two."""
-    return branch.capitalize() if branch else "Then"
+def branch_title(branch: str, branches: Collection[str]) -> str:
+    """Return the title of one of a region's branches."""
+    if OTHERWISE in branches or branch == OTHERWISE:
+        return branch.capitalize() or "Then"
+    return f"Branch {branch or 0}"

@@ -191,7 +191,13 @@ def _hex(rgb: tuple[float, float, float]) -> str:
 
 
 # Regions: hues in degrees, away from orange, red and green, which have their own meaning.
-_REGION_HUES = {"control.if": 190, "control.if_else": 220, "control.while": 318, "control.for": 266}
+_REGION_HUES = {
+    "control.if": 190,
+    "control.if_else": 220,
+    "control.switch": 205,
+    "control.while": 318,
+    "control.for": 266,
+}
 _OTHER_REGION_HUE = 240
 
 

@@ -20,7 +20,7 @@ from warploom.engine.patch.changes import Connection, Mode, PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.inner_patch import InnerPatch
 from warploom.engine.patch.organise.bypass import left_out, pass_through
-from warploom.engine.patch.regions import branch_of, region_of
+from warploom.engine.patch.regions import branch_note, branch_of, region_of
 from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.profiling.profile import Profile
 from warploom.engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
@@ -75,7 +75,7 @@ def node_tooltip(
     node, block_type = patch.nodes[node_id], patch.block_type(node_id)
     lines = [patch.title(node_id), f"{node.type}, {node_id}"]
     if node.region:
-        branch = ", otherwise" if branch_of(node.region) else ""
+        branch = f", {note}" if (note := branch_note(branch_of(node.region))) else ""
         lines.append(f"inside {patch.title(region_of(node.region))}{branch}")
     found = report.nodes.get(node_id) if report else None
     if block_type is None:

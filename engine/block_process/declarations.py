@@ -109,9 +109,8 @@ def _interface_of(block_type: type[AdaptiveBlock], values: Mapping[str, Any], wi
     reading = Reading(within)
     with reading.under_way(alone=True):
         made = block_type.interface(values)
-    return Interface(
-        made.ports, made.parameters, None, made.title, made.summary, made.files | reading.files, made.notes, made.stem
-    )
+    own = made.ports, made.parameters, None, made.title, made.summary
+    return Interface(*own, made.files | reading.files, made.notes, made.stem, made.regions)
 
 
 def _spanning(cls: type[UpdatedBlock], low: float, high: float, value: float) -> dict[str, Any]:

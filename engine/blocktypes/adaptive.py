@@ -34,6 +34,8 @@ _MOST = 1000
 class Interface:
     """The ports and parameters of an adaptive block, in addition to those that its type declares.
 
+    `regions` are a region's branches, instead of those of its type.
+
     `describe` reads `content` as `self.content`. `files` were read to make the interface, besides those read by
     `engine.readings`: when one of them is saved, the interface is made again. `notes` are warnings that the node shows.
     `stem` begins the ids of new nodes; "" for the end of the type's id.
@@ -47,6 +49,7 @@ class Interface:
     files: frozenset[Path] = frozenset()
     notes: tuple[Diagnostic, ...] = ()
     stem: str = ""
+    regions: tuple[str, ...] = ()
 
 
 class AdaptiveBlock(Block, abstract=True):
@@ -223,7 +226,7 @@ def _subclass(block_type: type[AdaptiveBlock], made_of: Interface) -> type[Adapt
         except PatchError as problem:
             raise BlockDefinitionError(f"block {block_type.id}: default of {problem}") from None
     made.title, made.summary = made_of.title or block_type.title, made_of.summary or block_type.summary
-    made.stem = made_of.stem
+    made.stem, made.regions = made_of.stem, made_of.regions or block_type.regions
     own = f"{made_of.summary}\n\n" if made_of.summary else ""
     made.__doc__ = own + inspect.cleandoc(block_type.__doc__ or "")
     made.content, made.notes, made.origin = made_of.content, made_of.notes, block_type

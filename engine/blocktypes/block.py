@@ -93,7 +93,8 @@ class Block:
     renamed: ClassVar[dict[str, str]] = {}
     #: True when ports and parameters follow from the node's values (`engine.blocktypes.adaptive`).
     is_adaptive: ClassVar[bool] = False
-    #: The scopes that a region block opens: ("",) for one body, ("", "else") for two branches, () for other blocks.
+    #: The scopes that a region block opens: ("",) for one body, ("", "else") or ("", "1", "2") for branches, and () for
+    #: other blocks.
     regions: ClassVar[tuple[str, ...]] = ()
     #: The input, or drivable parameter, that each output passes on while the block is bypassed. Without any, they
     #: follow from the types of the ports (`engine.patch.organise.bypass`).
@@ -402,6 +403,11 @@ def describe(block: Block) -> BlockDescription:
     if not block.is_live and (made.feeds or made.watches):
         raise BlockCallError(
             f"{block.id}: a block that feeds or watches a buffer must be a LiveBlock, got another block"
+        )
+    if made.control is not None and made.control.branches != tuple(block.regions):
+        raise BlockCallError(
+            f"{block.id}: regions of the class must be {made.control.branches}, as its describe makes them, "
+            f"got {tuple(block.regions)}"
         )
     unknown = [name for name in made.numbers if name not in block.values_out]
     if unknown:

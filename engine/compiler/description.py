@@ -17,7 +17,7 @@ from warploom.engine.patch.regions import TOP, Scopes, region_of
 class BlockNode(msgspec.Struct, frozen=True):
     """One block of the graph: its node id, its description, and its scope.
 
-    A scope is `TOP`, a region block's id, or "id.else" for the other branch of an IfElse. The blocks of the composite
+    A scope is `TOP`, a region block's id, or "id.else" or "id.2" for another branch. The blocks of the composite
     `group` become one child graph; `group` may be empty.
     """
 
@@ -112,7 +112,7 @@ class GraphDescription:
         ports = [PortRef(n.id, s.port) for n in self.nodes for s in n.description.statuses if s.keeps]
         found = [self.source_of[port] for port in ports if port in self.source_of]
         controls = [(n.id, n.description.control) for n in self.nodes]
-        return frozenset([*found, *[PortRef(node, c.entered) for node, c in controls if c is not None]])
+        return frozenset([*found, *[PortRef(node, c.chosen) for node, c in controls if c is not None]])
 
     @cached_property
     def files(self) -> list[tuple[str, str]]:

@@ -222,7 +222,7 @@ class _Scheduler:
         index = len(self.steps)
         self._add(body, node.id, RegionEntry(control.kind, ()), Access((), ()), place)  # replaced below, with bodies
         inner: list[int] = []
-        for branch in control.kind.branches:
+        for branch in control.branches:
             inside = self.open(scope_text(node.id, branch), index, body.number)
             self.add_blocks(inside)
             self.keep(inside)

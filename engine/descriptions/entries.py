@@ -267,11 +267,7 @@ class RegionKind(StrEnum):
     IF_ELSE = "if_else"
     WHILE = "while"
     FOR = "for"
-
-    @property
-    def branches(self) -> tuple[str, ...]:
-        """Suffixes of the region's scopes: "" for its body, "else" for the other branch."""
-        return ("", "else") if self is RegionKind.IF_ELSE else ("",)
+    SWITCH = "switch"
 
     @property
     def is_loop(self) -> bool:
@@ -279,18 +275,29 @@ class RegionKind(StrEnum):
         return self in (RegionKind.WHILE, RegionKind.FOR)
 
 
+#: The branch of an IfElse that runs when its condition is 0.
+OTHERWISE = "else"
+
+
+def switch_branches(count: int) -> tuple[str, ...]:
+    """Return the branches of a Switch, as its type's `regions`: "" for the first, then "1", "2" and so on."""
+    return ("", *map(str, range(1, count)))
+
+
 @dataclass(frozen=True)
 class Control:
     """The kernels and the condition that make a block a region.
 
-    `begin` runs before the body and sets the condition; `turn` runs inside the body, at the end of each iteration.
-    `entered` is an internal buffer of one u32, which `begin` sets to 1 if the first body runs, and otherwise to 0.
+    `begin` runs before the bodies and sets the condition; `turn` runs inside the body, at the end of each iteration.
+    `chosen` is an internal buffer of one u32, which `begin` sets to the index of the body that runs; if none does, to
+    the number of bodies or more. `branches` has the suffix of each body's scope; that of the first one is "".
     """
 
     kind: RegionKind
     begin: tuple[KernelEntry | FillEntry, ...]
-    entered: str
+    chosen: str
     turn: tuple[KernelEntry, ...] = ()
+    branches: tuple[str, ...] = ("",)
 
 
 @dataclass(frozen=True)

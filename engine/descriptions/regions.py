@@ -4,6 +4,7 @@ from warploom.engine.arguments import checked
 from warploom.engine.descriptions.builder import BlockBuilder
 from warploom.engine.descriptions.checks import whole
 from warploom.engine.descriptions.entries import (
+    OTHERWISE,
     Argument,
     BufferArgument,
     ConditionArgument,
@@ -13,21 +14,37 @@ from warploom.engine.descriptions.entries import (
     RegionKind,
     StatusKind,
     ValueArgument,
+    switch_branches,
 )
 from warploom.engine.descriptions.handles import BufferHandle
 from warploom.engine.types import u32
 
 _FILE = "control.cu"
-#: The buffer in which a region records whether its body runs.
-_ENTERED = "entered"
+#: The buffer in which a region records which of its bodies runs.
+_CHOSEN = "chosen"
+#: The most branches of a Switch.
+MOST_BRANCHES = 16
 
 
 @checked()
 def describe_if(build: BlockBuilder, condition: BufferHandle, element: int, *, otherwise: bool = False) -> None:
     """Make a region that runs once unless an element of `condition` is 0; `otherwise` adds a branch for 0."""
-    entered = build.buffer(_ENTERED, u32, "[1]")
-    begin = _launch("begin_if", ConditionArgument(), *_element(build, condition, element), _write(entered))
-    build.control(Control(RegionKind.IF_ELSE if otherwise else RegionKind.IF, (begin,), _ENTERED))
+    chosen = build.buffer(_CHOSEN, u32, "[1]")
+    begin = _launch("begin_if", ConditionArgument(), *_element(build, condition, element), _write(chosen))
+    kind, branches = (RegionKind.IF_ELSE, ("", OTHERWISE)) if otherwise else (RegionKind.IF, ("",))
+    build.control(Control(kind, (begin,), _CHOSEN, branches=branches))
+
+
+@checked()
+def describe_switch(build: BlockBuilder, index: BufferHandle, element: int, *, branches: int) -> None:
+    """Make a region of 2 to 16 branches that runs the one whose number is an element of `index`, rounded down.
+
+    Branches are counted from 0. If there is none of this number, none runs.
+    """
+    names = switch_branches(whole("region", "branches", branches, 2, MOST_BRANCHES))
+    chosen, count = build.buffer(_CHOSEN, u32, "[1]"), ValueArgument(len(names))
+    begin = _launch("begin_switch", ConditionArgument(), *_element(build, index, element), count, _write(chosen))
+    build.control(Control(RegionKind.SWITCH, (begin,), _CHOSEN, branches=names))
 
 
 @checked()
@@ -38,14 +55,14 @@ def describe_while(
 
     `turns`, an output of one u32, is the number of completed iterations.
     """
-    stopped, entered = _stopped(build, turns, limit), build.buffer(_ENTERED, u32, "[1]")
+    stopped, chosen = _stopped(build, turns, limit), build.buffer(_CHOSEN, u32, "[1]")
     most = build.argument(limit)
     looked_at = _element(build, condition, element)
     begin = _launch(
-        "begin_while", ConditionArgument(), *looked_at, _write(turns), _change(stopped), most, _write(entered)
+        "begin_while", ConditionArgument(), *looked_at, _write(turns), _change(stopped), most, _write(chosen)
     )
     turn = _launch("turn_while", ConditionArgument(), *looked_at, _change(turns), _change(stopped), most)
-    build.control(Control(RegionKind.WHILE, (begin,), _ENTERED, (turn,)))
+    build.control(Control(RegionKind.WHILE, (begin,), _CHOSEN, (turn,)))
 
 
 @checked()
@@ -57,12 +74,12 @@ def describe_for(
     `index`, an output of one u32, is the number of the iteration from 0 on; after the loop, it is the number of
     iterations.
     """
-    stopped, entered = _stopped(build, index, limit), build.buffer(_ENTERED, u32, "[1]")
+    stopped, chosen = _stopped(build, index, limit), build.buffer(_CHOSEN, u32, "[1]")
     times = (build.argument(count), build.argument(counts), build.element_type(counts))
     most = build.argument(limit)
-    begin = _launch("begin_for", ConditionArgument(), *times, _write(index), _change(stopped), most, _write(entered))
+    begin = _launch("begin_for", ConditionArgument(), *times, _write(index), _change(stopped), most, _write(chosen))
     turn = _launch("turn_for", ConditionArgument(), *times, _change(index), _change(stopped), most)
-    build.control(Control(RegionKind.FOR, (begin,), _ENTERED, (turn,)))
+    build.control(Control(RegionKind.FOR, (begin,), _CHOSEN, (turn,)))
 
 
 def _launch(entry: str, *arguments: Argument) -> KernelEntry:
@@ -74,7 +91,7 @@ def _element(build: BlockBuilder, condition: BufferHandle, element: int) -> tupl
     element = whole("region", "element", element, 0, 2**32 - 1)
     build.require(
         condition.size - 1 - element,
-        f"element must be less than the size of the condition, got {element}",
+        f"element must be less than the size of the {condition.name}, got {element}",
         port=condition,
     )
     return build.argument(condition), build.element_type(condition), ValueArgument(element)

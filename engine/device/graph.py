@@ -139,16 +139,16 @@ class Graph:
         return condition
 
     def add_conditional(
-        self, kind: ConditionalKind, condition: Condition, after: Sequence[GraphNode]
+        self, kind: ConditionalKind, condition: Condition, after: Sequence[GraphNode], *, bodies: int | None = None
     ) -> tuple[GraphNode, tuple[Graph, ...]]:
-        """Add a conditional node.
+        """Add a conditional node. `bodies` is the number of bodies of a SWITCH; other kinds have theirs.
 
         Its bodies are empty graphs, which must be filled before the graph is instantiated.
         """
         self._check_live()
-        node, bodies = self._tree.add_conditional(self._number, kind, condition, after)
+        node, numbers = self._tree.add_conditional(self._number, kind, condition, after, bodies)
         self._make(node)
-        return node, tuple(Graph(self._backend, body) for body in bodies)
+        return node, tuple(Graph(self._backend, body) for body in numbers)
 
     def clone(self) -> Graph:
         """Return a whole graph with the same nodes and numbers. Later changes of one don't affect the other.

@@ -63,16 +63,17 @@ class ChildWork:
 
 @dataclass(frozen=True, slots=True)
 class ConditionalWork:
-    """Run bodies, depending on `kind` and `condition`: graphs `first_body` and following of the tree."""
+    """Run bodies, depending on `kind` and `condition`: `count` graphs of the tree, from `first_body` on."""
 
     kind: ConditionalKind
     condition: Condition
     first_body: int
+    count: int
 
     @property
     def bodies(self) -> range:
         """The numbers of the bodies in the tree."""
-        return range(self.first_body, self.first_body + (2 if self.kind is ConditionalKind.IF_ELSE else 1))
+        return range(self.first_body, self.first_body + self.count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ class ConditionalKind(Enum):
     IF = "IF"  #: one body, which runs once unless the condition is 0
     IF_ELSE = "IF_ELSE"  #: two bodies: the first runs unless the condition is 0, else the second
     WHILE = "WHILE"  #: one body, which runs while the condition, read before each turn, is not 0
+    SWITCH = "SWITCH"  #: one body or more: the one whose index is the condition runs; none if there is no such body
 
 
 class Memory(Protocol):

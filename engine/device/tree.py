@@ -24,6 +24,8 @@ from warploom.engine.diagnostics import DeviceError
 
 ROOT = 0
 _NO_WORK = NoWork()
+#: The number of bodies of each kind of conditional node; a SWITCH may have any number.
+_BODIES = {ConditionalKind.IF: 1, ConditionalKind.IF_ELSE: 2, ConditionalKind.WHILE: 1}
 
 
 class GraphTree:
@@ -79,9 +81,18 @@ class GraphTree:
         return node
 
     def add_conditional(
-        self, graph: int, kind: ConditionalKind, condition: Condition, after: Sequence[GraphNode]
+        self,
+        graph: int,
+        kind: ConditionalKind,
+        condition: Condition,
+        after: Sequence[GraphNode],
+        bodies: int | None = None,
     ) -> tuple[GraphNode, range]:
         """Add a conditional node. Return it with the numbers of its bodies."""
+        count = _BODIES.get(kind, bodies or 0)
+        if count < 1 or bodies not in (None, count):
+            rule = f"be {count}" if kind in _BODIES else "be at least 1"
+            raise DeviceError(f"number of bodies of a conditional {kind.value} must {rule}, got {bodies}")
         if condition not in self._conditions or self._conditions[condition] not in self._line(graph):
             raise DeviceError("condition must be made in this graph or in one around it, got one of another graph")
         if condition in self._used:
@@ -89,7 +100,7 @@ class GraphTree:
                 f"condition must belong to one conditional node, got it for node {self._used[condition]}"
                 " and another one"
             )
-        work = ConditionalWork(kind, condition, len(self.owners))
+        work = ConditionalWork(kind, condition, len(self.owners), count)
         node = self.add(graph, work, after)
         for _ in work.bodies:
             self._add_graph(graph, node, repeats=kind is ConditionalKind.WHILE)

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from warploom.engine.descriptions.checks import shown
+from warploom.engine.descriptions.entries import OTHERWISE
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.export.source import Bracketed, Expression, Word, call, lines, literal, text
 from warploom.engine.patch.animation.keys import dump_curve
@@ -184,6 +185,14 @@ class _Writer:
                     done.add(each.id)
                     yield each
 
+    def _branch(self, region: NodeRef, branch: str) -> str:
+        """Return the attribute of a region's handle for one of its branches."""
+        if branch in ("", OTHERWISE):
+            return ".otherwise" if branch else ""
+        block_type = self.copy.block_type(region.id)
+        assert block_type is not None
+        return f".branch({block_type.regions.index(branch)})"
+
     def _scope(self, node: Node) -> str:
         """Return the scope of a node without groups."""
         scope = node.region
@@ -202,8 +211,7 @@ class _Writer:
         if scope:
             owner = self.made[region_of(scope)]
             given["region"] = scope_text(owner.id, branch_of(scope))
-            word = self._name(region_of(scope)).text
-            named["region"] = Word(f"{word}.otherwise" if branch_of(scope) else word)
+            named["region"] = Word(self._name(region_of(scope)).text + self._branch(owner, branch_of(scope)))
         held = {name: value for name, value in node.parameters.items() if name not in _ARGUMENTS}
         ref = self.made[node.id] = self.copy.add(node.type, **given, **held)
         expression = Bracketed("patch.add(", [("", text(node.type)), *_named(named), *_parameters(held)])

@@ -71,9 +71,9 @@ class Mode(StrEnum):
 class Node(msgspec.Struct, kw_only=True, frozen=True):
     """A placed block: its type, its position on the canvas, and the parameters that were set.
 
-    `region` is its scope: "" outside all regions, a region block's id for its body, "id.else" for the other branch.
-    `key` is the id of the block in another group of the same function that this one corresponds to; "" for its own id.
-    `curves` are the keys of animated parameters. `extra` has fields of newer file formats, so that saving loses
+    `region` is its scope: "" outside all regions, a region block's id for its body, "id.else" or "id.2" for another
+    branch. `key` is the id of the block in another group of the same function that this one corresponds to; "" for its
+    own id. `curves` are the keys of animated parameters. `extra` has fields of newer file formats, so that saving loses
     nothing.
     """
 

@@ -16,6 +16,7 @@ from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue
 from warploom.engine.descriptions.checks import SHOWN, shown
+from warploom.engine.descriptions.entries import OTHERWISE
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch import changes, rules
@@ -23,7 +24,6 @@ from warploom.engine.patch.changes import Change, Connection, Node, OwnPort, Por
 from warploom.engine.patch.editing.applying import PatchIndex, apply_change, check_change
 from warploom.engine.patch.organise.annotations import KINDS, Annotation, AnnotationType, Dots
 from warploom.engine.patch.regions import (
-    OTHERWISE,
     RegionRefused,
     Scopes,
     branch_of,
@@ -62,6 +62,15 @@ class NodeRef:
     def otherwise(self) -> str:
         """The scope of the branch that runs if the condition is false. Raise RegionRefused if there is none."""
         return self._scope(OTHERWISE)
+
+    def branch(self, number: int) -> str:
+        """Return the scope of a branch, counted from 0. Raise RegionRefused if there is none of this number."""
+        block_type = self.patch.block_type(self.id)
+        known = block_type.regions if block_type is not None else ()
+        if not isinstance(number, int) or not 0 <= number < len(known):
+            rule = f"from 0 to {len(known) - 1}" if known else "left out, since the block is no region"
+            raise RegionRefused(f"branch of {self.id} must be {rule}, got {shown(number)}")
+        return scope_text(self.id, known[number])
 
     def _scope(self, branch: str) -> str:
         check_region("a block", self.id, self.patch.block_type(self.id), branch)
@@ -212,6 +221,13 @@ class PatchContents:
     def members(self, region: NodeRef | str) -> list[str]:
         """Return the nodes directly in a region block, in any of its branches."""
         return list(self._index.members(self._require(self._id_of(region)).id))
+
+    def branches(self, region: NodeRef | str) -> list[str]:
+        """Return the branches of a region block: those of its type, and others that blocks lie in."""
+        block_type = self.block_type(self._id_of(region))
+        used = {branch_of(self.nodes[member].region) for member in self.members(region)}
+        known = block_type.regions if block_type is not None else ()
+        return [*known, *sorted(used.difference(known))]
 
     def as_changes(self) -> list[Change]:
         """Return the changes that make this patch from an empty one."""

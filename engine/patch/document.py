@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -44,7 +44,7 @@ from warploom.engine.patch.organise.annotations import Annotation, Dots, Frame, 
 from warploom.engine.patch.organise.bypass import Running, check_bypass, healed
 from warploom.engine.patch.organise.pins import Pin
 from warploom.engine.patch.positions import checked_position
-from warploom.engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
+from warploom.engine.patch.regions import TOP, RegionRefused, Scopes, branch_of, region_of, scope_text
 from warploom.engine.types.bits import same_value
 
 __all__ = ["NodeRef", "Patch"]
@@ -315,7 +315,7 @@ class Patch(EditablePatch):
     def set(self, node: NodeRef | str, *, gesture: object = None, **values: Any) -> None:
         """Set parameters of a node; calls with the same `gesture` become one undo step."""
         found = self._require(self._id_of(node))
-        made: list[Change] = []
+        made: list[changes.ParameterChanged] = []
         for name, value in spread(self._known_type(found.id).parameters, values).items():
             spec = self.parameter(found.id, name)
             checked = spec.coerce(value)
@@ -323,6 +323,7 @@ class Patch(EditablePatch):
                 previous = self.nodes[node_id].parameters.get(parameter)
                 if not same_value(previous, checked):
                     made.append(changes.ParameterChanged(node_id, parameter, checked, previous))
+        self._check_branches(made)
         names = ", ".join(values)
         self._do(f"Set {names} of {self.title(found.id)}", *made, gesture=gesture)
 
@@ -331,7 +332,27 @@ class Patch(EditablePatch):
         found, parameter = self._require(self._id_of(node)), named(parameter)
         places = [place for place in self.leaves(found.id, parameter) if place[1] in self.nodes[place[0]].parameters]
         made = [changes.ParameterChanged(node, name, None, self.nodes[node].parameters[name]) for node, name in places]
+        self._check_branches(made)
         self._do(f"Reset {parameter} of {self.title(found.id)}", *made)
+
+    def _check_branches(self, made: Iterable[changes.ParameterChanged]) -> None:
+        """Raise RegionRefused if values would remove a branch of a region that blocks lie in."""
+        after: dict[str, dict[str, Any]] = {}
+        for change in made:
+            node = self.nodes[change.node]
+            if self.members(node.id) and self.decides_interface(node.id, change.parameter):
+                after.setdefault(node.id, dict(node.parameters))[change.parameter] = change.value
+        for node_id, values in after.items():
+            held = {name: value for name, value in values.items() if value is not None}
+            fresh, _ = self.catalogue.resolve(self.nodes[node_id].type, held, lambda: self.folder, trusted=self.trusted)
+            before, kept = self.block_type(node_id), fresh.regions if fresh is not None else ()
+            gone = {scope_text(node_id, name) for name in (before.regions if before else ()) if name not in kept}
+            inside = [member for member in self.members(node_id) if self.nodes[member].region in gone]
+            if inside:
+                raise RegionRefused(
+                    f"branches of {node_id} must keep those that hold blocks, got {inside[0]} in "
+                    f"{self.nodes[inside[0]].region}; move it out first"
+                )
 
     def animate(self, node: NodeRef | str, parameter: str, keys: object, *, gesture: object = None) -> Curve:
         """Let a live number or boolean follow keys, such as `[(0, 1.0), (2.5, 4.0, "hold")]`; () removes them.

@@ -7,12 +7,13 @@
      "connections": [{"source": "load.image", "target": "blur.image"}],
      "sentinels": [{"port": "load.image", "nan": true, "infinity": true, "maximum": 1.0, "action": "freeze"}]}
 
-A node in a region has a "region": a region block's id, or "id.else" for its other branch. A "mode" is "bypassed" or
-"disabled". A node in a group of a function may have the "key" of its counterparts. "curves" has the keys of animated
-parameters, such as {"sigma": [[0.0, 1.0], [2.5, 8.0, "hold"]]}. A relative path starts at the patch's folder and has
-forward slashes (`beside.file_paths`). An array of more than 4 KB is in a file beside the patch (`beside.array_files`).
-"sentinels" may be missing, and so may annotations (`organise.annotation_files`). `schemas.py` has the versions. Unknown
-block types and unknown fields are kept as they are. A file is written completely and then moved into place.
+A node in a region has a "region": a region block's id, "id.else" or "id.2" for its other branches. A "mode" is
+"bypassed" or "disabled". A node in a group of a function may have the "key" of its counterparts. "curves" has the keys
+of animated parameters, such as {"sigma": [[0.0, 1.0], [2.5, 8.0, "hold"]]}. A relative path starts at the patch's
+folder and has forward slashes (`beside.file_paths`). An array of more than 4 KB is in a file beside the patch
+(`beside.array_files`). "sentinels" may be missing, and so may annotations (`organise.annotation_files`). `schemas.py`
+has the versions. Unknown block types and unknown fields are kept as they are. A file is written completely and then
+moved into place.
 """
 
 from __future__ import annotations

@@ -1,20 +1,19 @@
 """Regions: the scope of each block, and the order that a connection across a region's border requires.
 
-A *scope* is a text: `TOP` outside all regions, a region block's id for its body, or "id.else" for the other branch of a
-region with two. A connection from inside a region to a block outside orders the whole region before that block: both
-ends are lifted to their common scope.
+A *scope* is a text: `TOP` outside all regions, a region block's id for its body or its first branch, "id.else" for the
+other branch of an IfElse, or "id.2" for a branch of a Switch. A connection from inside a region to a block outside
+orders the whole region before that block: both ends are lifted to their common scope.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from warploom.engine.blocktypes.block import Block
+from warploom.engine.descriptions.entries import OTHERWISE
 from warploom.engine.diagnostics import PatchError
 
 #: The scope outside all regions.
 TOP = ""
-#: The branch of an IfElse that runs when its condition is 0.
-OTHERWISE = "else"
 #: The deepest nesting of regions that is compiled: the operations grow with its square. A person would draw less.
 DEEPEST = 64
 #: The deepest nesting that a file may have, so that a patch that is too deep can still be opened and mended.
@@ -33,6 +32,11 @@ def region_of(scope: str) -> str:
 def branch_of(scope: str) -> str:
     """Return the branch of a scope: "else" for "choice.else", "" for "choice"."""
     return scope.partition(".")[2]
+
+
+def branch_note(branch: str) -> str:
+    """Return what a list of blocks adds to those in a branch: "otherwise", "branch 2", or "" for a first branch."""
+    return "otherwise" if branch == OTHERWISE else branch and f"branch {branch}"
 
 
 def scope_text(region: str, branch: str = "") -> str:
@@ -105,4 +109,5 @@ def check_region(node: str, region: str, block_type: type[Block] | None, branch:
         return
     if not block_type.regions:
         raise RegionRefused(f"region of {node} must be a block that holds others, got {region} ({block_type.id})")
-    raise RegionRefused(f"region of {node} must be the body of {region} ({block_type.id}), got its {branch!r} branch")
+    names = " or ".join(scope_text(region, name) for name in block_type.regions)
+    raise RegionRefused(f"region of {node} must be {names} ({block_type.id}), got {scope_text(region, branch)}")

@@ -83,12 +83,16 @@ class _Bodies:
     def __init__(self, spans: Sequence[SpanProfile], times: Sequence[int]) -> None:
         self._spans, self._times = spans, times
         self.members: dict[_Body, list[int]] = {}
+        #: The bodies of each region that have spans.
+        self._inside: dict[str, list[_Body]] = {}
         #: The span that is all of a region, by the region's node.
         self._whole: dict[str, int] = {}
         for number, span in enumerate(spans):
             self.members.setdefault((span.region, span.branch), []).append(number)
             if span.is_region and span.node != span.region:
                 self._whole[span.node] = number
+        for body in sorted(self.members):
+            self._inside.setdefault(body[0], []).append(body)
         self.chains = {body: self._chains(members) for body, members in self.members.items()}
 
     def along(self, body: _Body) -> list[int]:
@@ -100,7 +104,7 @@ class _Bodies:
             if self._times[number]:
                 found.append(number)
             if self._whole.get(node) == number:
-                found += self.along((node, "")) + self.along((node, "else"))
+                found += [inner for inside in self._inside.get(node, ()) for inner in self.along(inside)]
         return found
 
     def slack(self) -> list[int]:
@@ -118,7 +122,7 @@ class _Bodies:
                 slack[number] = outer + chains.length - through
                 node = self._spans[number].node
                 if self._whole.get(node) == number:
-                    pending += [(node, ""), (node, "else")]
+                    pending += self._inside.get(node, ())
         return slack
 
     def _chains(self, members: Sequence[int]) -> Chains:

@@ -46,8 +46,8 @@ class SpanProfile(msgspec.Struct, frozen=True):
 
     `node` is the block's id, with those of the composites around it ("mix/blur"), or "" for the graph's own work.
     `name` is the kernel's, or describes the operation; "" for a whole block. `region` is the node of the region that it
-    is inside of, or ""; in the other branch of an IfElse, `branch` is "else". `operation` is its index in the plan; -1
-    for a whole block. With `is_region` it is a region, with the work of its bodies.
+    is inside of, or ""; in another branch than the first, `branch` has its name, such as "else". `operation` is its
+    index in the plan; -1 for a whole block. With `is_region` it is a region, with the work of its bodies.
 
     `first_ns` and `last_ns` are the begin of its first turn and the end of its last one, after the begin of the frame's
     first span. `busy_ns` is the sum over all `turns`; outside of loops there is one. `mean_ns` and `p99_ns` are those

@@ -25,9 +25,10 @@ class ProfileRow(msgspec.Struct, frozen=True):
     """A row of the hierarchy, in which frames of the same graph and level don't differ.
 
     `key` belongs to this row only. `node` is the id of the block, region or composite, with those of the composites
-    around it, "" for the graph's own; `name` is an operation's, else "". Rows in the other branch of an IfElse have the
-    `branch` "else". `parent` is the number of the row around this one, -1 at the top, and `depth` is the number of rows
-    around it. The times of `spans`, indices into the profile's, add up to those of the row.
+    around it, "" for the graph's own; `name` is an operation's, else "". Rows in another branch than a region's first
+    have its name as `branch`, such as "else". `parent` is the number of the row around this one, -1 at the top, and
+    `depth` is the number of rows around it. The times of `spans`, indices into the profile's, add up to those of the
+    row.
     """
 
     key: str

@@ -144,7 +144,7 @@ def make_patch() -> Patch:
     return patch
 
 
-KINDS = ["control.if", "control.if_else", "control.while", "control.for"]
+KINDS = ["control.if", "control.if_else", "control.switch", "control.while", "control.for"]
 
 
 def patch_with_region() -> Patch:

@@ -1,5 +1,6 @@
 """Regions and their conditions: which blocks run, how often, and which defaults remain if they don't run."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -61,15 +62,16 @@ def test_high_bytes_count() -> None:
     assert _choice(np.array([1 << 40], np.int64)) == 6
 
 
-@pytest.mark.parametrize("block", ["control.if", "control.if_else", "control.while"])
+@pytest.mark.parametrize("block", ["control.if", "control.if_else", "control.switch", "control.while"])
 def test_an_element_beyond_the_condition_is_refused(block: str) -> None:
     """A condition's element beyond the end of the buffer is refused."""
     patch = Patch()
     region = patch.add(block, element=3)
-    patch.connect(_array(patch, 1, 1, 1)["out"], region["condition"])
+    port = "index" if block == "control.switch" else "condition"
+    patch.connect(_array(patch, 1, 1, 1)["out"], region[port])
     inside = patch.add("buffer.copy", region=region)
     patch.connect(_array(patch, 1)["out"], inside["x"])
-    assert (region.id, "condition", "element must be less than the size of the condition, got 3") in problems(patch)
+    assert (region.id, port, f"element must be less than the size of the {port}, got 3") in problems(patch)
 
 
 @pytest.mark.parametrize(("condition", "expected"), [(1, 20), (0, 11)])
@@ -89,6 +91,69 @@ def test_if_else_with_a_select_behind_it(condition: int, expected: float) -> Non
     patch.connect(double["out"], select["a"])
     patch.connect(more["out"], select["b"])
     assert run(patch, select["out"])[0].tolist() == [expected]
+
+
+def _switch(branches: int, number: Any) -> tuple[Patch, NodeRef, list[NodeRef]]:
+    """Place a Switch, whose branches add 1, 2 and so on to 1, and output -1 by default."""
+    patch = Patch()
+    chosen = patch.add("io.array", data=number)
+    switch, x = patch.add("control.switch", branches=branches), _array(patch, 1)
+    patch.connect(chosen["out"], switch["index"])
+    made = [
+        patch.add("math.scale_offset", scale=1.0, offset=branch / 2, region=switch.branch(branch))
+        for branch in range(branches)
+    ]
+    for node in made:
+        patch.connect(x["out"], node["x"])
+    return patch, chosen, made
+
+
+@pytest.mark.parametrize(
+    ("branches", "dtype"),
+    [(2, "?"), (2, "u1"), (3, "i2"), (3, "u4"), (5, "i8"), (3, "f2"), (2, "f4"), (16, "f4"), (16, "i4"), (3, "f8")],
+)
+def test_switch_runs_the_branch_of_its_number(branches: int, dtype: str) -> None:
+    """Of 2 to 16 branches, that of the number runs, in every element type; for a number without a branch, none does."""
+    patch, chosen, made = _switch(branches, np.array([0], dtype))
+    kind, odd = np.dtype(dtype).kind, [-1, 2**31 - 1]
+    if kind == "f":
+        odd = [np.nan, -0.25, -np.inf, np.inf, branches - 0.25, 1.75, -0.0]
+    with Engine(patch, device="host") as engine:
+        for value in [*range(min(branches + 1, 2 if kind == "b" else 99)), *odd]:
+            number = np.array([value]).astype(dtype)
+            patch.set(chosen, data=number)
+            engine.step()
+            level = float(number[0])
+            taken = math.floor(level) if 0 <= level < branches else None
+            found = [float(engine.read(node["out"])[0]) for node in made]
+            assert found == [1 + n / 2 if n == taken else 0.0 for n in range(branches)], value
+
+
+def test_branches_of_a_switch_change_one_buffer_in_place() -> None:
+    """In a loop, each turn runs the branch of its number, which changes a buffer from outside in place."""
+    patch = Patch()
+    total, loop = _constant(patch, 0.0, shape="1"), patch.add("control.for", count=7)
+    switch = patch.add("control.switch", branches=4, region=loop)
+    patch.connect(loop["index"], switch["index"])
+    for branch in (0, 1, 3):
+        amount = _constant(patch, 10.0**branch, shape="1")
+        last = _add_in_place(patch, total, amount, "out", switch.branch(branch))
+    # 0, 1 and 3 add their amounts; the branch of 2 is empty, and 4 to 6 have none.
+    assert run(patch, last["out"])[0].tolist() == [1 + 10 + 1000]
+
+
+def test_the_number_of_branches_changes_while_frames_run() -> None:
+    """Another number of branches describes the region again, and the next frame chooses among them."""
+    patch, _, made = _switch(2, np.array([2], np.int32))
+    switch = patch.nodes[made[0].id].region
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        assert not any(engine.read(node["out"])[0] for node in made)
+        patch.set(switch, branches=3)
+        third = patch.add("math.scale_offset", scale=1.0, offset=9.0, region=patch[switch].branch(2))
+        patch.connect(patch.source_of(made[0]["x"]), third["x"])  # type: ignore[arg-type]
+        assert engine.step().update_level is UpdateLevel.COLD
+        assert engine.read(third["out"]).tolist() == [10]
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "c8", "c16"])

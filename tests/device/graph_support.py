@@ -45,6 +45,12 @@ extern "C" __global__ void if_even(unsigned long long condition, const unsigned*
     cudaGraphSetConditional(condition, *value % 2 == 0);
 }
 
+// Sets the condition to *value modulo a number.
+extern "C" __global__ void modulo(unsigned long long condition, const unsigned* value, unsigned number)
+{
+    cudaGraphSetConditional(condition, *value % number);
+}
+
 // Only one thread of many finds what it looks for and says so.
 extern "C" __global__ void found(unsigned long long condition, const int* values, int wanted)
 {

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from tests.device.graph_support import Kernels
+from tests.device.graph_support import ONE, Kernels
 from warploom.engine.device.device import Device
 from warploom.engine.device.graph import Graph
 from warploom.engine.device.protocol import Condition, ConditionalKind, GraphNode, LaunchConfig
 from warploom.engine.diagnostics import DeviceError
 
 IF, IF_ELSE, WHILE = ConditionalKind.IF, ConditionalKind.IF_ELSE, ConditionalKind.WHILE
+SWITCH = ConditionalKind.SWITCH
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,33 @@ def test_an_if_may_have_an_else(kernels: Kernels, value: int, expected: int) -> 
     kernels.add(body, "add", out, 5)
     kernels.add(other, "add", out, 7)
     assert kernels.run(graph, out) == [expected]
+
+
+def test_a_switch_runs_the_body_of_its_number(kernels: Kernels) -> None:
+    """A SWITCH runs the body whose number is the condition, and none for a number without a body."""
+    graph, out = kernels.device.create_graph(), kernels.number(0)
+    condition = graph.create_condition(0)
+    first = kernels.add(graph, "set", condition, 0)
+    node, bodies = graph.add_conditional(SWITCH, condition, [first], bodies=16)
+    for number, body in enumerate(bodies):
+        kernels.add(body, "add", out, number + 1)
+    kernels.add(graph, "multiply", out, 100, after=[node])
+    executable, expected, kernel = graph.instantiate(), 0, kernels.module.kernel("set")
+    for value in (0, 1, 15, 7, 16, 17, -1, 2**31 - 1, 3):
+        executable.update_kernel(first, kernel, ONE, kernels.arguments("set", condition, value))
+        expected = 100 * (expected + (value + 1 if 0 <= value < 16 else 0)) % 2**32
+        (found,) = kernels.run(executable, out)
+        assert found % 2**32 == expected
+
+
+def test_the_number_of_bodies_must_fit_the_kind(kernels: Kernels) -> None:
+    """A SWITCH has the bodies that are asked for, at least one; other kinds have a number of their own."""
+    graph = kernels.device.create_graph()
+    condition = graph.create_condition(0)
+    wrong = (SWITCH, None, "be at least 1"), (SWITCH, 0, "be at least 1"), (IF, 2, "be 1"), (IF_ELSE, 3, "be 2")
+    for kind, count, rule in wrong:
+        with pytest.raises(DeviceError, match=f"of a conditional {kind.value} must {rule}, got {count}"):
+            graph.add_conditional(kind, condition, [], bodies=count)
 
 
 @pytest.mark.parametrize("default", [0, 1, 2**32 - 1])

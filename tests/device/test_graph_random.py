@@ -30,9 +30,21 @@ class Child:
     steps: list[Mix]
 
 
+#: Kinds of conditional nodes that are no loops, with a number of bodies.
+CHOICES = (
+    (ConditionalKind.IF, 1),
+    (ConditionalKind.IF_ELSE, 2),
+    (ConditionalKind.SWITCH, 1),
+    (ConditionalKind.SWITCH, 3),
+)
+
+
 @dataclass
 class Choice:
-    """Runs the first of two bodies if the number is even, else the second, which may be missing."""
+    """Runs the first of two bodies if the number is even, else the second, which may be missing.
+
+    A SWITCH runs the body of the number's remainder by one more than there are bodies, which may have none.
+    """
 
     kind: ConditionalKind
     bodies: list[list[Step]]
@@ -59,8 +71,7 @@ def steps(draw: random.Random, depth: int) -> list[Step]:
             case "child":
                 found.append(Child([Mix(draw.randint(0, 99)) for _ in range(draw.randint(0, 3))]))
             case "choice":
-                kind = draw.choice((ConditionalKind.IF, ConditionalKind.IF_ELSE))
-                count = 2 if kind is ConditionalKind.IF_ELSE else 1
+                kind, count = draw.choice(CHOICES)
                 found.append(Choice(kind, [steps(draw, depth - 1) for _ in range(count)]))
             case _:
                 found.append(Loop(draw.randint(1, 3), steps(draw, depth - 1)))
@@ -75,8 +86,8 @@ def interpret(program: Sequence[Step], number: int) -> int:
                 number = (31 * number + value) % 2**32
             case Child(inner):
                 number = interpret(inner, number)
-            case Choice(_, bodies):
-                index = 0 if number % 2 == 0 else 1
+            case Choice(kind, bodies):
+                index = number % (len(bodies) + 1 if kind is ConditionalKind.SWITCH else 2)
                 number = interpret(bodies[index], number) if index < len(bodies) else number
             case Loop(turns, body):
                 for _ in range(turns):
@@ -105,8 +116,11 @@ class Builder:
                         mix.node += after[0] + 1
                 case Choice(kind, bodies):
                     condition = graph.create_condition(0)
-                    looked = self.kernels.add(graph, "if_even", condition, self.out, after=after)
-                    node, graphs = graph.add_conditional(kind, condition, [looked])
+                    if kind is ConditionalKind.SWITCH:
+                        looked = self.kernels.add(graph, "modulo", condition, self.out, len(bodies) + 1, after=after)
+                    else:
+                        looked = self.kernels.add(graph, "if_even", condition, self.out, after=after)
+                    node, graphs = graph.add_conditional(kind, condition, [looked], bodies=len(bodies))
                     after = [node]
                     for inside, body in zip(graphs, bodies, strict=True):
                         self.build(inside, body, [])

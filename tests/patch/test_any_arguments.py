@@ -134,6 +134,7 @@ TYPES = (
     "kernel.file",
     "kernel.expression",
     "control.if_else",
+    "control.switch",
     "value.lfo",
     "io.load_image",
     "io.save_image",

@@ -56,8 +56,8 @@ def test_a_region_can_be_named_by_handle_body_or_text(patch: Patch) -> None:
     [
         ("gone", "region of new must be a node of the patch, got 'gone'"),
         ("a", r"region of new must be a block that holds others, got a \(test_region.pass\)"),
-        ("loop.else", r"region of new must be the body of loop \(test_region.loop\), got its 'else' branch"),
-        ("choice.other", r"region of new must be the body of choice \(test_region.choice\), got its 'other' branch"),
+        ("loop.else", r"region of new must be loop \(test_region.loop\), got loop.else"),
+        ("choice.other", r"region of new must be choice or choice.else \(test_region.choice\), got choice.other"),
     ],
 )
 def test_only_region_blocks_hold_blocks(patch: Patch, region: str, message: str) -> None:
@@ -72,8 +72,43 @@ def test_only_region_blocks_have_a_body(patch: Patch) -> None:
     """Only a region has a body, and only a region with two branches has an `else` body."""
     with pytest.raises(RegionRefused, match="must be a block that holds others, got a"):
         _ = patch["a"].body
-    with pytest.raises(RegionRefused, match="got its 'else' branch"):
+    with pytest.raises(RegionRefused, match=r"must be loop .*, got loop\.else"):
         _ = patch["loop"].otherwise
+
+
+def test_branches_have_numbers(patch: Patch) -> None:
+    """The scope of each branch has a number from 0 on; a wrong number is refused with the largest one."""
+    assert [patch["choice"].branch(number) for number in (0, 1)] == ["choice", "choice.else"]
+    switch = patch.add("control.switch", branches=16)
+    assert [switch.branch(number) for number in (0, 1, 15)] == ["switch", "switch.1", "switch.15"]
+    for number in (-1, 16, 1.0, "1", None):
+        with pytest.raises(RegionRefused, match="branch of switch must be from 0 to 15, got"):
+            switch.branch(number)  # type: ignore[arg-type]
+    with pytest.raises(RegionRefused, match="branch of a must be left out, since the block is no region, got 0"):
+        patch["a"].branch(0)
+
+
+def test_a_branch_with_blocks_is_not_removed(patch: Patch) -> None:
+    """A Switch keeps the branches that hold blocks; the message names such a block."""
+    switch = patch.add("control.switch", branches=4)
+    patch.move_into("a", switch.branch(2))
+    for refused in (lambda: patch.set(switch, branches=2), lambda: patch.set(switch, element=1, branches=2)):
+        with pytest.raises(RegionRefused, match=r"branches of switch must keep .*, got a in switch\.2; move it"):
+            refused()
+    assert patch.value(switch, "branches") == 4 and patch.value(switch, "element") == 0
+    patch.set(switch, branches=3)
+    with pytest.raises(RegionRefused, match=r"must be switch or switch\.1 or switch\.2 "):
+        patch.move_into("b", "switch.3")
+    patch.set(switch, branches=5)
+    patch.move_into("a", switch.branch(4))
+    with pytest.raises(RegionRefused, match=r"got a in switch\.4"):
+        patch.reset(switch, "branches")
+    patch.move_into("a", "")
+    patch.reset(switch, "branches")
+    patch.undo(), patch.undo()
+    assert regions(patch)["a"] == "switch.4" and patch.branches(switch) == ["", "1", "2", "3", "4"]
+    again = parse_patch(dump_patch(patch), catalogue=patch.catalogue)
+    assert regions(again) == regions(patch)
 
 
 def test_a_placeholder_may_be_a_region(patch: Patch) -> None:

@@ -23,6 +23,7 @@ EXACT = frozenset(
         "image.text",
         *(
             "control.select",
+            "control.switch",
             "control.while",
             "field.edges",
             "image.text",

@@ -65,7 +65,7 @@ class Repeated(Composite, id="test_random.repeated"):
 
 TYPES = {**RECIPES, Twice.id: _alike(("f32",), "x"), Repeated.id: _alike(("f32",), "x")}
 VALUES = sorted(t for t in RECIPES if t.startswith("value."))
-REGIONS = ("control.for", "control.if", "control.if_else", "control.while")
+REGIONS = ("control.for", "control.if", "control.if_else", "control.switch", "control.while")
 #: The highest values of parameters whose extremes would only cost time or memory.
 _CAPS = {
     "limit": 8,

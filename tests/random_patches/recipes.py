@@ -720,6 +720,9 @@ RECIPES: dict[str, Cook] = {
     "control.if": lambda c: Recipe({"element": 0}, _condition(c)),
     "control.if_else": lambda c: Recipe({"element": 0}, _condition(c)),
     "control.select": _sized(_select, element=(0,)),
+    "control.switch": _sized(
+        lambda c: Recipe({}, {"index": next(iter(_condition(c).values()))}), element=(0,), branches=(2, 3, 5)
+    ),
     "control.while": _sized(lambda c: Recipe({}, _condition(c)), element=(0,), limit=(0, 1, 2, 4)),
     "data.compact": _compact,
     "data.histogram": _sized(_alike(NUMBERS, "x"), bins=(1, 7, 300)),

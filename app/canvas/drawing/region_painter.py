@@ -53,6 +53,7 @@ class RegionPainter:
         self._paint_ground(box)
         self._paint_strip(box)
         is_whole = target is not None and len(slots) == 1
+        branches = [slot.branch for slot in slots]
         self._paint_outline(box, self._pen(is_target=is_whole, is_selected=self.appearance.selected))
         for slot in slots if len(slots) > 1 else ():
             is_target = target == slot.branch
@@ -63,7 +64,8 @@ class RegionPainter:
             self._paint_outline(slot.rect, pen)
             if self.scale >= NEAR:
                 area = QRectF(slot.rect.left() + GAP + 4, slot.rect.top(), slot.rect.width() - 2 * GAP - 8, STRIP)
-                paint_text(self.painter, area, branch_title(slot.branch), self.theme.text_dim, SMALL, strong=True)
+                title = branch_title(slot.branch, branches)
+                paint_text(self.painter, area, title, self.theme.text_dim, SMALL, strong=True)
         for slot in slots:
             if slot.is_empty and self.scale >= NEAR:
                 self._paint_invitation(slot, framed=len(slots) == 1)

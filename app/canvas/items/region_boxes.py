@@ -13,7 +13,7 @@ from warploom.app.canvas.drawing.region_painter import FAR_LIMIT, RegionAppearan
 from warploom.app.theme import colours
 from warploom.app.view_models.node_view_model import RegionViewModel
 from warploom.engine.patch.document import Patch
-from warploom.engine.patch.regions import OTHERWISE, TOP, branch_of, region_of, scope_text
+from warploom.engine.patch.regions import TOP, branch_of, region_of, scope_text
 
 #: Boxes are behind connections and blocks; a nested box is in front of the box around it.
 _BACK = -1000.0
@@ -209,7 +209,7 @@ class RegionBoxes(QObject):
 
     def _layout(self, view: RegionView) -> RegionLayout | None:
         block = self._place_of(view.id)
-        contents = {branch: QRectF() for branch in ("", OTHERWISE)}
+        contents = {branch: QRectF() for branch in self.patch.branches(view.id)}
         for member in self.patch.members(view.id):
             inner = self.views.get(member)
             place = inner.layout.box if inner is not None and inner.layout is not None else self._place_of(member)

@@ -12,7 +12,13 @@ from warploom.app.commands.needs import Needs
 from warploom.app.inspector.inspector import Inspector
 
 #: Regions to wrap blocks in, by the last part of their types' ids, which blocks and ops share.
-WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&While", "While"), "for": ("&For", "For")}
+WRAPS = {
+    "if": ("&If", "If"),
+    "if_else": ("If &else", "If else"),
+    "switch": ("&Switch", "Switch"),
+    "while": ("&While", "While"),
+    "for": ("&For", "For"),
+}
 
 
 def edit_menu(window: CommandWindow, needs: Needs) -> Menu:

@@ -153,7 +153,7 @@ class _Layout:
         contents = dict.fromkeys(branches, Rect(0, 0, 0, 0))
         nodes, frames = {node: (0.0, 0.0)}, dict[str, Rect]()
         y = 0.0
-        for scope in (scope_text(node, branch) for branch in ("", "else")):
+        for scope in (scope_text(node, branch) for branch in self._patch.branches(node)):
             inner = self._scope(self._members.get(scope, []))
             if inner.nodes:
                 x = own.right + GAP_X

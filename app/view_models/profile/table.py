@@ -6,6 +6,7 @@ from enum import Enum
 from warploom.app.view_models.profile.texts import LEVELS, percent
 from warploom.engine.figures import format_time
 from warploom.engine.patch.document import Patch
+from warploom.engine.patch.regions import branch_note
 from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.profiling.profile import Profile, SpanProfile
 from warploom.engine.profiling.rows import ProfileRow, RowKind, RowTimes, row_times, rows
@@ -75,7 +76,7 @@ class ProfileTable:
         title = row.name or inner.rpartition("/")[2]
         if not title:
             title = self._patch.title(node) if node in self._patch.nodes else node or "Graph"
-        return f"{title} (otherwise)" if row.branch else title
+        return f"{title} ({branch_note(row.branch)})" if row.branch else title
 
     def category(self, number: int) -> str:
         """Return the category of a row's block, "" where there is none."""

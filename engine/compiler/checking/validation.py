@@ -109,7 +109,7 @@ def region_problem(description: GraphDescription, node: BlockNode) -> Diagnostic
         what = f"{name}, which is no region" if region else f"{name!r}, which does not exist"
         return error(f"region of a block must be a region block, got {what}", node=node.id, remedy=remedy)
     branch = branch_of(node.region)
-    if branch not in control.kind.branches:
+    if branch not in control.branches:
         text = f"region of a block must be a branch of {name} ({control.kind}), got {node.region}"
         return error(text, node=node.id, remedy=remedy)
     around = {node.id}

@@ -80,11 +80,13 @@ def _order(
     return ordered, set()
 
 
-_KINDS = {
+#: The conditional node of each kind of region.
+KINDS = {
     RegionKind.IF: ConditionalKind.IF,
     RegionKind.IF_ELSE: ConditionalKind.IF_ELSE,
     RegionKind.WHILE: ConditionalKind.WHILE,
     RegionKind.FOR: ConditionalKind.WHILE,
+    RegionKind.SWITCH: ConditionalKind.SWITCH,
 }
 
 
@@ -207,7 +209,8 @@ class _Builder:
     def _add_region(
         self, graph: Graph, operation: Operation, region: RegionEntry, after: Sequence[GraphNode]
     ) -> GraphNode:
-        node, bodies = graph.add_conditional(_KINDS[region.kind], self._condition(graph, operation.node), after)
+        condition, count = self._condition(graph, operation.node), len(region.scopes)
+        node, bodies = graph.add_conditional(KINDS[region.kind], condition, after, bodies=count)
         self._graphs.update(zip(region.scopes, bodies, strict=True))
         return node
 

@@ -1,7 +1,7 @@
 """Launching a graph's operations one by one, each after the one before has ended, to find the one that fails.
 
-Loops and branches are decided here, turn by turn: the kernel that sets a condition runs with an If behind it, whose
-body leaves a mark in memory.
+Loops and branches are decided here, turn by turn: the kernel that sets a condition runs with a conditional node behind
+it, whose bodies leave a mark in memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,10 +10,11 @@ from contextlib import contextmanager
 import numpy as np
 
 from warploom.engine.compiler.executable.arguments import Resources
+from warploom.engine.compiler.executable.build import KINDS
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.compiler.executable.instrument import SameNodes
 from warploom.engine.compiler.operations import RegionEntry
-from warploom.engine.descriptions.entries import CaptureEntry, KernelEntry, RegionKind
+from warploom.engine.descriptions.entries import CaptureEntry, KernelEntry
 from warploom.engine.device.device import Device
 from warploom.engine.device.graph import Graph
 from warploom.engine.device.protocol import Condition, ConditionalKind, GraphNode, PinnedArray, Stream
@@ -43,8 +44,8 @@ class _Launches:
         variant = compiled.variants[compiled.phase]
         resources = Resources(variant.memory, {}, {}, uniforms, compiled.status)
         self._maker = SameNodes(compiled.plan, variant, device, resources)
-        #: The conditions of regions, as far as this launch has set them.
-        self._conditions: dict[str, bool] = {}
+        #: The body that each region runs next, as far as this launch has set the conditions; None for none.
+        self._chosen: dict[str, int | None] = {}
 
     def run(self, scope: int, loops: Loops) -> None:
         for index in self._plan.scopes[scope].members:
@@ -56,22 +57,19 @@ class _Launches:
                 self._launch(index)
 
     def _run_region(self, node: str, region: RegionEntry, loops: Loops) -> None:
-        if region.kind.is_loop:
-            turn = 0
-            while self._conditions.get(node, False):
-                self.run(region.scopes[0], (*loops, (node, turn)))
-                turn += 1
-        elif self._conditions.get(node, False):
-            self.run(region.scopes[0], loops)
-        elif region.kind is RegionKind.IF_ELSE:
-            self.run(region.scopes[1], loops)
+        turn = 0
+        while (chosen := self._chosen.get(node)) is not None:
+            self.run(region.scopes[chosen], (*loops, (node, turn)) if region.kind.is_loop else loops)
+            if not region.kind.is_loop:
+                break
+            turn += 1
 
     def _launch(self, index: int) -> None:
         operation = self._plan.operations[index]
         entry = operation.entry
         with self._graph() as graph:
             if isinstance(entry, KernelEntry) and entry.sets_condition:
-                self._conditions[operation.node] = self._launch_condition(graph, index, entry)
+                self._chosen[operation.node] = self._launch_condition(graph, index, entry)
                 return
             if isinstance(entry, KernelEntry):
                 self._add_kernel(graph, index, entry, None)
@@ -81,20 +79,24 @@ class _Launches:
                 self._maker.add(graph, index, ())
             self._wait_for(graph)
 
-    def _launch_condition(self, graph: Graph, index: int, entry: KernelEntry) -> bool:
-        """Launch a kernel that sets a condition, and return whether it is true."""
+    def _launch_condition(self, graph: Graph, index: int, entry: KernelEntry) -> int | None:
+        """Launch a kernel that sets a condition, and return the index of the body that it chooses, if any."""
+        control = self._plan.description.by_id[self._plan.operations[index].node].description.control
+        assert control is not None
+        kind = ConditionalKind.IF if control.kind.is_loop else KINDS[control.kind]
         mark, found = self._device.allocate(4), np.zeros(4, np.uint8)
         try:
             self._device.fill(mark, 0)
             condition = graph.create_condition(0)
             kernel = self._add_kernel(graph, index, entry, condition)
-            _, (body,) = graph.add_conditional(ConditionalKind.IF, condition, (kernel,))
-            body.add_memset(mark, 1, mark.size_bytes, ())
+            _, bodies = graph.add_conditional(kind, condition, (kernel,), bodies=len(control.branches))
+            for number, body in enumerate(bodies, 1):
+                body.add_memset(mark, number, mark.size_bytes, ())
             self._wait_for(graph)
             self._device.read(mark, found)
         finally:
             mark.free()
-        return bool(found.any())
+        return int(found[0]) - 1 if found[0] else None
 
     def _add_kernel(self, graph: Graph, index: int, entry: KernelEntry, condition: Condition | None) -> GraphNode:
         made = self._maker.kernel(index, entry, condition)

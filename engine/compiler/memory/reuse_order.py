@@ -142,13 +142,13 @@ def _following(operations: Sequence[Operation], scopes: Sequence[Scope], starts:
             for earlier in operation.after:
                 following[earlier] |= mask
     if has_regions:
-        other = _second_branches(operations)
+        later = _later_branches(operations)
         in_scope = _by_scope(operations, scopes, whole)
         for index, operation in enumerate(operations):
             if operation.scope:
                 following[index] |= following[scopes[operation.scope].region]
-                if operation.scope in other:
-                    following[index] |= in_scope[other[operation.scope]]
+                for scope in later.get(operation.scope, ()):
+                    following[index] |= in_scope[scope]
     return following
 
 
@@ -162,7 +162,10 @@ def _preceding(
         for index in range(len(operations) - 1, -1, -1):
             if operations[index].scope:
                 whole[scopes[operations[index].scope].region] |= whole[index]
-        first_of = {second: first for first, second in _second_branches(operations).items()}
+        sooner: dict[int, list[int]] = {}
+        for first, others in _later_branches(operations).items():
+            for other in others:
+                sooner.setdefault(other, []).append(first)
         in_scope = _by_scope(operations, scopes, whole)
     preceding = released
     for index, operation in enumerate(operations):
@@ -171,8 +174,8 @@ def _preceding(
             mask |= preceding[earlier] | whole[earlier]
         if has_regions and operation.scope:
             mask |= preceding[scopes[operation.scope].region]
-            if operation.scope in first_of:
-                mask |= in_scope[first_of[operation.scope]]
+            for scope in sooner.get(operation.scope, ()):
+                mask |= in_scope[scope]
         preceding[index] = mask
     return preceding
 
@@ -184,13 +187,10 @@ def _by_scope(operations: Sequence[Operation], scopes: Sequence[Scope], whole: l
     return masks
 
 
-def _second_branches(operations: Sequence[Operation]) -> dict[int, int]:
-    """Return the second branch by the first branch, for each condition.
+def _later_branches(operations: Sequence[Operation]) -> dict[int, tuple[int, ...]]:
+    """Return the branches behind each branch of a region.
 
-    Only one of the two runs each time, so the second may be treated as coming after the first.
+    Only one of them runs each time, so each may be treated as coming after those before it.
     """
-    return {
-        operation.entry.scopes[0]: operation.entry.scopes[1]
-        for operation in operations
-        if isinstance(operation.entry, RegionEntry) and len(operation.entry.scopes) == 2
-    }
+    regions = [operation.entry for operation in operations if isinstance(operation.entry, RegionEntry)]
+    return {scope: region.scopes[n:] for region in regions for n, scope in enumerate(region.scopes[:-1], 1)}

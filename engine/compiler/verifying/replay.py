@@ -99,9 +99,10 @@ class _Replay:
 
     def _bodies(self, entry: RegionEntry) -> list[int]:
         """Return the bodies that run, one after the other."""
-        if entry.kind is RegionKind.IF_ELSE:
-            return [self._random.choice(entry.scopes)]
-        return list(entry.scopes) * self._random.randint(0, 2 if entry.kind.is_loop else 1)
+        if entry.kind.is_loop:
+            return list(entry.scopes) * self._random.randint(0, 2)
+        chosen = self._random.randrange(len(entry.scopes) + (entry.kind is not RegionKind.IF_ELSE))
+        return list(entry.scopes[chosen : chosen + 1])
 
     def _touch(self, index: int) -> None:
         nodes = self._plan.operations[index].nodes

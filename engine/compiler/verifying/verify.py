@@ -36,6 +36,7 @@ from warploom.engine.diagnostics import GraphValidationError, Source, error
 from warploom.engine.kernel_sources import op_graphs
 from warploom.engine.kernel_sources.sources import OpGraphSource
 from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.regions import scope_text
 from warploom.engine.types.layout import ALLOCATION_ALIGNMENT
 
 
@@ -97,7 +98,8 @@ def _scope_problems(plan: Plan) -> list[str]:
             problems.append(f"operation {index} must follow its region, got {scopes[operation.scope].region}")
         if isinstance(operation.entry, RegionEntry):
             names = [scopes[s].name for s in operation.entry.scopes if scopes[s].region == index]
-            wanted = [f"{operation.node}.{b}" if b else operation.node for b in operation.entry.kind.branches]
+            control = plan.description.by_id[operation.node].description.control
+            wanted = [scope_text(operation.node, branch) for branch in control.branches] if control else []
             if names != wanted:
                 problems.append(f"region {operation.node} must have the bodies {wanted}, got {names}")
     return problems
@@ -125,8 +127,8 @@ def _entry_problems(plan: Plan) -> list[str]:
             last = first + len(block.control.begin)
             for place, entry in enumerate(block.control.begin, first):
                 expected[node.id, place, node.region] = entry
-            for branch in block.control.kind.branches:
-                body = f"{node.id}.{branch}" if branch else node.id
+            for branch in block.control.branches:
+                body = scope_text(node.id, branch)
                 for place, turn in enumerate(block.control.turn, last + 1):
                     expected[node.id, place, body] = turn
     found: dict[tuple[str, int, str], AnyEntry] = {}

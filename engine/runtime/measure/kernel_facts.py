@@ -89,7 +89,7 @@ def span_facts(plan: Plan, found: Sequence[Span], *, single: bool) -> list[SpanF
 
 
 def _body(plan: Plan, scope: int) -> tuple[str, str]:
-    """Return the region that a scope is a body of, and "else" for the other branch; "" for the top."""
+    """Return the region that a scope is a body of, and the name of its branch; "" for the top."""
     if not scope:
         return "", ""
     body = plan.scopes[scope]

@@ -22,7 +22,7 @@ from warploom.engine.device.device import Device
 from warploom.engine.device.protocol import Memory, MemoryPart, Stream, part_of
 from warploom.engine.diagnostics import WarploomError
 from warploom.engine.patch.changes import PortRef
-from warploom.engine.patch.regions import region_of
+from warploom.engine.patch.regions import branch_of, region_of
 from warploom.engine.runtime.memory.buffer_pool import BufferPool
 from warploom.engine.runtime.model.context import DeviceServices
 from warploom.engine.runtime.model.module_cache import ModuleCache, PlanKernels
@@ -113,8 +113,8 @@ def _was_run(compiled: CompiledGraph, device: Device, owner: PortRef) -> bool:
         region = region_of(scope)
         control = plan.description.by_id[region].description.control
         assert control is not None
-        device.read(compiled.memory[plan.buffers.places[PortRef(region, control.entered)].owner], word)
-        if bool(word[0]) is not (scope == region):
+        device.read(compiled.memory[plan.buffers.places[PortRef(region, control.chosen)].owner], word)
+        if word[0] != control.branches.index(branch_of(scope)):
             return False
     return True
 

@@ -114,6 +114,20 @@ def test_a_choice_has_a_place_for_each_branch(hand: Hand, patch: Patch) -> None:
     assert box(hand, "choice").contains(then.rect.united(other.rect))
 
 
+def test_a_switch_has_a_place_for_each_branch(hand: Hand, patch: Patch) -> None:
+    """A Switch has a slot for each branch, also for one that is added while it is shown."""
+    switch = patch.add("control.switch", node_id="choice", branches=2, position=(-160, 300))
+    assert [slot.branch for slot in hand.scene.regions.layouts()["choice"].slots] == ["", "1"]
+    patch.set(switch, branches=3)
+    slots = hand.scene.regions.layouts()["choice"].slots
+    assert [slot.branch for slot in slots] == ["", "1", "2"]
+    hand.drag(hand.title("free"), slots[2].rect.center())
+    assert patch.nodes["free"].region == "choice.2"
+    assert patch.undo() == "Move 1 node into Switch Region, branch 2"
+    patch.redo()
+    assert hand.scene.regions.layouts()["choice"].slots[2].rect.contains(place(hand, "free"))
+
+
 def test_a_region_of_an_unknown_type_shows_what_it_holds(canvas: Canvas, hand: Hand, patch: Patch) -> None:
     """A region block of an unknown type shows a box around its blocks; without blocks, it has no box."""
     changes = patch.as_changes()
@@ -374,7 +388,7 @@ def test_titles_are_legible_on_boxes_in_boxes(theme: Colours, kind: str) -> None
 
 
 def test_kinds_of_regions_differ_in_colour() -> None:
-    """The four kinds of regions have different colours in both themes."""
+    """The kinds of regions have different colours in both themes."""
     for theme in (DARK, LIGHT):
         assert len({region_colours(kind, theme).line for kind in KINDS}) == len(KINDS)
 

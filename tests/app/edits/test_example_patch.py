@@ -30,6 +30,7 @@ _SOME = (
     "kernel.file",
     "kernel.chain",
     "control.if_else",
+    "control.switch",
 )
 
 

@@ -160,7 +160,7 @@ def nested(draw: st.DrawFn) -> tuple[GraphDescription, dict[str, list[str]], set
         outer = draw(st.sampled_from(["", *around]))
         around[f"r{k}"] = [*around.get(outer, []), outer] if outer else []
         ports = (i("condition", u32, optional=True), o("index", shape="[1]"))
-        control = Control(RegionKind.WHILE, (), "entered")
+        control = Control(RegionKind.WHILE, (), "chosen")
         blocks.append(BlockNode(f"r{k}", BlockDescription(ports, (), control=control), outer))
     regions = list(around)
     for k in range(draw(st.integers(2, 6))):

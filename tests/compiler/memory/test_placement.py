@@ -218,12 +218,13 @@ def test_what_a_loop_reads_is_kept_for_all_its_turns() -> None:
     assert b("early") in placement.sharers(b("last"))
 
 
-def test_two_branches_share_memory_and_two_regions_in_a_row_do() -> None:
-    """The buffers of two branches share memory, and so do those of two regions in a row."""
+@pytest.mark.parametrize(("kind", "names"), [(RegionKind.IF_ELSE, "xy"), (RegionKind.SWITCH, "xyz")])
+def test_branches_of_a_region_share_memory(kind: RegionKind, names: str) -> None:
+    """The buffers of all branches of a region share memory."""
     draft = Draft()
     draft.op("n")
-    branches = draft.region("choice", RegionKind.IF_ELSE, "n")
-    for name, branch in zip("xy", branches, strict=True):
+    branches = draft.region("choice", kind, "n")
+    for name, branch in zip(names, branches, strict=True):
         draft.op(f"{name}0", ["n"], scope=branch)
         draft.op(f"{name}1", [f"{name}0"], scope=branch)
     draft.end(branches)

@@ -25,7 +25,6 @@ from warploom.engine.descriptions.entries import (
 from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.device.device import DeviceInfo
-from warploom.engine.device.protocol import ConditionalKind
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.ptx.tree import KernelParameter
 from warploom.engine.types import DType, f32
@@ -214,9 +213,9 @@ class FakeGraph:
     def create_condition(self, default: int) -> Any:
         return 0x1000 + default
 
-    def add_conditional(self, kind: Any, condition: Any, after: Sequence[Any]) -> Any:
-        bodies = tuple(FakeGraph() for _ in range(2 if kind is ConditionalKind.IF_ELSE else 1))
-        return self._add("conditional", after, kind, condition, bodies), bodies
+    def add_conditional(self, kind: Any, condition: Any, after: Sequence[Any], *, bodies: int) -> Any:
+        inside = tuple(FakeGraph() for _ in range(bodies))
+        return self._add("conditional", after, kind, condition, inside), inside
 
     def instantiate(self) -> Any:
         if self.refuses:

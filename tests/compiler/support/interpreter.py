@@ -293,23 +293,24 @@ class Interpreter:
         for array, default in self._fills.get(node, ()):
             array[...] = default
         values = self._values.get(node, {})
-        self.array(PortRef(node, control.entered))[...] = 0
+        chosen = self.array(PortRef(node, control.chosen))
+        chosen[...] = len(control.branches)
         elements = [a.value for a in control.begin[0].arguments if isinstance(a, ValueArgument)]
 
         def condition() -> bool:
             return bool(self.array(PortRef(node, "condition")).flat[int(elements[0])])
 
         match control.kind:
-            case RegionKind.IF:
-                if condition():
-                    self.array(PortRef(node, control.entered))[...] = 1
-                    self._scope(node)
-            case RegionKind.IF_ELSE:
-                taken = condition()
-                self.array(PortRef(node, control.entered))[...] = taken
-                self._scope(node if taken else f"{node}.else")
+            case RegionKind.IF | RegionKind.IF_ELSE | RegionKind.SWITCH:
+                number = self.array(PortRef(node, "condition")).flat[int(elements[0])]
+                if control.kind is not RegionKind.SWITCH:
+                    number = int(not number)
+                if 0 <= number < len(control.branches):
+                    chosen[...] = math.floor(number)
+                    branch = control.branches[math.floor(number)]
+                    self._scope(f"{node}.{branch}" if branch else node)
             case RegionKind.WHILE:
-                self._loop(node, control.entered, "turns", lambda turns: condition(), values["limit"])
+                self._loop(node, control.chosen, "turns", lambda turns: condition(), values["limit"])
             case RegionKind.FOR:
                 counts = self.array(PortRef(node, "counts"))
 
@@ -317,9 +318,9 @@ class Interpreter:
                     # `turns + 1 <= count` is False for NaN.
                     return bool(turns + 1 <= (counts.flat[0] if counts.size else values["count"]))
 
-                self._loop(node, control.entered, "index", more, values["limit"])
+                self._loop(node, control.chosen, "index", more, values["limit"])
 
-    def _loop(self, node: str, entered: str, counter: str, more: Callable[[int], bool], limit: int) -> None:
+    def _loop(self, node: str, chosen: str, counter: str, more: Callable[[int], bool], limit: int) -> None:
         done = 0
         turns = self.array(PortRef(node, counter))
         turns[...] = 0
@@ -327,7 +328,7 @@ class Interpreter:
             if done == limit:
                 self.stopped.add(node)
                 return
-            self.array(PortRef(node, entered))[...] = 1
+            self.array(PortRef(node, chosen))[...] = 0
             self._scope(node)
             done += 1
             turns[...] = done

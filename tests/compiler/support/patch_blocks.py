@@ -39,7 +39,7 @@ from warploom.engine.types import u32
 Array = np.ndarray[Any, Any]
 FOLDER = str(Path(__file__).parent)
 _WORD = InternalBuffer("stopped", u32, "[1]")
-_ENTERED = InternalBuffer("entered", u32, "[1]")
+_CHOSEN = InternalBuffer("chosen", u32, "[1]")
 
 
 def i(name: str = "x", **more: Any) -> PortSpec:
@@ -197,15 +197,22 @@ def sum_first() -> BlockDescription:
 
 def when(element: int, *, otherwise: bool) -> BlockDescription:
     """Return an If or IfElse whose condition is one element."""
-    begin = _control("begin_if", *_looked_at(element), _write("entered"))
-    kind = RegionKind.IF_ELSE if otherwise else RegionKind.IF
-    return block(i("condition"), control=Control(kind, (begin,), "entered"), buffers=(_ENTERED,))
+    begin = _control("begin_if", *_looked_at(element), _write("chosen"))
+    kind, branches = (RegionKind.IF_ELSE, ("", "else")) if otherwise else (RegionKind.IF, ("",))
+    return block(i("condition"), control=Control(kind, (begin,), "chosen", branches=branches), buffers=(_CHOSEN,))
+
+
+def switch(element: int, branches: tuple[str, ...]) -> BlockDescription:
+    """Return a Switch whose number is one element of `condition`."""
+    begin = _control("begin_switch", *_looked_at(element), ValueArgument(len(branches)), _write("chosen"))
+    control = Control(RegionKind.SWITCH, (begin,), "chosen", branches=branches)
+    return block(i("condition"), control=control, buffers=(_CHOSEN,))
 
 
 def loop_while(element: int) -> BlockDescription:
     """Return a While with the parameter `limit`."""
     looked_at, limit = _looked_at(element), ParameterArgument("limit")
-    begin = _control("begin_while", *looked_at, _write("turns"), _change("stopped"), limit, _write("entered"))
+    begin = _control("begin_while", *looked_at, _write("turns"), _change("stopped"), limit, _write("chosen"))
     turn = _control("turn_while", *looked_at, _change("turns"), _change("stopped"), limit)
     return _loop(RegionKind.WHILE, begin, turn, i("condition"), "turns")
 
@@ -213,7 +220,7 @@ def loop_while(element: int) -> BlockDescription:
 def loop_for() -> BlockDescription:
     """Return a For with parameters `count` and `limit`; the input `counts` overrides `count`."""
     times, limit = (ParameterArgument("count"), _read("counts"), ElementArgument("counts")), ParameterArgument("limit")
-    begin = _control("begin_for", *times, _write("index"), _change("stopped"), limit, _write("entered"))
+    begin = _control("begin_for", *times, _write("index"), _change("stopped"), limit, _write("chosen"))
     turn = _control("turn_for", *times, _change("index"), _change("stopped"), limit)
     return _loop(RegionKind.FOR, begin, turn, i("counts", optional=True), "index")
 
@@ -222,8 +229,8 @@ def _loop(kind: RegionKind, begin: KernelEntry, turn: KernelEntry, given: PortSp
     return block(
         given,
         o(counter, "[1, 1]"),
-        control=Control(kind, (begin,), "entered", (turn,)),
-        buffers=(_WORD, _ENTERED),
+        control=Control(kind, (begin,), "chosen", (turn,)),
+        buffers=(_WORD, _CHOSEN),
         statuses=(Status("stopped", StatusKind.STOPPED, counter, ParameterArgument("limit")),),
     )
 

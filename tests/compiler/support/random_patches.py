@@ -220,18 +220,22 @@ class _Maker:
         delays.append((name, like))
 
     def _region(self, scope: str, seen: list[Output], size: int, depth: int) -> None:
-        kind = self._chance.randrange(4)
-        if kind < 2:
+        kind = self._chance.choice(("if", "if_else", "switch", "while", "for"))
+        if kind in ("if", "if_else", "switch"):
             x = self._any(seen, contiguous=True)
             element = self._chance.randrange(x.shape[0] * x.shape[1])
-            name = self._add(scope, blocks.when(element, otherwise=kind == 1), condition=x)
+            others = {"if": (), "if_else": ("else",)}.get(kind, ("1", "2", "3")[: self._chance.randint(1, 3)])
+            made = blocks.when(element, otherwise=bool(others))
+            if kind == "switch":
+                made = blocks.switch(element, ("", *others))
+            name = self._add(scope, made, condition=x)
             before = list(seen)
             self._blocks(name, seen, size, depth + 1)
-            if kind == 1:  # both branches may change the same memory, since only one runs
+            for branch in others:  # branches may change the same memory, since only one runs
                 other = list(before)
-                self._blocks(f"{name}.else", other, self._chance.randint(1, size), depth + 1)
+                self._blocks(f"{name}.{branch}", other, self._chance.randint(1, size), depth + 1)
                 seen[:] = [o for o in seen if o in other or o not in before] + [o for o in other if o not in before]
-        elif kind == 2:
+        elif kind == "while":
             fitting = [o for o in seen if o.contiguous and not o.provided] or [self._fresh_one(scope, seen)]
             x = self._chance.choice(fitting[-5:])
             name = self._add(scope, blocks.loop_while(0), condition=x)

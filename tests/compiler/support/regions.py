@@ -18,7 +18,8 @@ def region(name: str, kind: RegionKind = RegionKind.WHILE, inside: str = "") -> 
     """Return a region block with a condition and the output `index`."""
     ports = (i("condition", u32), o("index", u32, shape="[1]"))
     begin = launch(ports, "condition", threads=(1,))
-    return BlockNode(name, BlockDescription(ports, (), control=Control(kind, (begin,), "entered")), inside)
+    control = Control(kind, (begin,), "chosen", branches=("", "else") if kind is RegionKind.IF_ELSE else ("",))
+    return BlockNode(name, BlockDescription(ports, (), control=control), inside)
 
 
 def within(scope: str, block: BlockNode) -> BlockNode:

@@ -60,9 +60,10 @@ class Draft:
         """Begin a region whose condition is computed from a buffer; return its scopes."""
         handle = [PortRef(node, "")]
         self._add(Operation(node, WORK, access([b(condition)], handle), (), scope))
-        numbers = tuple(len(self.scopes) + i for i in range(len(kind.branches)))
+        branches = {RegionKind.IF_ELSE: ("", "else"), RegionKind.SWITCH: ("", "1", "2")}.get(kind, ("",))
+        numbers = tuple(len(self.scopes) + i for i in range(len(branches)))
         self._append(Operation(node, RegionEntry(kind, numbers), access(handle, ()), (), scope))
-        for branch in kind.branches:
+        for branch in branches:
             self.scopes.append(Scope(len(self.operations) - 1, f"{node}.{branch}" if branch else node, scope, ()))
         return numbers
 

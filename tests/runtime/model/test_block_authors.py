@@ -23,6 +23,7 @@ from warploom.api import (
     blas,
     describe_for,
     describe_if,
+    describe_switch,
     describe_while,
     f32,
     u8,
@@ -123,6 +124,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
     ),
     "commit": (BlockBuilder.commit, {}),
     "describe_if": (describe_if, {"condition": X, "element": fine(0), "otherwise": fine(False)}),
+    "describe_switch": (describe_switch, {"index": X, "element": fine(0), "branches": fine(2)}),
     "describe_while": (
         describe_while,
         {"condition": X, "element": fine(0), "turns": COUNT, "limit": lambda b, _: b.a},
@@ -154,7 +156,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
 def test_every_public_call_is_tried() -> None:
     """The table has every argument of every call."""
     public = {name: call for name, call in inspect.getmembers(BlockBuilder, callable) if not name.startswith("_")}
-    for name, call in {**public, "describe_if": describe_if, "describe_for": describe_for}.items():
+    for name, call in {**public, "describe_if": describe_if, "describe_switch": describe_switch}.items():
         assert set(inspect.signature(call).parameters) - {"self", "build"} == set(CALLS[name][1]), name
 
 
@@ -190,7 +192,7 @@ def test_no_call_of_the_builder_does_more_than_mark_its_block(running: Running) 
             running.begin()
             raise
 
-    for name in ("describe_if", "describe_while", "describe_for"):
+    for name in ("describe_if", "describe_switch", "describe_while", "describe_for"):
         for argument in CALLS[name][1]:
             for thing in HARMFUL:
                 law = example([(name, {argument: THINGS.index(thing)})])(law)

@@ -19,6 +19,7 @@ _KINDS = {
     ConditionalKind.IF: driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_IF,
     ConditionalKind.IF_ELSE: driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_IF,
     ConditionalKind.WHILE: driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_WHILE,
+    ConditionalKind.SWITCH: driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_SWITCH,
 }
 
 #: A node behind such an edge starts when all thread blocks of the kernel before it have started, and then waits.

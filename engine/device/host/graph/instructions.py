@@ -1,6 +1,7 @@
 """A launch of a graph as a list of instructions, with jumps for loops and branches, and as sections of that list."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from warploom.engine.device.host.graph import stepper
 from warploom.engine.device.host.graph.sections import Section
@@ -16,8 +17,27 @@ MOST_BYTES = 1 << 20
 GraphInstruction = tuple[int, GraphNode | None, int, int]
 
 
-def instructions(tree: GraphTree, defaults: Mapping[Condition, int]) -> tuple[list[GraphInstruction], list[Section]]:
-    """Return the instructions of a launch, in an order that respects every dependency, and their sections.
+class Choice(NamedTuple):
+    """Where a SWITCH goes on: the first instruction of each body, and that after all of them."""
+
+    condition: Condition
+    bodies: tuple[int, ...]
+    end: int
+
+
+class GraphInstructions(NamedTuple):
+    """The instructions of a launch and their sections.
+
+    `choices` are those of Python's instructions that set the target of the jump behind them.
+    """
+
+    rows: list[GraphInstruction]
+    sections: list[Section]
+    choices: dict[int, Choice]
+
+
+def instructions(tree: GraphTree, defaults: Mapping[Condition, int]) -> GraphInstructions:
+    """Return the instructions of a launch, in an order that respects every dependency.
 
     The order is that in which nodes were added to their graph or body, unless a node waits for a later one.
     """
@@ -25,13 +45,14 @@ def instructions(tree: GraphTree, defaults: Mapping[Condition, int]) -> tuple[li
     for condition, default in defaults.items():
         writer.done.append((stepper.STORE, None, condition, default))
     writer.graph(ROOT, (), in_loop=False)
-    return writer.done, writer.sections
+    return GraphInstructions(writer.done, writer.sections, writer.choices)
 
 
 class _GraphWriter:
     def __init__(self, tree: GraphTree) -> None:
         self.done: list[GraphInstruction] = []
         self.sections: list[Section] = []
+        self.choices: dict[int, Choice] = {}
         self._section: Section | None = None  # the section that the next instruction may join
         #: The instructions in that section after which each node is done. Older nodes are done before the section
         #: begins.
@@ -61,6 +82,8 @@ class _GraphWriter:
                     self._ends[node] = self._ends_of(child) or self._before(node, after)
                 case ConditionalWork(kind=ConditionalKind.WHILE) as work:
                     self._while(node, work, in_loop=in_loop)
+                case ConditionalWork(kind=ConditionalKind.SWITCH) as work:
+                    self._switch(node, work, in_loop=in_loop)
                 case ConditionalWork() as work:
                     self._if(node, work, in_loop=in_loop)
                 case _:
@@ -110,6 +133,18 @@ class _GraphWriter:
         self.graph(work.bodies[1], (), in_loop=in_loop)
         self._section = None
         self.done[end] = stepper.JUMP, node, len(self.done), 0
+
+    def _switch(self, node: GraphNode, work: ConditionalWork, *, in_loop: bool) -> None:
+        choice = self._write(stepper.PYTHON, node)
+        ends, begins = [self._write(stepper.JUMP, node)], []
+        for body in work.bodies:
+            self._section = None
+            begins.append(len(self.done))
+            self.graph(body, (), in_loop=in_loop)
+            ends.append(self._write(stepper.JUMP, node))
+        for end in ends:
+            self.done[end] = stepper.JUMP, node, len(self.done), 0
+        self.choices[choice] = Choice(work.condition, tuple(begins), len(self.done))
 
     def _write(self, operation: int, node: GraphNode, a: int = 0, b: int = 0) -> int:
         """Append an instruction that belongs to no section, and return its index."""

@@ -4,17 +4,19 @@ Native code runs short kernels, fills, copies, and sections of parallel nodes; P
 each kernel the first time, to measure it.
 """
 
+import ctypes
 import struct
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from warploom.engine.device.host.events import own_capture
 from warploom.engine.device.host.graph import stepper
-from warploom.engine.device.host.graph.instructions import MOST_BYTES, instructions
+from warploom.engine.device.host.graph.instructions import MOST_BYTES, Choice, instructions
 from warploom.engine.device.host.graph.sections import Sections, rows_apart
 from warploom.engine.device.host.launch import Launch, check_launch
 from warploom.engine.device.host.memory import AllocationTable, HostPinnedArray, bytes_of, copy
@@ -53,7 +55,7 @@ class GraphProgram:
         table: AllocationTable,
     ) -> None:
         self.pool, self.table = pool, table
-        nodes, (rows, sections) = tree.nodes, instructions(tree, defaults)
+        nodes, (rows, sections, choices) = tree.nodes, instructions(tree, defaults)
         self.end = len(rows)
         self.code = np.zeros((self.end + 1, stepper.FIELDS), np.int64)
         #: For each instruction, whether Python runs it; native code stops before it.
@@ -100,6 +102,7 @@ class GraphProgram:
         for index, (operation, node, _, _) in enumerate(rows):
             if node is not None and operation in (stepper.FILL, stepper.COPY, stepper.PYTHON):
                 self._enter_other(index, nodes[node].work)
+        self.actions |= {index: partial(self._choose, index + 1, choice) for index, choice in choices.items()}
         self._common = pool.watchdog.address, self.pool.services.address
         #: A launch record for each instruction; only kernels use theirs.
         self._records = rows_apart(self.end + 1)
@@ -249,6 +252,11 @@ class GraphProgram:
             self._write_function(index)
         self.sections.refresh()
         return pairs
+
+    def _choose(self, jump: int, choice: Choice) -> None:
+        """Let a jump go to the body of a SWITCH that its condition chooses."""
+        number = ctypes.c_uint32.from_address(choice.condition).value
+        self.code[jump, 1] = choice.bodies[number] if number < len(choice.bodies) else choice.end
 
     def _enter_other(self, index: int, work: Work) -> None:
         match work:
