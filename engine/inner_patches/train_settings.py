@@ -8,7 +8,7 @@ from warploom.engine.blocktypes.adaptive import AdaptiveBlock
 from warploom.engine.blocktypes.declarations import param
 from warploom.engine.tensor_ir.graph import TensorNode
 from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
-from warploom.engine.tensor_ir.networks.schedules import CONSTANT, Cosine, Exponential, Schedule, Steps
+from warploom.engine.tensor_ir.networks.schedules import CONSTANT, Cosine, Drop, Exponential, Linear, Schedule, Steps
 
 #: The optimisers, by the names that a person sees.
 OPTIMISERS: Mapping[str, Optimiser] = {
@@ -23,6 +23,8 @@ SCHEDULES: Mapping[str, Callable[[TensorNode, TensorNode], Schedule]] = {
     "warm-up": lambda steps, factor: CONSTANT,
     "steps": Steps,
     "exponential": lambda steps, factor: Exponential(factor ** (1.0 / steps)),
+    "linear": Linear,
+    "drop once": Drop,
     "cosine": Cosine,
 }
 #: The schedule with the same rate from the first step on.

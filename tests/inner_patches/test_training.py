@@ -194,6 +194,8 @@ def rates(schedule: str, steps: int, factor: float, warmup: int) -> Callable[[in
         "warm-up": lambda step: 1.0,
         "steps": lambda step: factor ** (step // steps),
         "exponential": lambda step: factor ** (step / steps),
+        "linear": lambda step: 1 + (factor - 1) * min(step / steps, 1),
+        "drop once": lambda step: 1.0 if step < steps else factor,
         "cosine": lambda step: factor + (1 - factor) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2,
     }
     return lambda step: (
@@ -202,7 +204,7 @@ def rates(schedule: str, steps: int, factor: float, warmup: int) -> Callable[[in
 
 
 @pytest.mark.parametrize("warmup", [0, 2])
-@pytest.mark.parametrize("schedule", ["warm-up", "steps", "exponential", "cosine"])
+@pytest.mark.parametrize("schedule", ["warm-up", "steps", "exponential", "linear", "drop once", "cosine"])
 def test_the_rate_follows_a_schedule(schedule: str, warmup: int, device: Device) -> None:
     """The rate follows the number of the step, and its numbers are live; a warm-up of n steps begins at 1 / (n + 1)."""
     inputs = given()
@@ -224,15 +226,16 @@ def test_the_rate_follows_a_schedule(schedule: str, warmup: int, device: Device)
 
 
 def test_gradients_are_clipped_by_their_norm(device: Device) -> None:
-    """Steps with a limit on the norm of all gradients equal those by hand, and the limit is live."""
+    """Steps with a limit on the norm of all gradients equal those by hand; the limit and the decay are live."""
     inputs = given()
     patch, node = placed(small(), inputs, optimiser="SGD", learning_rate=0.1, seed=3, clip_gradients=True)
     simulation = reference("SGD", 0.0, clip_norm=1.0)
     with Engine(patch, device=device) as engine:
-        for number, clip_norm in enumerate((1e6, 0.5, 0.01, 0.01)):
-            patch.set(node, clip_norm=clip_norm)
+        for number, (clip_norm, decay) in enumerate(((1e6, 0.0), (0.5, 0.25), (0.01, 0.125), (0.01, 0.125))):
+            patch.set(node, clip_norm=clip_norm, weight_decay=decay)
             assert (engine.step().update_level is UpdateLevel.HOT) is (number in (1, 2))
             numbers = {"rate": np.float64(np.float32(0.1)), "clip_norm": np.float64(clip_norm)}
+            numbers["decay"] = np.float64(decay)
             simulation.run("step", {**as_columns(inputs), **numbers}, batch=5)
             for name in WEIGHTS:
                 found = engine.read(node[name])
