@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.engine.descriptions.checks import shown
-from warploom.engine.device.lending import LentArray
 from warploom.engine.diagnostics import DeviceError
 from warploom.engine.ops.types import can_hold
 from warploom.engine.tensor_ir import gradients as differentiation
@@ -36,14 +35,15 @@ from warploom.engine.tensor_ir.types import FLOATS, TensorType, real_number, who
 from warploom.engine.tensor_runtime.lazy.devices import LazyDevice, adopted, element_type, lazy_device
 from warploom.engine.tensor_runtime.lazy.execution import compute
 from warploom.engine.tensor_runtime.lazy.graph import LazyGraph, LazyNode
+from warploom.engine.tensor_runtime.lazy.sharing import SharedContents
 from warploom.engine.tensor_runtime.tensors import Storage
-from warploom.engine.types import Array, DType, Shape, bf16, f32, f64
+from warploom.engine.types import Array, DType, Shape, f32, f64
 
 #: The source of seeds for random tensors without a seed.
 _seeds = random.Random()
 
 
-class Tensor(TensorOperand):
+class Tensor(TensorOperand, SharedContents):
     """An array of any shape on a device, which is computed when it is needed.
 
     Operators and methods create other tensors and compute nothing. `execute`, `numpy` and `item` compute a tensor on
@@ -253,59 +253,11 @@ class Tensor(TensorOperand):
         assert self._lazy.value is not None
         return self._lazy.value
 
-    def _lent(self) -> LentArray:
-        """Return the computed contents for other libraries, which must not change them."""
-        storage, where = self._computed(), lazy_device(self.device)
-        memory, shared = storage.buffer.memory, where.tensors
-        with where.lock:
-            return LentArray(
-                shared.device,
-                memory,
-                self.dtype.numpy,
-                self.shape,
-                shared.stream,
-                read_only=True,
-                is_bf16=self.dtype == bf16,
-                keep=storage,
-            )
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        if self.device != "host":
-            raise AttributeError(f"tensor on {self.device} can't be used by the processor")
-        self._require_unchanged()
-        self._exported = self._lent()
-        return self._exported.host_interface()
-
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        return self._lent().array(dtype, copy)
-
     def __float__(self) -> float:
         return float(self.item())
 
     def __bool__(self) -> bool:
         return bool(self.item())
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        if self.device == "host":
-            raise AttributeError("tensor on the host has no memory on a GPU")
-        self._require_unchanged()
-        self._exported = self._lent()
-        return self._exported.cuda_interface()
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self._lent().dlpack_device()
-
-    def __dlpack__(
-        self,
-        *,
-        stream: int | None = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> object:
-        return self._lent().dlpack(stream, max_version, dl_device, copy)
 
     def to(self, device: str) -> Tensor:
         """Return a tensor with the same contents, computed now, on another device; the tensor itself if it is on that
@@ -388,11 +340,6 @@ class Tensor(TensorOperand):
         node.value, node.tensor = contents, ref(self)
         before.tensor, before.successor = None, ref(self)
         self._lazy, self._is_changed = node, True
-
-    def _require_unchanged(self) -> None:
-        """Raise AttributeError if arrays that share earlier contents may exist: they would lose their memory."""
-        if self._is_changed:
-            raise AttributeError("tensor that was changed in place shares its contents by DLPack or __array__")
 
     def hand_over(self) -> None:
         """Release this tensor, and all tensors that it was combined with, for the next thread that uses them."""
