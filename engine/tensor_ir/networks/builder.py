@@ -112,8 +112,12 @@ class NetworkBuilder:
 
         `values` are as those of `weights`.
         """
-        given = self._shape(name, np.shape(np.asarray(values)) if shape is None else shape)
-        type_ = TensorType(given, self.dtype)
+        if shape is None:
+            try:
+                shape = np.shape(values)
+            except ValueError:  # rows of different lengths
+                shape = ()
+        type_ = TensorType(self._shape(name, shape), self.dtype)
         self.initial[name] = FirstWeights.of(name, type_.shape, values, self._seed)
         node = self.constants[name] = self._graph.add(Leaf(type_), name=name, requires_grad=False)
         return node

@@ -16,7 +16,7 @@ from warploom.engine.types import Array, bf16
 class SharedContents:
     """The array interfaces of numpy and CUDA, and DLPack's, of a tensor. Using one computes the tensor."""
 
-    __slots__ = ()
+    __slots__ = ("_exported", "_is_changed")
 
     type: TensorType
     #: Whether contents were replaced: arrays that share the earlier ones through an interface would lose their memory.

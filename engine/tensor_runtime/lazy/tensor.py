@@ -59,7 +59,7 @@ class Tensor(TensorOperand, SharedContents):
     stays as long as the tensor or such an array. On a GPU, `np.asarray` makes a copy.
     """
 
-    __slots__ = ("__weakref__", "_exported", "_is_changed", "_lazy", "grad", "type")
+    __slots__ = ("__weakref__", "_lazy", "grad", "type")
     __array_ufunc__ = None  # makes `array + tensor` call the tensor's operator
 
     def __init__(self, node: LazyNode) -> None:
@@ -326,6 +326,8 @@ class Tensor(TensorOperand, SharedContents):
         self._require_thread()
         if self._lazy.inputs and self.requires_grad:
             raise InvalidOperation(f"tensor must be a leaf, or require no gradient, to be changed, got {self!r}")
+        if not isinstance(x, Tensor):
+            raise InvalidOperation(f"operand of axpy must be a tensor, got {shown(x)}")
         with no_grad():
             found = self + x * real_number("alpha", alpha)
         if found.type != self.type:

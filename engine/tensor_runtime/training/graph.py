@@ -202,6 +202,7 @@ class TrainingGraph:
 
     def reset_optimiser(self) -> None:
         """Set the optimiser's state to that before its first update. Weights, numbers and schedules stay."""
+        self.function("update")  # raises an error without an optimiser
         for name in self.network.of_role(Role.STATE):
             if _is_kept(name) and name != STEP:
                 self._variables.write(name, 0.0)
@@ -265,8 +266,11 @@ class TrainingGraph:
         arrays = load_weights(path)
         states = {name.removesuffix(_NUMBER): arrays.pop(name) for name in [*arrays] if _is_kept(name)}
         there = {**self.network.of_role(Role.STATE), **self.network.of_role(Role.NUMBER)}
-        if STEP in states:
-            states.setdefault(UPDATES, states[STEP])  # a file of an older version
+        counts = [array for name, array in states.items() if name.rpartition(".")[2] == UPDATES]
+        if counts or STEP in states:
+            # This graph may count updates in another way: those of weights that can be frozen by themselves.
+            count = counts[0] if counts else states[STEP]
+            states = {name: count for name in there if name.rpartition(".")[2] == UPDATES} | states
         try:
             states = {name: as_numbers(name, array) for name, array in states.items() if name in there}
             for name, array in states.items():

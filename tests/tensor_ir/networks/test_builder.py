@@ -119,6 +119,12 @@ def test_constants_are_not_weights() -> None:
     assert "k.gradient" not in network.network.variables
     with pytest.raises(InvalidOperation, match="name must be new, got 'k' again"):
         builder.number("k", 0.5)
+    with pytest.raises(InvalidOperation, match="initialisation of 'r' must be a name, a number or an array, got"):
+        builder.constant("r", [[1.0], [1.0, 2.0]])  # type: ignore[list-item]
+    with pytest.raises(InvalidOperation, match="number 'n' must be a finite number, got 'a'"):
+        builder.number("n", "a")  # type: ignore[arg-type]
+    with pytest.raises(InvalidOperation, match="schedule must be a schedule such as Cosine"):
+        builder.number("n", 1.0, None)  # type: ignore[arg-type]
 
 
 class TestRefusals:

@@ -116,3 +116,24 @@ def test_a_number_follows_its_schedule_within_a_launch(device: Device, tmp_path:
         untrained.load(path)
         untrained.forward({name: array[:1] for name, array in given.items()})
         np.testing.assert_allclose(untrained.loss, (w - 1.5) ** 2, rtol=1e-12)
+
+
+def test_a_state_goes_on_with_other_options(device: Device, tmp_path: Path) -> None:
+    """Weights that can be frozen go on from the state of weights that could not, and the other way round."""
+    path = tmp_path / "state.npz"
+    with (
+        linear(WEIGHTS, GraphBuilder).build(device, AdamW(0.1)) as plain,
+        linear(WEIGHTS, GraphBuilder).build(device, AdamW(0.1, frozen=False)) as frozen,
+    ):
+        for number, (first, second) in enumerate(((plain, frozen), (frozen, plain))):
+            step(first, number)
+            first.reset_optimiser()
+            step(first, number)
+            first.save(path, state=True)
+            second.load(path)
+            for graph in (first, second):
+                step(graph, 2)
+            for name, expected in first.weights.items():
+                np.testing.assert_allclose(second.weights[name], expected, rtol=1e-12)
+    with linear(WEIGHTS, GraphBuilder).build(device) as untrained, pytest.raises(InvalidOperation, match="optimiser"):
+        untrained.reset_optimiser()
