@@ -124,6 +124,14 @@ def test_ports_are_known_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatc
     assert {"x", "y", "result", "loss", "losses", *WEIGHTS} == block_type.ports.keys()
 
 
+def test_an_output_may_be_called_output() -> None:
+    """The name that a new Output gets can be that of a port."""
+    network = small()
+    network.add("net.output", node_id="output")
+    network.connect(network["hidden"]["out"], network["output"]["x"])
+    assert not network.problems
+
+
 def test_a_query_is_answered_with_the_weights_of_the_same_frame() -> None:
     """A query has its own number of rows, which may change, and its result comes from this frame's weights."""
     inputs = {**given(), "query_x": data(4, 3, 64)}

@@ -22,9 +22,7 @@ from warploom.engine.types import DType, Shape, f32, f64
 #: The name of the variable, f64[], that holds the number of steps done.
 STEP = "step"
 #: Names of variables that training adds.
-RESERVED = frozenset(
-    {"loss", "output", STEP, "rate", "clip_norm", DECAY, FROZEN, UPDATES, "batches", "order", "losses"}
-)
+RESERVED = frozenset({"loss", STEP, "rate", "clip_norm", DECAY, FROZEN, UPDATES, "batches", "order", "losses"})
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,8 @@ def build_network(builder: NetworkBuilder, optimiser: Optimiser | None = None, *
     copies = copied_nodes([chosen, *builder.kept.values()], made)
     built = root = copies[chosen]
     is_loss = root.type.size == 1
+    if not is_loss and builder.kept.get(OUTPUT, chosen) is not chosen:
+        raise InvalidOperation(f"node kept as {OUTPUT!r} must be the root, {chosen!r}; give it another name")
     if root.type.batched and is_loss:
         with made_for(root.parts):
             built = root = root.mean_batch() if average else root.sum_batch()

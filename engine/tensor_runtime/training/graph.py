@@ -40,10 +40,10 @@ InputArrays = Mapping[str, npt.ArrayLike]
 class TrainingGraph:
     """A network on a device: its variables in memory, and its functions, each of which is one launch.
 
-    The functions are forward, backward and zero_gradients, with an optimiser also update and step, and those that you
-    `define`. Variables are inputs, weights, node values by the names in `function_code`, their gradients, named
-    NODE.gradient, and the optimiser's state. One thread may use the graph at a time. `close` frees its memory; after
-    that, methods that need the memory raise InvalidOperation.
+    The functions are forward, backward and zero_gradients, with an optimiser also update and step, and those that
+    you `define`. Variables are inputs, weights, constants, node values by the names in `function_code`, their
+    gradients, named NODE.gradient, the optimiser's state, and numbers that can be set. One thread may use the graph
+    at a time. `close` frees its memory; after that, methods that need the memory raise InvalidOperation.
     """
 
     def __init__(self, network: Network, device: Device | str = "auto") -> None:

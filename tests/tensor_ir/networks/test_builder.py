@@ -97,6 +97,11 @@ class TestRoot:
         np.testing.assert_array_equal(network["hidden"][1], [[0.0], [4.0], [0.0]])
         assert [*network.network.functions] == ["forward"]
         assert "loss" not in network.network.variables
+        builder.keep("output", hidden)
+        with pytest.raises(InvalidOperation, match=r"node kept as 'output' must be the root, Matmul\d+: .*; give it"):
+            build_network(builder)
+        builder.root = hidden
+        assert [*build_network(builder).functions] == ["forward"]
 
     def test_it_must_be_computed(self) -> None:
         """A network that computes nothing is refused."""
