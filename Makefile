@@ -82,6 +82,7 @@ test-gpu:
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests/gpu tests/device tests/compiler tests/ops tests/libraries tests/runtime tests/kernel_sources tests/kernel_blocks tests/blocks tests/tensor_runtime tests/tensor_ir tests/random_patches
 
 bench-gpu:
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.side_by_side --device cuda:0
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) tests/benchmarks/bench_frame.py --device cuda:0
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_profiling --device cuda:0
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_edges --device cuda:0
@@ -104,6 +105,7 @@ sanitize-gpu:
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.gpu.sanitize
 
 bench: setup-dev
+	PYTHONPATH=. $(VENV)/python -m tests.benchmarks.side_by_side --device host
 	PYTHONPATH=. $(VENV)/python tests/benchmarks/bench_frame.py --device host
 
 # The C part of the host device's runtime; needs clang 22.

@@ -25,6 +25,7 @@ from warploom.engine.compiler.frame import Frame
 from warploom.engine.device.device import HOST_ARCHITECTURE, Buffer, Device
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.patch.document import NodeRef
 
 Array = np.ndarray[Any, Any]
 STEP_S, FRAMES, CELL = 1 / 60, 60, 8
@@ -188,6 +189,18 @@ class ByHand:
             buffer.free()
 
 
+def patch(count: int, size: tuple[int, int]) -> tuple[Patch, NodeRef, NodeRef]:
+    """Return the patch, with the block that moves particles and the one that draws them."""
+    made = Patch()
+    emitter = made.add("particles.emitter", count=count, rate=float(count), life=LIFE)
+    forces, move = made.add("particles.forces", **FORCES), made.add("particles.integrate")
+    draw = made.add("particles.render_points", width=size[0], height=size[1])
+    made.connect(emitter["particles"], forces["particles"])
+    made.connect(forces["out"], move["particles"])
+    made.connect(move["out"], draw["particles"])
+    return made, move, draw
+
+
 def difference(particles: Array, image: Array, by_hand: ByHand) -> str:
     """Return how far the particles and the picture are from those by hand."""
     theirs, picture = by_hand.buffers["particles"].download(), by_hand.buffers["image"].download()
@@ -209,15 +222,9 @@ def main() -> None:
             tuple(options.size),
             10 if on_gpu else 1,
         )
-        patch = Patch()
-        emitter = patch.add("particles.emitter", count=count, rate=float(count), life=LIFE)
-        forces, move = patch.add("particles.forces", **FORCES), patch.add("particles.integrate")
-        draw = patch.add("particles.render_points", width=size[0], height=size[1])
-        patch.connect(emitter["particles"], forces["particles"])
-        patch.connect(forces["out"], move["particles"])
-        patch.connect(move["out"], draw["particles"])
+        made, move, draw = patch(count, size)
         print(f"{device.info.title}: {count} particles, {size[0]} x {size[1]} pixels")
-        with Engine(patch, device, profiling=ProfilingLevel.NONE, time_step_s=STEP_S) as engine:
+        with Engine(made, device, profiling=ProfilingLevel.NONE, time_step_s=STEP_S) as engine:
             for _ in range(FRAMES):
                 report = engine.step()
                 assert not report.diagnostics, report.diagnostics
