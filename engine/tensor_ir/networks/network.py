@@ -38,8 +38,8 @@ class Network:
     """A network as functions of variables; nothing of it is on a device.
 
     `built` and `optimised` are its root before and after the passes. The functions are forward, backward and
-    zero_gradients. With an optimiser there are also update, and step, which runs all of them in one. If the root isn't
-    one number, there is only forward, and the variable `output` has the root's value instead of `loss`.
+    zero_gradients. With an optimiser there are also update, and step, which runs all of them in one. If the root is
+    an output, there is only forward, and the variable `output` has the root's value instead of `loss`.
     """
 
     built: TensorNode
@@ -61,19 +61,23 @@ class Network:
         return {name: item for name, item in self.variables.items() if item.role is role}
 
 
-def build_network(builder: NetworkBuilder, optimiser: Optimiser | None = None, *, average: bool = False) -> Network:
+def build_network(
+    builder: NetworkBuilder, optimiser: Optimiser | None = None, *, average: bool = False, inference: bool = False
+) -> Network:
     """Verify a network, simplify it and write its functions. Raise TensorError when it is wrong.
 
     The loss is the sum over the batch, or with `average` the mean. The optimiser trains all weights that aren't frozen.
-    Without an optimiser, a root that isn't one number is the network's output.
+    With `inference`, or without an optimiser if it isn't one number, the root is the network's output.
     """
     if optimiser is not None and not isinstance(optimiser, Optimiser):
         raise InvalidOperation(f"optimiser must be one such as SGD(0.1), got {shown(optimiser)}")
+    if inference and optimiser is not None:
+        raise InvalidOperation("inference must be without an optimiser: its root is an output and no loss")
     chosen = builder.checked_root(is_trained=optimiser is not None)
     made = TensorGraph()
     copies = copied_nodes([chosen, *builder.kept.values()], made)
     built = root = copies[chosen]
-    is_loss = root.type.size == 1
+    is_loss = root.type.size == 1 and not inference
     if not is_loss and builder.kept.get(OUTPUT, chosen) is not chosen:
         raise InvalidOperation(f"node kept as {OUTPUT!r} must be the root, {chosen!r}; give it another name")
     if root.type.batched and is_loss:

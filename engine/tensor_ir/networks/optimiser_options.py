@@ -93,12 +93,13 @@ class OptimiserState:
         return count
 
     def _number(self, name: str, settings: Any, own: WeightOptions | None) -> TensorNode | None:
-        """Return the number of an option: the weights' own, or the one for all weights; None if it isn't set."""
-        value = None if own is None else getattr(own, name)
-        if value is not None:
-            return self.number(f"{self._label}.{name}", float(value))
-        value = getattr(settings, name)
-        return None if value is None else self.number(name, float(value))
+        """Return the number of an option: the weights' own, or the one for all weights; None if it isn't set.
+
+        The one for all weights can be set even if all of them have their own.
+        """
+        value, mine = getattr(settings, name), None if own is None else getattr(own, name)
+        shared = None if value is None else self.number(name, float(value))
+        return shared if mine is None else self.number(f"{self._label}.{name}", float(mine))
 
 
 def checked_settings(settings: Any) -> None:

@@ -171,7 +171,7 @@ class TrainingGraph:
     def loss(self) -> float:
         """The loss of the last batch in `forward`, before the weights were updated."""
         if LOSS not in self.network.variables:
-            raise InvalidOperation("network must have one number as root to have a loss; it has values('output')")
+            raise InvalidOperation("network must be built with a loss to have one; it has values('output')")
         return float(self._variables.read(LOSS).item())
 
     def values(self, name: str) -> Array:
@@ -408,12 +408,18 @@ class GraphBuilder(NetworkBuilder):
     """Collects a network; see `engine.tensor_ir.networks.NetworkBuilder`."""
 
     def build(
-        self, device: Device | str = "auto", optimiser: Optimiser | None = None, *, average: bool = False
+        self,
+        device: Device | str = "auto",
+        optimiser: Optimiser | None = None,
+        *,
+        average: bool = False,
+        inference: bool = False,
     ) -> TrainingGraph:
         """Verify the network, simplify it, write its functions, and put it on a device. Raise TensorError if it is
         wrong.
 
-        The loss is the sum over the batch, or with `average` the mean. An optimiser is needed for training. Without
-        one, the root may have any shape: then it is no loss, and `forward` computes its values, `values("output")`.
+        The loss is the sum over the batch, or with `average` the mean. An optimiser is needed for training. With
+        `inference`, the root is no loss: `forward` computes it for each example, as `values("output")`. So it is
+        without an optimiser if the root isn't one number.
         """
-        return TrainingGraph(build_network(self, optimiser, average=average), device)
+        return TrainingGraph(build_network(self, optimiser, average=average, inference=inference), device)

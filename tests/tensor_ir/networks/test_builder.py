@@ -103,6 +103,17 @@ class TestRoot:
         builder.root = hidden
         assert [*build_network(builder).functions] == ["forward"]
 
+    def test_for_inference_one_number_is_an_output_too(self) -> None:
+        """With `inference`, a root of one number is computed for each example, and isn't added up."""
+        builder = NetworkBuilder(dtype=f64)
+        builder.dense_input("x", (1, 1)).square()
+        network = Simulation(build_network(builder, inference=True))
+        network.run("forward", {"x": np.array([1.0, 2.0, 3.0]).reshape(3, 1, 1)})
+        np.testing.assert_array_equal(network["output"].ravel(), [1.0, 4.0, 9.0])
+        assert [*network.network.functions] == ["forward"]
+        with pytest.raises(InvalidOperation, match="inference must be without an optimiser"):
+            build_network(builder, SGD(), inference=True)
+
     def test_it_must_be_computed(self) -> None:
         """A network that computes nothing is refused."""
         builder = NetworkBuilder()

@@ -133,6 +133,7 @@ def test_steps_follow_the_formula(run: tuple[Optimiser, Settings, dict[str, Arra
                 state = [item for item in network.network.variables.values() if item.role.value == "state"]
                 network.held |= {item.name: np.zeros(item.leaf.type.shape) for item in state if item.name != "step"}
             else:
+                assert network.network.variables[name].role.value == "number"
                 network.held[name] = np.asarray(float(value))
         gradients = {name: random.normal(size=w.shape) * 2 for name, w in weights.items()}
         network.run("step", {f"x_{name}": g for name, g in gradients.items()})

@@ -112,7 +112,7 @@ def test_a_network_that_is_not_trained_has_an_output(device: Device, tmp_path: P
         assert np.load(tmp_path / "w.npz").keys() == {"lw", "lb"}
         with pytest.raises(InvalidOperation, match="function must be one of forward, got 'backward'"):
             graph.backward()
-        with pytest.raises(InvalidOperation, match="network must have one number as root to have a loss"):
+        with pytest.raises(InvalidOperation, match="network must be built with a loss to have one"):
             _ = graph.loss
 
 
