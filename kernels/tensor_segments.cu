@@ -1,6 +1,6 @@
 // Sums of vectors by keys, always in the same order: entries are sorted by key, and those with the same key are added
-// up. There are groups of `count` entries with keys below `size`; other keys, such as -1, are ignored. ELEMENT is the
-// element type, and KEY the type of the keys.
+// up. There are groups of `count` entries, `total` in all, with keys below `size`; other keys, such as -1, are ignored.
+// The last group may have fewer entries. ELEMENT is the element type, and KEY the type of the keys.
 #include "tensor.cuh"
 
 #ifndef KEY
@@ -9,31 +9,31 @@
 
 using Number = NumberOf<ELEMENT>;
 
-// The number of lower lanes with the same key, and whether this lane is the last one with the key.
-__device__ inline void find_peers(int key, int lane, int& before, bool& is_last, int& peers) {
-    before = peers = 0;
-    for (int other = 0; other < 32; ++other) {
-        const bool is_same = __shfl_sync(0xFFFFFFFFu, key, other) == key;
-        before += is_same && other < lane;
-        peers += is_same;
-    }
-    is_last = before == peers - 1;
-}
-
 __device__ inline int key_of(const KEY* keys, size_t at, int size) {
     const KEY key = keys[at];
     return key >= 0 && key < size ? static_cast<int>(key) : -1;
 }
 
-// A warp counts the keys of `share` entries: counts [groups, shares, size], which must be 0. Launched with 32 threads.
-extern "C" __global__ void count_keys(const KEY* __restrict__ keys, int* counts, int count, int size, int share) {
+// The entries of a share of a group: `first` up to `end`, counted in the group.
+struct Share {
+    int group, first, end;
+};
+
+__device__ inline Share share_of(int count, int share, long long total) {
     const int shares = (count + share - 1) / share, group = blockIdx.x / shares, part = blockIdx.x % shares;
-    const int lane = threadIdx.x, end = min(count, (part + 1) * share);
-    int* own = counts + static_cast<size_t>(blockIdx.x) * size;
-    for (int first = part * share; first < end; first += 32) {
-        const int at = first + lane;
-        const int key = at < end ? key_of(keys, static_cast<size_t>(group) * count + at, size) : -1;
-        if (key >= 0) atomicAdd(own + key, 1);
+    const long long there = total - static_cast<long long>(group) * count;
+    return {group, part * share, static_cast<int>(min(there, static_cast<long long>(min(count, (part + 1) * share))))};
+}
+
+// A warp counts the keys of `share` entries: counts [groups, shares, size], which must be 0. Launched with 32 threads.
+extern "C" __global__ void count_keys(
+    const KEY* __restrict__ keys, int* counts, int count, int size, int share, long long total) {
+    const Share own = share_of(count, share, total);
+    int* counted = counts + static_cast<size_t>(blockIdx.x) * size;
+    for (int first = own.first; first < own.end; first += 32) {
+        const int at = first + threadIdx.x;
+        const int key = at < own.end ? key_of(keys, static_cast<size_t>(own.group) * count + at, size) : -1;
+        if (key >= 0) atomicAdd(counted + key, 1);
     }
 }
 
@@ -85,23 +85,23 @@ extern "C" __global__ void add_keys(int* starts, int size) {
 // are e / per * outer + e % per * inner for entry e. Launched with 32 threads.
 extern "C" __global__ void place_entries(
     const KEY* __restrict__ keys, int* counts, const int* __restrict__ starts, int* __restrict__ sorted,
-    int* __restrict__ vectors, int count, int size, int share, int per, int outer, int inner) {
-    const int shares = (count + share - 1) / share, group = blockIdx.x / shares, part = blockIdx.x % shares;
-    const int lane = threadIdx.x, end = min(count, (part + 1) * share);
-    int* own = counts + static_cast<size_t>(blockIdx.x) * size;
-    for (int first = part * share; first < end; first += 32) {
+    int* __restrict__ vectors, int count, int size, int share, long long total, int per, int outer, int inner) {
+    const Share own = share_of(count, share, total);
+    const int lane = threadIdx.x;
+    int* places = counts + static_cast<size_t>(blockIdx.x) * size;
+    for (int first = own.first; first < own.end; first += 32) {
         const int at = first + lane;
-        const int key = at < end ? key_of(keys, static_cast<size_t>(group) * count + at, size) : -1;
-        int before, peers;
-        bool is_last;
-        find_peers(key, lane, before, is_last, peers);
-        const int place = key >= 0 ? own[key] : 0;
+        const int key = at < own.end ? key_of(keys, static_cast<size_t>(own.group) * count + at, size) : -1;
+        const unsigned int peers = __match_any_sync(0xFFFFFFFFu, key);
+        const int before = __popc(peers & ((1u << lane) - 1));
+        const int place = key >= 0 ? places[key] : 0;
         __syncwarp();
         if (key >= 0) {
-            const size_t to = static_cast<size_t>(group) * count + starts[static_cast<size_t>(group) * (size + 1) + key] + place + before;
+            const int start = starts[static_cast<size_t>(own.group) * (size + 1) + key];
+            const size_t to = static_cast<size_t>(own.group) * count + start + place + before;
             sorted[to] = key;
             vectors[to] = at / per * outer + at % per * inner;
-            if (is_last) own[key] = place + peers;
+            if (peers >> lane == 1) places[key] = place + before + 1;
         }
         __syncwarp();
     }
@@ -112,101 +112,97 @@ struct Places {
     long long group, front, key, column;
 };
 
-// Each thread adds up COUNT columns of the vectors of `piece` entries in order; vector v of a group and a front begins
-// at group * group_step + front * front_step + v * width. If all entries of a key lie in the piece, its sum is
-// complete. Other sums go to parts [groups, fronts, pieces, 2, width]: first that of a key that continues from the
-// piece before, then that of a key that continues in the next piece.
-template <int COUNT>
-__device__ void sum_columns(
+// A thread adds up COLUMNS columns, which lie THREADS apart. More than one only for a multiple of THREADS * COLUMNS
+// columns, and in thread blocks of THREADS.
+#ifndef COLUMNS
+#define COLUMNS 1
+#endif
+constexpr int THREADS = 64, AHEAD = 8;
+
+// A thread block adds up the vectors of `piece` entries in order; vector v of a group and a front begins at
+// group * group_step + front * front_step + v * width. If all entries of a key lie in the piece, its sum is complete.
+// Other sums go to parts [groups, fronts, pieces, 2, width]: first that of a key that continues from the piece before,
+// then that of a key that continues in the next piece. All threads read the same keys and numbers.
+extern "C" __global__ void sum_pieces(
     const ELEMENT* __restrict__ x, const int* __restrict__ starts, const int* __restrict__ sorted,
     const int* __restrict__ vectors, ELEMENT* __restrict__ out, Number* __restrict__ parts, int count, int size,
-    int fronts, int width, int piece, int key_groups, long long group_step, long long front_step, Places to) {
-    constexpr int AHEAD = 8;
-    const int threads = width / COUNT, tiles = (threads + blockDim.x - 1) / blockDim.x;
-    const int pieces = (count + piece - 1) / piece, thread = blockIdx.x % tiles * blockDim.x + threadIdx.x;
-    const int number_of = blockIdx.x / tiles % pieces;
-    const int front = blockIdx.x / tiles / pieces % fronts, group = blockIdx.x / tiles / pieces / fronts;
-    if (thread >= threads) return;
-    const int column = thread * COUNT, key_group = key_groups == 1 ? 0 : group;
+    int fronts, int width, int piece, int key_groups, long long group_step, long long front_step, long long out_group,
+    long long out_front, long long out_key, long long out_column) {
+    const int tile = blockDim.x * COLUMNS, tiles = (width + tile - 1) / tile, pieces = (count + piece - 1) / piece;
+    const int number_of = blockIdx.x / tiles % pieces, front = blockIdx.x / tiles / pieces % fronts;
+    const int group = blockIdx.x / tiles / pieces / fronts, column = blockIdx.x % tiles * tile + threadIdx.x;
+    if (COLUMNS == 1 && column >= width) return;
+    const int key_group = key_groups == 1 ? 0 : group;
     const int* own_starts = starts + static_cast<size_t>(key_group) * (size + 1);
     const int* own_sorted = sorted + static_cast<size_t>(key_group) * count;
     const int* own_vectors = vectors + static_cast<size_t>(key_group) * count;
     const int begin = number_of * piece, end = min(own_starts[size], begin + piece);
     const ELEMENT* own = x + group * group_step + front * front_step + column;
     Number* own_parts = parts + ((static_cast<size_t>(group) * fronts + front) * pieces + number_of) * 2 * width + column;
-    ELEMENT* target = out + group * to.group + front * to.front + column * to.column;
+    ELEMENT* target = out + group * out_group + front * out_front + column * out_column;
     int at = begin;
     while (at < end) {
-        const int key = own_sorted[at], stop = min(end, own_starts[key + 1]);
-        Number sum[COUNT] = {};
-        for (; at + AHEAD <= stop; at += AHEAD) {
-            Several<ELEMENT, COUNT> found[AHEAD];
+        const int key = own_sorted[at], start = own_starts[key], after = own_starts[key + 1], stop = min(end, after);
+        Number sum[COLUMNS] = {};
+        for (; at < stop; at += AHEAD) {
+            ELEMENT found[AHEAD][COLUMNS];
+#pragma unroll
+            for (int i = 0; i < AHEAD; ++i) {
+                const bool is_there = at + i < stop;
+                const ELEMENT* from = own + static_cast<size_t>(own_vectors[is_there ? at + i : at]) * width;
+#pragma unroll
+                for (int k = 0; k < COLUMNS; ++k) {
+                    const ELEMENT value = from[k * THREADS];
+                    found[i][k] = is_there ? value : ELEMENT{};
+                }
+            }
 #pragma unroll
             for (int i = 0; i < AHEAD; ++i)
-                found[i] = load_several<ELEMENT, COUNT>(own + static_cast<size_t>(own_vectors[at + i]) * width);
 #pragma unroll
-            for (int i = 0; i < AHEAD; ++i)
-#pragma unroll
-                for (int k = 0; k < COUNT; ++k) sum[k] += number(found[i].at[k]);
+                for (int k = 0; k < COLUMNS; ++k) sum[k] += number(found[i][k]);
         }
-        for (; at < stop; ++at) {
-            const ELEMENT* found = own + static_cast<size_t>(own_vectors[at]) * width;
+        at = stop;
 #pragma unroll
-            for (int k = 0; k < COUNT; ++k) sum[k] += number(found[k]);
-        }
-        const bool is_continued = own_starts[key] < begin, goes_on = own_starts[key + 1] > begin + piece;
-#pragma unroll
-        for (int k = 0; k < COUNT; ++k) {
-            if (is_continued)
-                own_parts[k] = sum[k];
-            else if (goes_on)
-                own_parts[width + k] = sum[k];
+        for (int k = 0; k < COLUMNS; ++k) {
+            if (start < begin)
+                own_parts[k * THREADS] = sum[k];
+            else if (after > begin + piece)
+                own_parts[width + k * THREADS] = sum[k];
+            else if (out_column == 1)
+                target[key * out_key + k * THREADS] = Stored<ELEMENT>::of(sum[k]);
             else
-                target[key * to.key + k * to.column] = Stored<ELEMENT>::of(sum[k]);
+                target[key * out_key + k * THREADS * out_column] = Stored<ELEMENT>::of(sum[k]);
         }
     }
 }
 
-extern "C" __global__ void sum_pieces(
-    const ELEMENT* __restrict__ x, const int* __restrict__ starts, const int* __restrict__ sorted,
-    const int* __restrict__ vectors, ELEMENT* __restrict__ out, Number* __restrict__ parts, int count, int size,
-    int fronts, int width, int piece, int key_groups, long long group_step, long long front_step, long long out_group,
-    long long out_front, long long out_key, long long out_column) {
-    const Places to = {out_group, out_front, out_key, out_column};
-    sum_columns<1>(x, starts, sorted, vectors, out, parts, count, size, fronts, width, piece, key_groups, group_step,
-                   front_step, to);
-}
-
-// For a width that is a multiple of 4.
-extern "C" __global__ void sum_pieces_by_four(
-    const ELEMENT* __restrict__ x, const int* __restrict__ starts, const int* __restrict__ sorted,
-    const int* __restrict__ vectors, ELEMENT* __restrict__ out, Number* __restrict__ parts, int count, int size,
-    int fronts, int width, int piece, int key_groups, long long group_step, long long front_step, long long out_group,
-    long long out_front, long long out_key, long long out_column) {
-    const Places to = {out_group, out_front, out_key, out_column};
-    sum_columns<4>(x, starts, sorted, vectors, out, parts, count, size, fronts, width, piece, key_groups, group_step,
-                   front_step, to);
-}
-
-// Each thread completes a key's sum in one column: 0 without entries, or the total of the parts from several pieces.
+// A thread block completes a key's sums: 0 without entries, or the total of the parts from several pieces, and of
+// `joined` groups. With several groups, complete sums are in `sums`, [groups, fronts, size, width]; without them, they
+// are in their places already.
 extern "C" __global__ void finish_pieces(
-    const int* __restrict__ starts, const Number* __restrict__ parts, ELEMENT* __restrict__ out, int groups, int count,
-    int size, int fronts, int width, int piece, int key_groups, long long out_group, long long out_front,
-    long long out_key, long long out_column) {
-    const long long at = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
-    const int column = at % width, key = at / width % size, front = at / width / size % fronts;
-    const long long group = at / width / size / fronts;
-    if (group >= groups) return;
-    const int* own_starts = starts + (key_groups == 1 ? 0 : group) * (size + 1);
-    const int begin = own_starts[key], end = own_starts[key + 1], pieces = (count + piece - 1) / piece;
-    Number sum = 0;
-    if (begin < end) {
-        const int first = begin / piece, last = (end - 1) / piece;
-        if (first == last) return;
-        const Number* own = parts + ((group * fronts + front) * pieces) * 2 * width + column;
-        sum = own[(static_cast<size_t>(first) * 2 + 1) * width];
-        for (int number_of = first + 1; number_of <= last; ++number_of)
-            sum += own[static_cast<size_t>(number_of) * 2 * width];
+    const int* __restrict__ starts, const Number* __restrict__ parts, const ELEMENT* __restrict__ sums,
+    ELEMENT* __restrict__ out, int joined, int count, int size, int fronts, int width, int piece, int key_groups,
+    long long out_group, long long out_front, long long out_key, long long out_column) {
+    const int tiles = (width + blockDim.x - 1) / blockDim.x, key = blockIdx.x / tiles % size;
+    const int front = blockIdx.x / tiles / size % fronts, place = blockIdx.x / tiles / size / fronts;
+    const int column = blockIdx.x % tiles * blockDim.x + threadIdx.x, pieces = (count + piece - 1) / piece;
+    if (column >= width) return;
+    Number total = 0;
+    bool is_complete = false;
+    for (int i = 0; i < joined; ++i) {
+        const long long group = static_cast<long long>(place) * joined + i;
+        const int* own_starts = starts + (key_groups == 1 ? 0 : group) * (size + 1);
+        const int begin = own_starts[key], end = own_starts[key + 1], first = begin / piece, last = (end - 1) / piece;
+        is_complete = begin < end && first == last;
+        if (is_complete) {
+            if (sums) total += number(sums[((group * fronts + front) * size + key) * width + column]);
+        } else if (begin < end) {
+            const Number* own = parts + ((group * fronts + front) * pieces + first) * 2 * width + column;
+            total += own[width];
+            for (int number_of = 1; number_of <= last - first; ++number_of)
+                total += own[static_cast<size_t>(number_of) * 2 * width];
+        }
     }
-    out[group * out_group + front * out_front + key * out_key + column * out_column] = Stored<ELEMENT>::of(sum);
+    if (is_complete && !sums) return;
+    out[place * out_group + front * out_front + key * out_key + column * out_column] = Stored<ELEMENT>::of(total);
 }

@@ -36,6 +36,66 @@ extern "C" __global__ void sum_rows(
     out[example * stride + offset + column] = Stored<ELEMENT>::of(ACTIVATION(sum));
 }
 
+// The same for a width that is a multiple of 64 * COLUMNS. A thread block adds up 64 * COLUMNS columns of one example, so
+// all its threads read the same row numbers, and neighbours read neighbouring elements.
+#ifndef COLUMNS
+#define COLUMNS 4
+#endif
+constexpr int THREADS = 64, TOGETHER = THREADS * COLUMNS;
+
+template <int UNROLLED>
+__device__ void add_rows(Number (&sum)[COLUMNS], const ELEMENT* __restrict__ table, const int* own, int size, int width) {
+    int row[UNROLLED];
+    ELEMENT found[UNROLLED][COLUMNS];
+#pragma unroll
+    for (int i = 0; i < UNROLLED; ++i) row[i] = own[i];
+#pragma unroll
+    for (int i = 0; i < UNROLLED; ++i) {
+        const bool is_there = row[i] >= 0 && row[i] < size;
+        const ELEMENT* from = table + static_cast<size_t>(is_there ? row[i] : 0) * width;
+#pragma unroll
+        for (int k = 0; k < COLUMNS; ++k) {
+            const ELEMENT value = from[k * THREADS];
+            found[i][k] = is_there ? value : ELEMENT{};
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < UNROLLED; ++i)
+#pragma unroll
+        for (int k = 0; k < COLUMNS; ++k) sum[k] += number(found[i][k]);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) sum_rows_together(
+    const ELEMENT* __restrict__ table,
+    const int* __restrict__ rows,
+    const ELEMENT* __restrict__ bias,
+    ELEMENT* __restrict__ out,
+    int examples,
+    int count,
+    int size,
+    int width,
+    int stride,
+    int offset) {
+    size_t example = blockIdx.x;
+    int column = threadIdx.x;
+    if (width > TOGETHER) {
+        const int tiles = width / TOGETHER;
+        example = blockIdx.x / tiles;
+        column += blockIdx.x % tiles * TOGETHER;
+    }
+    const int* own = rows + example * count;
+    Number sum[COLUMNS] = {};
+    int i = 0;
+    for (; i + 8 <= count; i += 8) add_rows<8>(sum, table + column, own + i, size, width);
+    for (; i < count; ++i) add_rows<1>(sum, table + column, own + i, size, width);
+    ELEMENT* to = out + example * stride + offset + column;
+#pragma unroll
+    for (int k = 0; k < COLUMNS; ++k) {
+        if (bias) sum[k] += number(bias[column + k * THREADS]);
+        to[k * THREADS] = Stored<ELEMENT>::of(ACTIVATION(sum[k]));
+    }
+}
+
 // The same for a width that is a multiple of 4, with four results per thread.
 template <int UNROLLED>
 __device__ void add_four(Number (&sum)[4], const ELEMENT* __restrict__ table, const int* own, int size, int width) {

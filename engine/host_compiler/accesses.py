@@ -102,6 +102,7 @@ class Accesses:
         `hoisted` returns these checks. With `in_warps`, each row is a whole warp.
         """
         self._ranges_of_threads, self._guards, self._values = ranges, guards, values
+        ranges.limits = self._limits
         self.in_warps = in_warps
         self.row_width = width
         vars(self).pop("rows", None)
@@ -110,7 +111,21 @@ class Accesses:
     def rows(self) -> Ranges:
         """Addresses at the start of each row of threads."""
         function, layout, whole = self._body.function, self._body.layout, self._ranges_of_threads
-        return Ranges(function, layout, self._values, row=True, width=self.row_width, whole=whole)
+        rows = Ranges(function, layout, self._values, row=True, width=self.row_width, whole=whole)
+        rows.limits = self._limits
+        return rows
+
+    def is_common(self, address: Operand) -> bool:
+        """Whether an access that is checked before the threads run goes to one place for all of them."""
+        if self._ranges_of_threads is None or not isinstance(address, Address):
+            return False
+        found = self._ranges_of_threads.guarded(self._guards.get(self.block, ())).of(Address(address.base, 0))
+        return found is not None and found.is_single and found.slope == 0
+
+    def _limits(self, address: Operand, size: int) -> tuple[str, str, str] | None:
+        """Return the limits of the buffer that an address points into, as `Ranges.limits` does."""
+        root = self._provenance.root(address)
+        return None if root is None else self._checks.limit(root, size)
 
     @property
     def row_lines(self) -> list[str]:

@@ -20,12 +20,18 @@ from warploom.engine.host_compiler.analysis.control_flow import (
     used,
     written_once,
 )
-from warploom.engine.host_compiler.analysis.rematerialise import is_pure, rematerialisable
+from warploom.engine.host_compiler.analysis.rematerialise import PURE, is_pure, rematerialisable
 from warploom.engine.host_compiler.analysis.suspension_points import is_suspension_point
-from warploom.engine.host_compiler.analysis.uniformity import may_change_shared, reads_shared_variable
+from warploom.engine.host_compiler.analysis.uniformity import (
+    may_change_shared,
+    reads_constant,
+    reads_shared_variable,
+)
 from warploom.engine.host_compiler.special_registers import SPECIAL
 from warploom.engine.ptx.tree import Function, Instruction, Register
 
+#: The opcodes by which a phase may compute a known value from others.
+_DERIVED = PURE | {"selp"}
 #: The most steps between an address and known facts.
 _DEPTH = 20
 
@@ -102,7 +108,11 @@ def phase_values(
             once.get(name) is item
             and name not in known
             and name not in before
-            and (is_pure(function, item) or (keeps_shared and reads_shared_variable(item)))
+            and (
+                is_pure(function, item, _DERIVED)
+                or reads_constant(item)
+                or (keeps_shared and reads_shared_variable(item))
+            )
             and all(
                 source in known
                 or source in derived

@@ -15,10 +15,19 @@ from warploom.engine.host_compiler.analysis.guards import MIRRORED, Comparison
 from warploom.engine.host_compiler.analysis.phase_values import PhaseValues
 from warploom.engine.host_compiler.analysis.range_arithmetic import ANY, Range, RangeArithmetic
 from warploom.engine.host_compiler.analysis.rematerialise import computable, masked
+from warploom.engine.host_compiler.analysis.uniformity import reads_constant
 from warploom.engine.host_compiler.memory_layout import MemoryLayout
 from warploom.engine.host_compiler.types import TYPES
 from warploom.engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
+Limits = Callable[[Operand, int], tuple[str, str, str] | None]
+#: The comparisons of LLVM.
+_TESTS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"} | {
+    "lo": "ult",
+    "ls": "ule",
+    "hi": "ugt",
+    "hs": "uge",
+}
 #: Opcodes for which the bounds of a result give bounds of the first operand.
 _INVERTIBLE = frozenset(("shr", "and", "add"))
 
@@ -46,6 +55,9 @@ class Ranges(RangeArithmetic):
     ) -> None:
         super().__init__(row=row, width=width, prefix=("row" if row else "range") if not block_x else block_x[1:])
         self._block_x, self._whole = block_x, whole
+        #: Returns the lowest address of the buffer that an address points into, the greatest distance from it of an
+        #: access of some bytes, and a pointer to it; None when it is unknown. With it, loads of numbers have ranges.
+        self.limits: Limits | None = None
         self._function, self._layout = function, layout
         self._values = values
         self._unwritten = unwritten(function)
@@ -67,6 +79,7 @@ class Ranges(RangeArithmetic):
         if found is None:
             found = Ranges(self._function, self._layout, self._values)
             found.lines, found.conditions, found._values_of = self.lines, self.conditions, self._values_of
+            found.limits = self.limits
             self._guarded[guards] = found
             for register, comparison, other, is_unsigned in guards:
                 if register.name in self._masked:  # the register may have been compared before it was written again
@@ -310,7 +323,9 @@ class Ranges(RangeArithmetic):
         if self._width(instruction.operands[0]) != TYPES[kinds[0]] << wide:
             return None
         if opcode == "ld":
-            return self._loaded(instruction, kinds[-1])
+            return self._constant(instruction) if reads_constant(instruction) else self._loaded(instruction, kinds[-1])
+        if opcode == "selp":
+            return self._chosen(instruction)
         exact = self._uniform(instruction, kinds, wide=wide)
         if exact is not None:
             return exact
@@ -417,3 +432,59 @@ class Ranges(RangeArithmetic):
         if bits == 32:
             single = self.value(f"sext i32 {single} to i64")
         return Range(single, single, ANY)
+
+    def _constant(self, instruction: Instruction) -> Range | None:
+        """Return the number that all threads load from one place in memory that doesn't change."""
+        source, size = instruction.operands[1], TYPES[instruction.modifiers[-1]] // 8
+        limits = None if self.limits is None else self.limits(source, size)
+        place = None if limits is None else self.of(source)
+        if limits is None or place is None or not place.is_single or place.slope != 0:
+            return None
+        base, last, pointer = limits
+        distance = self.value(f"sub i64 {place.low}, {base}")
+        is_outside = self.value(f"icmp ugt i64 {distance}, {last}")
+        is_between = self.value(f"icmp ne i64 {self.value(f'and i64 {place.low}, {size - 1}')}, 0")
+        is_bad = self.value(f"or i1 {is_outside}, {is_between}")
+        self.require(f"sext i1 {is_bad} to i64")
+        there = self.value(f"getelementptr i8, ptr {pointer}, i64 {distance}")
+        safe = self.value(f"select i1 {is_bad}, ptr %params, ptr {there}")
+        single = self.value(f"load i{8 * size}, ptr {safe}, align 1, !invariant.load !0")
+        if size == 4:
+            single = self.value(f"sext i32 {single} to i64")
+        return Range(single, single, ANY)
+
+    def _chosen(self, instruction: Instruction) -> Range | None:
+        """Return the value that all threads select by the same predicate."""
+        *sources, predicate = instruction.operands[1:]
+        bits = TYPES[instruction.modifiers[-1]]
+        given = [self._operand(item, bits) for item in sources]
+        test = self._predicate(predicate)
+        if test is None or any(item is None or not item.is_single or item.slope != 0 for item in given):
+            return None
+        first, second = (item.low for item in given if item is not None)
+        chosen = self.value(f"select i1 {test}, i64 {first}, i64 {second}")
+        return Range(chosen, chosen, ANY)
+
+    def _predicate(self, operand: Operand) -> str | None:
+        """Return the i1 value of a predicate that all threads have in common; None when it is unknown."""
+        instruction = self._instructions.get(operand.name) if isinstance(operand, Register) else None
+        if instruction is None or instruction.guard is not None:
+            return None
+        opcode, sources = instruction.opcode, instruction.operands[1:]
+        if opcode in ("and", "or"):
+            tests = [self._predicate(item) for item in sources]
+            return None if None in tests else self.value(f"{opcode} i1 {tests[0]}, {tests[1]}")
+        if opcode != "setp" or len(sources) != 2 or len(instruction.modifiers) != 2:
+            return None
+        order, kind = instruction.modifiers
+        if order not in _TESTS or kind[0] not in "bsu" or TYPES[kind] not in (32, 64):
+            return None
+        given = [self._operand(item, TYPES[kind]) for item in sources]
+        if any(item is None or not item.is_single or item.slope != 0 for item in given):
+            return None
+        test = _TESTS[order]
+        if len(test) == 2 and test not in ("eq", "ne"):
+            test = ("u" if kind[0] == "u" else "s") + test
+        # Sign extension keeps the order of unsigned numbers too.
+        first, second = (item.low for item in given if item is not None)
+        return self.value(f"icmp {test} i64 {first}, {second}")

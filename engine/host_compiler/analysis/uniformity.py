@@ -111,14 +111,18 @@ class _Analysis:
         kind = self._value(instruction)
         if index in self._unshared and reads_shared_variable(instruction):
             kind = Uniform()
-        if kind is VARYING and name in self._rematerialisable and self._function.registers[name] != "pred":
+        drifts = instruction.opcode == "mad" and kind not in (Uniform(), _UNDECIDED)
+        if (kind is VARYING or drifts) and name in self._rematerialisable and self._function.registers[name] != "pred":
             return Uniform(name)
         return kind
 
     def _value(self, instruction: Instruction) -> _Kind:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         if opcode == "ld":
-            return Uniform() if reads_parameter(self._function, instruction) else VARYING
+            if reads_parameter(self._function, instruction):
+                return Uniform()
+            address = self._operand(instruction.operands[1])
+            return address if reads_constant(instruction) and address in (Uniform(), _UNDECIDED) else VARYING
         if opcode in ("bar", "barrier"):  # a reduction gives all threads at one barrier the same result
             barrier = {self._operand(operand) for operand in instruction.operands[1:-1]}
             return Uniform() if barrier <= {Uniform()} else _UNDECIDED if VARYING not in barrier else VARYING
@@ -134,8 +138,9 @@ class _Analysis:
         drifting = [index for index, kind in enumerate(kinds) if kind != Uniform()]
         if not drifting:
             return Uniform()
-        # `uniform - drifting` moves against its base, so it has no distance from it.
-        if len(drifting) > 1 or not self._is_sum(instruction) or (opcode == "sub" and drifting != [0]):
+        # `uniform - drifting` moves against its base, and a product by another step, so they have no distance from it.
+        moves = {"sub": [0], "mad": [2]}.get(opcode, drifting)
+        if len(drifting) > 1 or drifting != moves or not self._is_sum(instruction):
             return VARYING
         return kinds[drifting[0]]
 
@@ -152,9 +157,10 @@ class _Analysis:
         """Whether an instruction moves or adds whole registers, so that distances from a base stay."""
         *others, kind = instruction.modifiers
         return (
-            instruction.opcode in ("mov", "add", "sub")
-            and not others
-            and kind in TYPES
+            (instruction.opcode in ("mov", "add", "sub") and not others)
+            or (instruction.opcode == "mad" and others == ["lo"])
+        ) and (
+            kind in TYPES
             and kind[0] in "bsu"
             and all(self._has_size(item, TYPES[kind]) for item in instruction.operands)
         )
@@ -198,6 +204,17 @@ def reads_shared_variable(instruction: Instruction) -> bool:
         and instruction.modifiers in (("shared", "u32"), ("shared", "s32"), ("shared", "b32"), ("shared", "u64"))
         and isinstance(instruction.operands[1], Address)
         and isinstance(instruction.operands[1].base, Symbol)
+    )
+
+
+def reads_constant(instruction: Instruction) -> bool:
+    """Whether an instruction loads a number from global memory that no thread writes to while the kernel runs."""
+    return (
+        instruction.opcode == "ld"
+        and {"global", "nc"} <= {*instruction.modifiers}
+        and instruction.modifiers[-1] in ("u32", "s32", "b32", "u64", "s64", "b64")
+        and isinstance(instruction.operands[0], Register)
+        and isinstance(instruction.operands[1], Address)
     )
 
 

@@ -3,6 +3,7 @@
 from warploom.engine.host_compiler import abi
 from warploom.engine.host_compiler.accesses import space_of
 from warploom.engine.host_compiler.analysis.control_flow import elements_of
+from warploom.engine.host_compiler.analysis.uniformity import reads_constant
 from warploom.engine.host_compiler.body import Body
 from warploom.engine.host_compiler.code import quoted
 from warploom.engine.host_compiler.errors import unsupported
@@ -21,9 +22,12 @@ def _ordering(instruction: Instruction) -> str:
 
 
 def _suffix(body: Body, instruction: Instruction, space: str) -> str:
-    """Return the facts about a load that the optimiser may use: kernel arguments never change."""
+    """Return the facts about a load that the optimiser may use: kernel arguments never change, nor do the numbers that
+    all threads load from one place.
+    """
     if space != "param":
-        return body.accesses.suffix
+        is_common = reads_constant(instruction) and body.accesses.is_common(instruction.operands[1])
+        return body.accesses.suffix + (", !invariant.load !0" if is_common else "")
     address = instruction.operands[1]
     is_argument = (
         isinstance(address, Address)

@@ -24,6 +24,9 @@ from warploom.engine.types import DType, s32
 
 #: The entries that one warp sorts, and the sorted entries whose vectors one thread block adds up.
 SHARE, PIECE = 2048, 128
+#: The bytes of vectors that are added up as one group, so that they stay in a core's cache, and the fewest entries of a
+#: group for each key.
+GROUP_BYTES, GROUP_ENTRIES = 1 << 20, 32
 #: The activations that kernels apply themselves, by name in the table, with their names in `tensor_activations.cuh`.
 _IN_KERNELS: Mapping[str | None, str] = {
     None: "identity",
@@ -56,10 +59,19 @@ def write_sparse_product(
     out, stride = step.out, width * len(columns)
     if not fits or not fused:
         out = step.temporary("sums", dtype, step.count(step.node.type))
-    by_four = width % 4 == 0
-    name, threads = ("sum_rows_by_four", width // 4) if by_four else ("sum_rows", width)
+    # Results of an example that one thread block computes, if they divide evenly among thread blocks.
+    together = next((count for count in (256, 128, 64) if width % count == 0), 0)
+    if together:
+        name, threads, block = "sum_rows_together", width // together * 64, 64
+    else:
+        name, threads = ("sum_rows_by_four", width // 4) if width % 4 == 0 else ("sum_rows", width)
+        block = None
     kernel = element_kernel(
-        "tensor_sparse.cu", name, dtype, ACTIVATION=_IN_KERNELS[activation] if fits and fused else _IN_KERNELS[None]
+        "tensor_sparse.cu",
+        name,
+        dtype,
+        ACTIVATION=_IN_KERNELS[activation] if fits and fused else _IN_KERNELS[None],
+        COLUMNS=max(together // 64, 1),
     )
     examples = size_argument(step.batch if step.node.type.batched else 1)
     for number, column in enumerate(columns):
@@ -68,7 +80,8 @@ def write_sparse_product(
             rows = _repeated(step, rows, types[column], number)
         added = read_only(step.input(bias)) if bias is not None and fits else 0
         args = (read_only(table), read_only(rows), added, write_only(out), examples, types[column].nnz, height, width)
-        step.build.launch(kernel, num_threads=examples * threads, args=(*args, stride, width * number))
+        places = (stride, width * number)
+        step.build.launch(kernel, num_threads=examples * threads, args=(*args, *places), thread_block=block)
     if out is not step.out:
         _write_activation(step, out, step.node.type, None if fits else bias, activation)
 
@@ -115,13 +128,19 @@ def write_sparse_outer(step: LoweringStep, *, transpose_a: bool) -> None:
     assert column.nnz is not None
     if dense.batched and not column.batched:
         vectors = _summed(step, vectors, height, dense.dtype)
-    count = size_product([step.batch if column.batched else 1, column.nnz])
-    keys, key, steps = step.input(1), s32, (height, 1) if transpose_a else (1, size)
+    keys, steps = step.input(1), (height, 1) if transpose_a else (1, size)
     outer = 1 if dense.batched and column.batched else 0
+    examples: SizeExpression = step.batch if column.batched else 1
+    groups: SizeExpression = 1
+    count, total = size_product([examples, column.nnz]), None
+    share = GROUP_BYTES // (height * dense.dtype.size_bytes)
+    if outer and share * column.nnz >= GROUP_ENTRIES * size:
+        groups, total = f"ceil(({examples}) / {share})", count
+        count = size_product([f"min({share}, {examples})", column.nnz])
     write_sums(
         step,
-        Entries(keys, key, 1, count, size),
-        SummedVectors(vectors, dense.dtype, 1, 1, height, (0, 0), (outer, 0), column.nnz),
+        Entries(keys, s32, groups, count, size, total),
+        SummedVectors(vectors, dense.dtype, groups, 1, height, (share * height, 0), (outer, 0), column.nnz),
         (0, 0, *steps),
     )
 
@@ -166,13 +185,17 @@ def _summed(step: LoweringStep, vectors: BufferHandle, size: int, dtype: DType) 
 
 @dataclass(frozen=True)
 class Entries:
-    """Keys of entries, `count` for each of several groups; keys from 0 to below `size` take part."""
+    """Keys of entries, `count` for each of several groups; keys from 0 to below `size` take part.
+
+    With `total`, the number of all entries, the sums of all groups are added up, and the last group may be smaller.
+    """
 
     keys: BufferHandle
     dtype: DType
     groups: SizeExpression
     count: SizeExpression
     size: int
+    total: SizeExpression | None = None
 
 
 @dataclass(frozen=True)
@@ -211,47 +234,51 @@ def write_sums(
     parts = step.temporary("parts", number, size_product([vectors.groups, vectors.fronts, pieces, 2, vectors.width]))
     warps = size_argument(size_product([entries.groups, shares])) * 32
 
+    columns = next((each // 64 for each in (256, 128, 64) if vectors.width % each == 0), 1)
+    block = 64 if columns > 1 else min(256, -(-vectors.width // 32) * 32)
+    tiles = -(-vectors.width // (block * columns))
+
     def launch(name: str, threads: Extent, args: Sequence[object], block: int) -> None:
-        kernel = element_kernel("tensor_segments.cu", name, vectors.dtype, KEY=entries.dtype.cuda_name)
+        kernel = element_kernel("tensor_segments.cu", name, vectors.dtype, KEY=entries.dtype.cuda_name, COLUMNS=columns)
         build.launch(kernel, num_threads=threads, args=args, thread_block=block)
 
     build.fill(counts)
-    keys, sizes = read_only(entries.keys), (size_argument(count), size, share)
+    groups, is_joined = size_argument(entries.groups), entries.total is not None
+    total = size_argument(size_product([entries.groups, count]) if entries.total is None else entries.total)
+    keys, sizes = read_only(entries.keys), (size_argument(count), size, share, total)
     launch("count_keys", warps, (keys, _changes(counts), *sizes), 32)
-    groups = size_argument(entries.groups)
     launch(
         "add_shares", groups * size, (_changes(counts), write_only(starts), groups, size, size_argument(shares)), 256
     )
     launch("add_keys", groups * 32, (_changes(starts), size), 32)
     placed = (keys, _changes(counts), read_only(starts), write_only(order), write_only(numbers))
     launch("place_entries", warps, (*placed, *sizes, vectors.per, *vectors.numbers), 32)
-    at_once = 4 if vectors.width % 4 == 0 else 1
-    threads = vectors.width // at_once
-    block = min(256, -(-threads // 32) * 32)
-    tiles = -(-threads // block)
     several = size_argument(size_product([vectors.groups, vectors.fronts]))
-    sums = (size_argument(count), size, vectors.fronts, vectors.width, PIECE, groups)
+    shape = (size_argument(count), size, vectors.fronts, vectors.width, PIECE, groups)
+    sums, sum_steps = step.out, out_steps
+    if is_joined:
+        sums = step.temporary(
+            "sums", vectors.dtype, size_product([vectors.groups, vectors.fronts, size, vectors.width])
+        )
+        sum_steps = (vectors.fronts * size * vectors.width, size * vectors.width, vectors.width, 1)
+    sources = (vectors.handle, starts, order, numbers)
     launch(
-        "sum_pieces_by_four" if at_once == 4 else "sum_pieces",
+        "sum_pieces",
         several * size_argument(pieces) * (tiles * block),
-        (
-            *(
-                read_only(vectors.handle),
-                read_only(starts),
-                read_only(order),
-                read_only(numbers),
-                write_only(step.out),
-                write_only(parts),
-            ),
-            *(*sums, *vectors.steps, *out_steps),
-        ),
+        (*map(read_only, sources), write_only(sums), write_only(parts), *shape, *vectors.steps, *sum_steps),
         block,
     )
+    block = min(256, -(-vectors.width // 32) * 32)
     launch(
         "finish_pieces",
-        several * (size * vectors.width),
-        (read_only(starts), read_only(parts), _changes(step.out), size_argument(vectors.groups), *sums, *out_steps),
-        256,
+        (size_argument(vectors.fronts) if is_joined else several) * (size * -(-vectors.width // block) * block),
+        (
+            *(read_only(starts), read_only(parts), read_only(sums) if is_joined else 0),
+            write_only(step.out) if is_joined else _changes(step.out),
+            groups if is_joined else 1,
+            *(*shape, *out_steps),
+        ),
+        block,
     )
 
 

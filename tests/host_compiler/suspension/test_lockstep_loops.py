@@ -194,3 +194,45 @@ def test_threads_that_left_a_loop_at_different_times_keep_their_own_index(run, d
     out = run(LATE, "late", 1, 64, x, np.zeros(64, np.int32), 100, dialect=dialect)[1]
     rounds = np.where(np.arange(64) < 36, 2, 1)
     assert np.array_equal(out, rounds * 1000 + np.arange(64) + 64 * rounds)
+
+
+ROWS = """
+extern "C" __global__ void rows(const float* __restrict__ table, const int* __restrict__ numbers,
+    float* __restrict__ out, int count, int size, int width) {
+  const int tiles = (width + blockDim.x - 1) / blockDim.x, column = blockIdx.x % tiles * blockDim.x + threadIdx.x;
+  if (column >= width) return;
+  const int* own = numbers + blockIdx.x / tiles * count;
+  float sum = 0;
+  for (int i = 0; i < count; ++i) {
+    const int row = own[i];
+    const float value = table[(row < size ? row : 0) * (long long)width + column];
+    sum += row < size ? value : 0;
+  }
+  out[blockIdx.x / tiles * width + column] = sum;
+}"""
+
+
+@pytest.mark.parametrize("width", [1, 31, 64, 75])
+def test_rows_by_numbers_in_memory_are_added_up(run, dialect, width):
+    """Threads that read the same row numbers add up these rows; numbers past the end add nothing."""
+    random = np.random.default_rng(width)
+    table, numbers = random.integers(-9, 9, (7, width)).astype(np.float32), random.integers(0, 9, (5, 6), np.int32)
+    tiles = -(-width // 32)
+    out = run(
+        ROWS, "rows", 5 * tiles, 32, table, numbers, np.zeros((5, width), np.float32), 6, 7, width, dialect=dialect
+    )
+    assert np.array_equal(out[2], np.concatenate((table, np.zeros((2, width), np.float32)))[numbers].sum(1))
+
+
+def test_a_row_before_the_table_is_a_fault_of_the_first_thread(host, cuda_ptx):
+    """A negative row number is the fault of the first thread that reads there, and numbers past their end are one."""
+    kernel = host.load_module(cuda_ptx(ROWS, "compute_75")).kernel("rows")
+    table, out = host.upload(np.ones((4, 40), np.float32)), host.upload(np.zeros((2, 40), np.float32))
+    numbers = host.upload(np.array([[0, 1], [2, -1]], np.int32))
+    with pytest.raises(KernelFault) as caught:
+        host.launch(kernel, (2,), (40,), [table, numbers, out, 2, 4, 40])
+    assert caught.value.thread == (0, 0, 0) and caught.value.thread_block == (1, 0, 0)
+    with pytest.raises(KernelFault):
+        host.launch(kernel, (2,), (40,), [table, numbers, out, 3, 4, 40])
+    host.launch(kernel, (1,), (40,), [table, numbers, out, 2, 4, 40])
+    assert np.array_equal(out.download()[0], np.full(40, 2, np.float32))
