@@ -109,6 +109,12 @@ ON_A_GRAPH: list[tuple[Callable[[Any], object], str]] = [
     (lambda graph: graph.values([]), "variable must be one of x,"),
     (lambda graph: graph.set("rate", float("nan")), "number 'rate' must be a finite number, got nan"),
     (lambda graph: graph.set("rate", -1), "rate must be 0 or more, got -1"),
+    (
+        lambda graph: graph.set("lw.frozen", True),
+        "number 'lw.frozen' must be an option of the optimiser; build with options={'lw': WeightOptions(frozen=...)}",
+    ),
+    (lambda graph: graph.set("decay", 0.1), "number 'decay' must be an option of the optimiser; build with decay=..."),
+    (lambda graph: graph.set(["rate"], 0.1), "variable must be one of x,"),
     (lambda graph: graph.set_weights(None), "weights must be arrays by their names, got None"),
     (lambda graph: graph.step([1]), "inputs must be arrays by their names, got [1]"),
     (lambda graph: graph.set_data(None), "inputs must be arrays by their names, got None"),
