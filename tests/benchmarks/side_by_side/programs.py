@@ -74,6 +74,6 @@ def torch_step(case: bench_tensor.Case, on_gpu: bool, _: ExitStack) -> Program:
     """Make the same step in torch, as a CUDA graph on a GPU."""
     import torch
 
-    step = case.torch_step(torch, "cuda" if on_gpu else "cpu")
+    _, step = case.torch_functions(torch, "cuda" if on_gpu else "cpu")
     wait: Callable[[], object] = torch.cuda.synchronize if on_gpu else lambda: None
     return Program(bench_tensor.captured(torch, step) if on_gpu else step, wait)
