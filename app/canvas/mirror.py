@@ -113,6 +113,7 @@ class Mirror:
         if self._has_other_frames:
             self._has_other_frames = False
             scene.frames.show(patch, self._level)
+        scene.orders.show_orders(pair for pair in patch.orders if scene.nodes.keys() >= set(pair))
         scene.regions.touch()
         scene.settle()
         scene.release_selection()

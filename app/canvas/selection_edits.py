@@ -13,7 +13,7 @@ from warploom.app.canvas.drawing.region_layout import MARGIN
 from warploom.app.canvas.frames.frame_gestures import nodes_in
 from warploom.app.canvas.items.scene import GraphScene
 from warploom.app.canvas.sentinel_form import SentinelForm
-from warploom.app.edits import groups, regions
+from warploom.app.edits import groups, orders, regions
 from warploom.app.edits import nodes as node_edits
 from warploom.app.edits.nodes import STEP, snapped
 from warploom.app.edits.organise import frames
@@ -199,6 +199,23 @@ class SelectionEdits(QObject):
         if self.has_members():
             with self._saying_refusals():
                 regions.take_out(self.patch, nodes)
+
+    def run_in_order(self) -> None:
+        """Let the selected nodes run one after the other, from left to right."""
+        nodes = self._scene.selected_nodes()
+        if len(nodes) > 1:
+            with self._saying_refusals():
+                orders.run_in_order(self.patch, nodes)
+
+    def remove_orders(self) -> None:
+        """Remove the orders of the selected nodes."""
+        if self.has_orders():
+            orders.remove_orders(self.patch, self._scene.selected_nodes())
+
+    def has_orders(self) -> bool:
+        """Return whether any of the selected nodes has an order."""
+        nodes = self._scene.selected_nodes()
+        return bool(nodes and orders.orders_of(self.patch, nodes))
 
     def has_members(self) -> bool:
         """Return whether any of the selected nodes is in a region or group."""

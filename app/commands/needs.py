@@ -44,6 +44,8 @@ class Needs:
         self.check = self._selection(self._is_checked)
         #: A block in a region.
         self.member = self._selection(canvas.edits.has_members)
+        #: A block that runs before or after another one without a connection.
+        self.ordered = Need(canvas.edits.has_orders, (*self._selected, session.changed))
         #: A group.
         self.group = self._selection(lambda: any(map(canvas.patch.is_group, canvas.selected())))
         #: A group that is a function's; below, one that is not.

@@ -289,6 +289,16 @@ def condition_place(region: str) -> Place:
     return Place(PortRef(region, ""), 0, 8)
 
 
+def order_place(node: str, index: int) -> Place:
+    """Return a stand-in for the end of an operation of a block, which those read that run after the block."""
+    return Place(PortRef(node, f" {index}"), 0, 1)
+
+
+def ends_block(owner: PortRef) -> bool:
+    """True for a stand-in that `order_place` returns."""
+    return owner.port.startswith(" ")
+
+
 def kept_name(delay: DelayEntry) -> str:
     """Return the name of the buffer that receives a delay's next output, while its current output is in use."""
     return f"{delay.target.name}.next"

@@ -42,12 +42,14 @@ class GraphDescription:
     """Blocks and the connections between them. A region is a block; the blocks inside it have its id as their region.
 
     `sentinels` are by output, and `drives` those that kernels may follow in the same frame; phase 0 replaces both.
+    `orders` are pairs of blocks: the first ends before the second begins, also without a connection.
     """
 
     nodes: tuple[BlockNode, ...]
     connections: tuple[Connection, ...]
     sentinels: Mapping[PortRef, Sentinel] = field(default_factory=dict)
     drives: tuple[NumberDrive, ...] = ()
+    orders: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def by_id(self) -> dict[str, BlockNode]:
@@ -127,6 +129,7 @@ class GraphDescription:
         return GraphDescription(
             tuple(node for node in self.nodes if node.id not in gone),
             tuple(c for c in self.connections if c.source.node not in gone and c.target.node not in gone),
+            orders=tuple(pair for pair in self.orders if gone.isdisjoint(pair)),
         )
 
     def dependents(self, start: Iterable[str]) -> set[str]:
@@ -187,6 +190,15 @@ class Nesting:
         """Return the region blocks around scope `inner` that do not contain scope `outer`, outermost first."""
         other = self.chain(outer)
         return [region_of(s) for depth, s in enumerate(self.chain(inner)) if depth >= len(other) or other[depth] != s]
+
+
+def order_edges(description: GraphDescription, nesting: Nesting) -> list[tuple[str, str]]:
+    """Return the orders of blocks in the common scope of both.
+
+    An order of a region and a block inside it, or of blocks in different branches of a region, is none.
+    """
+    pairs = [nesting.lift(*pair) for pair in description.orders if description.by_id.keys() >= set(pair)]
+    return [(first, then) for first, then in dict.fromkeys(pairs) if first != then]
 
 
 def connection_edges(description: GraphDescription, nesting: Nesting) -> list[tuple[str, str]]:

@@ -6,8 +6,9 @@ text before the first slash is the node that a person sees.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import msgspec
 
@@ -160,13 +161,23 @@ class _Inlining:
             else:
                 self.connections.append(connection)
         return Inlined(
-            GraphDescription(tuple(self.nodes), tuple(self.connections)),
+            GraphDescription(tuple(self.nodes), tuple(self.connections), orders=tuple(self.orders(description))),
             {place: tuple(places) for place, places in self.parameters.items()},
             self.values,
             {port: tuple(ports) for port, ports in self.inputs.items()},
             self.outputs,
             composed=description,
         )
+
+    def orders(self, description: GraphDescription) -> Iterator[tuple[str, str]]:
+        """Yield the orders of blocks; a composite stands for all blocks inside it."""
+        inside: dict[str, list[str]] = {}
+        for node in self.nodes:
+            around = node.id
+            while around := around.rpartition("/")[0]:
+                inside.setdefault(around, []).append(node.id)
+        for first, then in description.orders:
+            yield from product(inside.get(first, [first]), inside.get(then, [then]))
 
     def place(self, node: BlockNode) -> None:
         """Add a block, or all blocks of a composite."""

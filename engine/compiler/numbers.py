@@ -11,7 +11,14 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from warploom.engine.compiler.description import BlockNode, GraphDescription, Nesting, NumberDrive, connection_edges
+from warploom.engine.compiler.description import (
+    BlockNode,
+    GraphDescription,
+    Nesting,
+    NumberDrive,
+    connection_edges,
+    order_edges,
+)
 from warploom.engine.descriptions.driven import DrivenNumber, can_read, number_port, reading
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.regions import RegionRefused
@@ -60,13 +67,14 @@ def with_numbers(
         return replace(node, description=reading(node.description, numbers[node.id])) if node.id in numbers else node
 
     nodes = tuple(map(driven, description.nodes))
-    return GraphDescription(nodes, (*description.connections, *connections)), tuple(followed)
+    made = GraphDescription(nodes, (*description.connections, *connections), orders=description.orders)
+    return made, tuple(followed)
 
 
 def _following(description: GraphDescription, nesting: Nesting) -> dict[str, list[str]]:
     """Return the blocks that must run after each block, with both lifted to their common scope."""
     following: dict[str, list[str]] = {node.id: [] for node in description.nodes}
-    for before, after in connection_edges(description, nesting):
+    for before, after in (*connection_edges(description, nesting), *order_edges(description, nesting)):
         if before != after:
             following[before].append(after)
     return following

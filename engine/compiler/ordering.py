@@ -11,7 +11,7 @@ from itertools import chain
 from warploom.engine.compiler.buffers import BufferPlan
 from warploom.engine.compiler.checking.check import Checked
 from warploom.engine.compiler.checking.dataflow import levels
-from warploom.engine.compiler.description import Nesting, connection_edges
+from warploom.engine.compiler.description import GraphDescription, Nesting, connection_edges, order_edges
 from warploom.engine.compiler.in_place import REMEDY, InPlaceOrder, crossing_branches, in_place_order, late_reader
 from warploom.engine.diagnostics import Diagnostic, error
 
@@ -34,6 +34,11 @@ def order_blocks(checked: Checked, buffers: BufferPlan, nesting: Nesting) -> tup
     if not nesting.is_flat or any(kind.delayed_inputs for kind in description.kinds):
         following = _with_edges(dict.fromkeys(following, ()), connection_edges(description, nesting))
         level = _levels(following)
+    if description.orders:
+        following = _with_edges(following, order_edges(description, nesting))
+        level = _levels(following)
+        if len(level) < len(following):
+            return {}, [_circular_order(description, following, nesting)]
     if in_place:
         level = _levels(_with_edges(following, [nesting.lift(order.before, order.after) for order in in_place]))
     if len(level) < len(following):
@@ -51,6 +56,19 @@ def _with_edges(following: Mapping[str, Sequence[str]], edges: Iterable[tuple[st
         if before != after:
             found[before].append(after)
     return found
+
+
+def _circular_order(
+    description: GraphDescription, following: Mapping[str, Sequence[str]], nesting: Nesting
+) -> Diagnostic:
+    """Return the error where orders and connections allow no order together."""
+    first, then = next((a, b) for a, b in order_edges(description, nesting) if _reaches(following, b, a))
+    return error(
+        f"{first} must run before {then}, as their order says, got {then} before {first}, as connections or other "
+        "orders say",
+        node=then,
+        remedy=f"remove the order of {first} and {then}, or a connection between them",
+    )
 
 
 def _levels(following: Mapping[str, Sequence[str]]) -> dict[str, int]:

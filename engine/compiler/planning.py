@@ -60,13 +60,14 @@ def _plan(
         raise NoOrder(problems, (*checked.warnings, *checked.advice))
     looked = description.looked_at if shares else description.looked_at | description.outputs
     defaults = region_outputs(description, buffers, nesting, looked)
-    unfused = schedule(description, order, buffers, defaults, previous.unfused if previous is not None else None)
+    before = previous.unfused if previous is not None else None
+    unfused = schedule(description, order, buffers, defaults, nesting, before)
     places = (buffers.find(port.node, port.port) for port in (looked | description.kept))
     lasting = frozenset([place.owner for place in places if place is not None] if shares else buffers.allocations)
     scheduled = unfused
     if fuses and shares:
-        before = previous.schedule if previous is not None else None
-        scheduled, buffers = fuse(description, unfused, buffers, lasting, before)
+        last = previous.schedule if previous is not None else None
+        scheduled, buffers = fuse(description, unfused, buffers, lasting, last)
     keep = previous.placement if previous is not None else None
     placement = place_buffers(scheduled, buffers, lasting, keep)
     plan = Plan(description, inlined, checked, buffers, scheduled, placement, looked, defaults, unfused)
@@ -208,7 +209,8 @@ def _with_held(inlined: Inlined, previous: Plan, idle: Collection[str], held: se
     ids = {node.id for node in kept}
     connections = [c for c in new.connections if c.target.node not in held and c.source.node not in held]
     connections += [c for c in old.connections if c.target.node in held and c.source.node in ids]
-    whole = inline(GraphDescription(tuple(kept), tuple(connections), new.sentinels, new.drives))
+    orders = tuple(pair for pair in new.orders if set(pair) <= ids)
+    whole = inline(GraphDescription(tuple(kept), tuple(connections), new.sentinels, new.drives, orders))
     left_out = {node for node in idle if owner(node) not in held}
     left_out |= {node for node in _members(whole.description, held) if node not in running}
     return whole, left_out

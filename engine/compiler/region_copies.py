@@ -36,7 +36,7 @@ def with_copies(
     connections = [Connection(copies[c.source], c.target) if c in leaving else c for c in description.connections]
     connections += [Connection(port, PortRef(copy.node, "x")) for port, copy in copies.items()]
     ends = {outer: copies.get(inner, inner) for outer, inner in outputs.items()} | copies
-    return GraphDescription((*description.nodes, *nodes), tuple(connections)), ends
+    return GraphDescription((*description.nodes, *nodes), tuple(connections), orders=description.orders), ends
 
 
 def _leaving(description: GraphDescription) -> tuple[dict[Connection, BlockNode], dict[PortRef, BlockNode]]:

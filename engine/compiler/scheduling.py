@@ -16,8 +16,9 @@ from warploom.engine.compiler.buffers import (
     condition_place,
     entry_access,
     kept_name,
+    order_place,
 )
-from warploom.engine.compiler.description import BlockNode, GraphDescription, Nesting
+from warploom.engine.compiler.description import BlockNode, GraphDescription, Nesting, order_edges
 from warploom.engine.compiler.hazards import PendingOperation, make_schedule
 from warploom.engine.compiler.operations import (
     Access,
@@ -25,6 +26,7 @@ from warploom.engine.compiler.operations import (
     ClearStatus,
     DownloadStatus,
     OperationSchedule,
+    Place,
     RegionEntry,
     UploadFrame,
 )
@@ -101,13 +103,14 @@ def schedule(
     order: Order,
     buffers: BufferPlan,
     defaults: Mapping[str, tuple[PortRef, ...]],
+    nesting: Nesting,
     previous: OperationSchedule | None = None,
 ) -> OperationSchedule:
     """Return the operations, each after its dependencies; `defaults` are the buffers to fill before each region.
 
     Operations that are unchanged since the `previous` schedule are the same objects.
     """
-    scheduler = _Scheduler(description, order, buffers, defaults)
+    scheduler = _Scheduler(description, order, buffers, defaults, order_edges(description, nesting))
     body = scheduler.open(TOP, -1, -1)
     scheduler.add_start(body)
     scheduler.add_blocks(body)
@@ -132,7 +135,14 @@ class _Scheduler:
         order: Order,
         buffers: BufferPlan,
         defaults: Mapping[str, tuple[PortRef, ...]],
+        orders: Iterable[tuple[str, str]],
     ) -> None:
+        self._before: dict[str, list[str]] = {}
+        for first, then in orders:
+            self._before.setdefault(then, []).append(first)
+        self._orders_others = {first for firsts in self._before.values() for first in firsts}
+        #: For each block with a block to run after it, the stand-ins that this one reads.
+        self._ends: dict[str, tuple[Place, ...]] = {}
         self._description = description
         self._order = order
         self._buffers = buffers
@@ -185,10 +195,28 @@ class _Scheduler:
             if by_id[node_id].description.delays:
                 self._add_delays(body, node_id)
         for node_id in members:
-            block = by_id[node_id].description
+            block, first = by_id[node_id].description, len(self.steps)
             self._add_entries(body, blocks[node_id], node_id, block.entries, 0)
             if block.control is not None:
                 self._add_region(body, by_id[node_id], len(block.entries))
+            if node_id in self._before or node_id in self._orders_others:
+                self._wait_for_others(body, node_id, first)
+
+    def _wait_for_others(self, body: _Body, node: str, first: int) -> None:
+        """Let the operations of a block, from the index `first` on, wait for the blocks that it has to run after.
+
+        They read stand-ins that are not memory, and each writes one for the blocks that have to run after this one. A
+        block without operations passes on what it would wait for.
+        """
+        reads = tuple(dict.fromkeys(place for other in self._before.get(node, ()) for place in self._ends[other]))
+        ends: list[Place] = []
+        for index in range(first, len(self.steps)):
+            owner, entry, access, scope, place = self.steps[index]
+            if scope == body.number and place >= 0:
+                own = (order_place(node, len(ends)),) if node in self._orders_others else ()
+                self.steps[index] = owner, entry, Access((*access.reads, *reads), (*access.writes, *own)), scope, place
+                ends += own
+        self._ends[node] = tuple(ends) or reads
 
     def _add_entries(self, body: _Body, buffers: BlockBuffers, node: str, entries: Iterable[Entry], first: int) -> None:
         """Add operations of a block; `first` is the place of the first one."""

@@ -105,7 +105,8 @@ def with_sentinels(
         if rule.spec.append:
             connections.append(Connection(PortRef(source.node, count_name(source.port)), PortRef(check, _COUNT)))
         checks[check], values[check] = port, _values(sentinel)
-    return Checks(GraphDescription((*plain.nodes, *nodes), (*plain.connections, *connections)), checks, values)
+    checked = GraphDescription((*plain.nodes, *nodes), (*plain.connections, *connections), orders=plain.orders)
+    return Checks(checked, checks, values)
 
 
 def _values(sentinel: Sentinel) -> dict[str, object]:

@@ -17,7 +17,7 @@ import msgspec
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.animation.keys import Curve
-from warploom.engine.patch.organise.annotations import Annotation, Dots
+from warploom.engine.patch.organise.annotations import Annotation, Dots, RunOrder
 from warploom.engine.patch.organise.osc import OscOut
 from warploom.engine.patch.organise.pins import Pin
 from warploom.engine.patch.positions import Position as Position
@@ -260,7 +260,7 @@ class NodeModeChanged(msgspec.Struct, frozen=True, tag=True):
 
 
 class AnnotationChanged(msgspec.Struct, frozen=True, tag=True):
-    """A frame, the dots of a connection, a bookmark, a preset or a pin changed; None stands for none of this key."""
+    """A frame, a bookmark, an order or another annotation changed; None stands for none of this key."""
 
     key: str
     value: Annotation | None
@@ -333,6 +333,8 @@ def nodes_of(change: Change) -> tuple[str, ...]:
             return (port.node,)
         case AnnotationChanged(_, value, previous):
             known = value or previous
+            if isinstance(known, RunOrder):
+                return known.first, known.then
             return (known.node,) if isinstance(known, Dots | Pin | OscOut) else ()
     return ()
 

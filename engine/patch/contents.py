@@ -34,6 +34,9 @@ from warploom.engine.patch.regions import (
 from warploom.engine.types import dtype_of
 from warploom.engine.types.element_numbers import number_of
 
+#: The types of groups and of their ends.
+_GROUPS = "patch."
+
 
 class NodeRef:
     """A handle on a node: `ref["port"]` is a port, `ref.id` is its id, and `ref.body` the scope inside a region block.
@@ -318,6 +321,22 @@ class PatchContents:
         if rules.is_target(self.require_end(found.node, found.port)):
             raise PatchError(f"pin must be of an output, got the input {found}")
         return found
+
+    def check_order(self, first: str, then: str) -> None:
+        """Raise an error unless a block can run before another one without a connection."""
+        for node in (self._require(first), self._require(then)):
+            block_type = self.type_of(node)
+            if block_type is not None and block_type.is_value:
+                why = "a value block, and these run before the others"
+            elif not self.takes_sentinels:
+                why = "a part of a block"
+            elif node.type.startswith(_GROUPS):
+                why = f"{node.type}; order blocks inside it"
+            else:
+                continue
+            raise rules.OrderRefused(f"order must be of blocks of the patch, got {node.id}, which is {why}")
+        index = self._run_index
+        rules.check_order(first, then, lambda node: index.following(node, self._orders), index.scopes)
 
     def find_end(self, ref: PortRef) -> rules.End | None:
         """Return the declaration of a port, value output or parameter; None when the node's type has none."""

@@ -40,7 +40,15 @@ from warploom.engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
 from warploom.engine.patch.groups.functions import function_of, unlike
 from warploom.engine.patch.groups.types import NEW
 from warploom.engine.patch.naming import free_id
-from warploom.engine.patch.organise.annotations import Annotation, Dots, Frame, checked_annotation, is_same, moved
+from warploom.engine.patch.organise.annotations import (
+    Annotation,
+    Dots,
+    Frame,
+    RunOrder,
+    checked_annotation,
+    is_same,
+    moved,
+)
 from warploom.engine.patch.organise.bypass import Running, check_bypass, healed
 from warploom.engine.patch.organise.pins import Pin
 from warploom.engine.patch.positions import checked_position
@@ -86,6 +94,7 @@ class Patch(EditablePatch):
         for key, note in self.annotations.items():
             is_whole = isinstance(note, Frame) and (note.id in frames or note.group in chosen)
             is_whole = is_whole or (isinstance(note, Pin) and note.node in chosen)
+            is_whole = is_whole or (isinstance(note, RunOrder) and {note.first, note.then} <= chosen)
             if is_whole or (isinstance(note, Dots) and any(c.target == PortRef(note.node, note.port) for c in inside)):
                 made.append(changes.AnnotationChanged(key, note, None))
         part = Patch(self.catalogue)
@@ -161,6 +170,10 @@ class Patch(EditablePatch):
             if pin.node in ids:
                 copied = replace(pin, node=ids[pin.node])
                 made.append(changes.AnnotationChanged(copied.key, copied, None))
+        for order in other.annotations_of(RunOrder):
+            if {order.first, order.then} <= ids.keys():
+                between = replace(order, first=ids[order.first], then=ids[order.then])
+                made.append(changes.AnnotationChanged(between.key, between, None))
         added = [change.node for change in made if isinstance(change, changes.NodeAdded)]
         with self.edit(name):
             self._do(name, *made)
@@ -354,6 +367,28 @@ class Patch(EditablePatch):
                     f"{self.nodes[inside[0]].region}; move it out first"
                 )
 
+    def order(self, first: NodeRef | str, then: NodeRef | str) -> None:
+        """Let the block `first` end before the block `then` begins, in each frame, without a connection.
+
+        Of two blocks in different regions, the regions around them are ordered. Raise OrderRefused if the two can't run
+        one after the other, and WouldCycle if `first` must run after `then`.
+        """
+        ends = self._require(self._id_of(first)).id, self._require(self._id_of(then)).id
+        self.annotate(RunOrder(first=ends[0], then=ends[1]), f"Run {self.title(ends[0])} before {self.title(ends[1])}")
+
+    def remove_order(self, first: NodeRef | str, then: NodeRef | str) -> None:
+        """Remove the order of two blocks. Raise PatchError if they have none."""
+        ends = self._require(self._id_of(first)).id, self._require(self._id_of(then)).id
+        key = RunOrder(first=ends[0], then=ends[1]).key
+        if key not in self.annotations:
+            raise PatchError(f"order to remove must be in the patch, got none of {ends[0]} before {ends[1]}")
+        self.remove_annotation(key, f"Remove order of {self.title(ends[0])} and {self.title(ends[1])}")
+
+    @property
+    def orders(self) -> list[tuple[str, str]]:
+        """The pairs of blocks of which the first runs before the second, without a connection."""
+        return [(order.first, order.then) for order in self.annotations_of(RunOrder)]
+
     def animate(self, node: NodeRef | str, parameter: str, keys: object, *, gesture: object = None) -> Curve:
         """Let a live number or boolean follow keys, such as `[(0, 1.0), (2.5, 4.0, "hold")]`; () removes them.
 
@@ -409,10 +444,11 @@ class Patch(EditablePatch):
         after = Scopes({**self.scopes.scope_of, **moved})
         after.chain(scope)
         if self._flat is None:
-            rules.check_move(filter(self._orders, self._by_target.values()), self.scopes, after)
+            rules.check_move(filter(self._orders, self._by_target.values()), self._index.orders, self.scopes, after)
         else:
             after = self._flat.scopes_with(moved)
-            rules.check_move(filter(self._orders, self._flat.by_target.values()), self._flat.index.scopes, after)
+            index = self._flat.index
+            rules.check_move(filter(self._orders, self._flat.by_target.values()), index.orders, index.scopes, after)
         where = f"into {self.title(region_of(scope))}" if scope else "out of its region"
         what = self.title(found[0].id) if len(found) == 1 else f"{len(found)} nodes"
         with self.edit(f"Move {what} {where}"):
@@ -447,6 +483,8 @@ class Patch(EditablePatch):
             raise PatchError(f"dots must be of a connection, got {note.node}.{note.port}, which nothing feeds")
         if isinstance(note, Pin):
             self.check_pin(PortRef(note.node, note.port))
+        if isinstance(note, RunOrder):
+            self.check_order(note.first, note.then)
         before = self.annotations.get(note.key)
         if not is_same(before, note):
             usual = f"{'Change' if before else 'Add'} {note.kind}"

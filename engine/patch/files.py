@@ -63,7 +63,7 @@ from warploom.engine.patch.changes import (
 )
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.annotation_files import LISTS, dump_annotations, parse_annotations
-from warploom.engine.patch.organise.annotations import Annotation
+from warploom.engine.patch.organise.annotations import Annotation, RunOrder
 from warploom.engine.patch.positions import checked_position
 from warploom.engine.patch.regions import DEEPEST_IN_FILE, TOP, RegionRefused, Scopes, region_of
 from warploom.engine.patch.schemas import NEWEST, schema_for, upgraded
@@ -246,7 +246,11 @@ def dump_patch(patch: Patch | FrozenPatch, dump: Callable[[Any], Any] | None = N
     pairs = sorted((str(c.target), str(c.source)) for c in patch.connections)
     document = {
         **patch.extra,
-        "schema": schema_for(nodes, has_timeline=TIMELINE in patch.annotations),
+        "schema": schema_for(
+            nodes,
+            has_timeline=TIMELINE in patch.annotations,
+            has_orders=any(isinstance(note, RunOrder) for note in patch.annotations.values()),
+        ),
         "nodes": nodes,
         "connections": [{"source": source, "target": target} for target, source in pairs],
     }

@@ -49,6 +49,10 @@ class WouldCycle(ConnectionRefused):
     """The connection would make a block depend on itself."""
 
 
+class OrderRefused(PatchError):
+    """Two blocks can't have an order, for the reason in the text."""
+
+
 class CrossesBranches(ConnectionRefused):
     """The connection goes from one branch of a region to the other, but only one of them runs."""
 
@@ -235,6 +239,22 @@ def check_branches(connection: Connection, scopes: Scopes) -> None:
         )
 
 
+def check_order(first: str, then: str, following: Following, scopes: Scopes) -> None:
+    """Raise an error unless the block `first` can end before the block `then` begins.
+
+    `following` yields the successors of each block, as for `check_acyclic`.
+    """
+    a, b = scopes.lift(first, then)
+    if a == b:
+        why = "it is one block" if first == then else f"only one branch of {a} runs"
+        if a in (first, then) and first != then:
+            why = f"{a} is around the other one"
+        raise OrderRefused(f"order must be of two blocks that run one after the other, got {first} and {then}: {why}")
+    path = find_way(following, b, a)
+    if path is not None:
+        raise WouldCycle(f"order of {first} before {then} must not close a cycle, got {' -> '.join([a, *path])}")
+
+
 def check_acyclic(connection: Connection, following: Following, scopes: Scopes) -> None:
     """Raise WouldCycle, with the nodes on the path, when `connection` would close a cycle.
 
@@ -251,13 +271,15 @@ def check_acyclic(connection: Connection, following: Following, scopes: Scopes) 
         raise WouldCycle(f"connection {connection} must not close a cycle, got {way}")
 
 
-def check_move(connections: Iterable[Connection], before: Scopes, after: Scopes) -> None:
+def check_move(
+    connections: Iterable[Connection], orders: Iterable[tuple[str, str]], before: Scopes, after: Scopes
+) -> None:
     """Raise an error when a move between regions would close a new cycle or connect two branches."""
     made = list(connections)
     for connection in made:
         if crossed_region(connection, before) is None:
             check_branches(connection, after)
-    pairs = [(c.source.node, c.target.node) for c in made]
+    pairs = [*((c.source.node, c.target.node) for c in made), *orders]
     cycle = find_cycle(after.lifted(pairs))
     if cycle is not None and find_cycle(before.lifted(pairs)) is None:
         raise WouldCycle(f"a move between regions must not close a cycle, got {' -> '.join(cycle)}")

@@ -290,7 +290,7 @@ BAD = [
     ("not JSON, line 3", '{\n"schema": 1,\n!}', "p:3: must be JSON: Expecting property name enclosed in double quotes"),
     ("a list", "[]", 'p: must be a patch: an object with "schema", "nodes" and "connections"'),
     ("no schema", "{}", 'p: must be a patch: an object with "schema", "nodes" and "connections"'),
-    ("newer", '{"schema": 99}', "p: schema must be from 1 to 4, got 99; a newer Warploom may read it"),
+    ("newer", '{"schema": 99}', "p: schema must be from 1 to 5, got 99; a newer Warploom may read it"),
     ("nodes no list", '{"schema": 1, "nodes": {}}', 'p: "nodes" must be a list, got dict'),
     ("node no object", document(3), "p: nodes[0] must be an object, got int"),
     ("no id", document({"type": "a.b"}), "p: nodes[0]: node id must be a text of 1 to 200 characters, got None"),

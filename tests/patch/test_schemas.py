@@ -53,6 +53,10 @@ def test_a_patch_is_written_for_the_oldest_version_that_can_run_it() -> None:
     patch.set_timeline(rate=24)
     assert json.loads(dump_patch(patch))["schema"] == 3
     patch.undo()
+    patch.add("math.scale_offset", node_id="b")
+    patch.order("a", "b")
+    assert json.loads(dump_patch(patch))["schema"] == 5
+    patch.undo(), patch.undo()
     patch.group(["a"], "Group")
     assert json.loads(dump_patch(patch))["schema"] == 2
     patch.undo()
@@ -61,5 +65,5 @@ def test_a_patch_is_written_for_the_oldest_version_that_can_run_it() -> None:
 
 def test_a_file_of_a_newer_version_is_refused_clearly() -> None:
     """A file of a version that this Warploom does not know is not opened, since it would show another patch."""
-    with pytest.raises(PatchError, match="schema must be from 1 to 4, got 5; a newer Warploom may read it"):
-        parse_patch('{"schema": 5, "nodes": [], "connections": []}')
+    with pytest.raises(PatchError, match="schema must be from 1 to 5, got 6; a newer Warploom may read it"):
+        parse_patch('{"schema": 6, "nodes": [], "connections": []}')

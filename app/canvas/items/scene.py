@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QGraphicsScene
 
 from warploom.app.canvas.frames.frame_boxes import FrameBoxes
 from warploom.app.canvas.items.layer import EXTENT
+from warploom.app.canvas.items.order_lines import OrderLines
 from warploom.app.canvas.items.region_boxes import RegionBoxes
 from warploom.app.canvas.items.router import Router
 from warploom.app.canvas.items.views import PORT_REACH, ConnectionLayer, ConnectionView, NodeLayer, NodeView, PortView
@@ -48,6 +49,8 @@ class GraphScene(QGraphicsScene):
         #: The former and present outlines of nodes and boxes that moved.
         self._disturbed: list[tuple[QRectF, QRectF]] = []
         self.frames = FrameBoxes(self, self._note_selection)
+        self.orders = OrderLines(self._place_of, -2.0)
+        self.addItem(self.orders)
         self._is_held = self._has_changed = False
         self._hovered: PortView | ConnectionView | None = None
         self.selection_settled.connect(self.regions.show_selection)
@@ -100,6 +103,7 @@ class GraphScene(QGraphicsScene):
     def _note_move(self, before: QRectF, now: QRectF) -> None:
         self._disturbed.append((before, now))
         self.regions.touch()
+        self.orders.follow()
 
     def _note_box(self, before: QRectF, now: QRectF) -> None:
         areas = [rect for rect in (before, now) if not rect.isEmpty()]
@@ -141,6 +145,7 @@ class GraphScene(QGraphicsScene):
         """Remove all nodes, connections and boxes."""
         self.regions.clear()
         self.frames.clear()
+        self.orders.show_orders(())
         self._router.clear()
         self._disturbed.clear()
         self._hovered = None
@@ -148,7 +153,7 @@ class GraphScene(QGraphicsScene):
         self.connections.clear()
         self.values.clear()
         for item in self.items():
-            if item not in self._layers:
+            if item not in self._layers and item is not self.orders:
                 self.removeItem(item)
         for layer in self._layers:
             layer.places.clear()

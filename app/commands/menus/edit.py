@@ -145,6 +145,20 @@ def edit_menu(window: CommandWindow, needs: Needs) -> Menu:
             help="Move the blocks out to the scope around their region or group",
             needs=needs.member,
         ),
+        Command(
+            "run_in_order",
+            "R&un in order",
+            edits.run_in_order,
+            help="The selected blocks run from left to right, each after the one before, without connections",
+            needs=needs.several,
+        ),
+        Command(
+            "remove_orders",
+            "Remo&ve orders",
+            edits.remove_orders,
+            help="The selected blocks run when their connections allow it",
+            needs=needs.ordered,
+        ),
         None,
         Command(
             "open_graph",

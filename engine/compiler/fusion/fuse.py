@@ -82,7 +82,8 @@ def _made(
 def _find_stages(
     description: GraphDescription, operations: Sequence[Operation], buffers: BufferPlan
 ) -> dict[int, Stage]:
-    nodes = {node.id for node in description.nodes if node.description.has_op_graphs}
+    ordered = {node for pair in description.orders for node in pair}  # these are not computed among other blocks
+    nodes = {node.id for node in description.nodes if node.description.has_op_graphs and node.id not in ordered}
     found: dict[int, Stage] = {}
     known: dict[tuple[int, int, int], Stage | None] = {}  # blocks with one description and layouts compute the same
     for index, operation in enumerate(operations):

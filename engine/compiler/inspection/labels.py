@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from warploom.engine.compiler.buffers import ends_block
 from warploom.engine.compiler.operations import ClearStatus, DownloadStatus, RegionEntry, UploadFrame
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.descriptions.entries import CaptureEntry, CopyEntry, FillEntry, KernelEntry
@@ -44,13 +45,18 @@ def title(plan: Plan, index: int) -> str:
 
 
 def names(owners: Iterable[PortRef]) -> str:
-    """Return buffers in alphabetical order. The graph's own buffers have no block; a region's condition has no port."""
-    return ", ".join(sorted(map(_name, owners)))
+    """Return buffers in alphabetical order, and stand-ins for conditions and ends of blocks.
+
+    The graph's own buffers have no block.
+    """
+    return ", ".join(sorted(set(map(_name, owners))))
 
 
 def _name(owner: PortRef) -> str:
     if not owner.port:
         return f"condition of {owner.node}"
+    if ends_block(owner):
+        return f"end of {owner.node}"
     return str(owner) if owner.node else owner.port
 
 

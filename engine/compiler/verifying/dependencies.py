@@ -160,6 +160,30 @@ def default_problems(plan: Plan, reach: Reach) -> list[str]:
     return problems
 
 
+def order_problems(plan: Plan, reach: Reach) -> list[str]:
+    """Check that each block of an order ends before the other begins, if one of both may run after the other."""
+    by_node: dict[str, list[int]] = {}
+    for index, operation in enumerate(plan.operations):
+        for node in operation.nodes:
+            if operation.place >= 0:
+                by_node.setdefault(node, []).append(index)
+    return [
+        f"operation {before} must end before {after} begins, by the order of {first} and {then}"
+        for first, then in plan.description.orders
+        for before in by_node.get(first, ())
+        for after in by_node.get(then, ())
+        if not (reach.before(before, after) or reach.exclusive(before, after) or _holds(plan, first, then))
+    ]
+
+
+def _holds(plan: Plan, one: str, other: str) -> bool:
+    """True when one of two blocks is a region around the other."""
+    return any(
+        region in map(region_of, _chain(plan, plan.description.by_id[node].region))
+        for region, node in ((one, other), (other, one))
+    )
+
+
 def _chain(plan: Plan, scope: str) -> list[str]:
     """Return the scopes from below the top down to `scope`."""
     found: list[str] = []

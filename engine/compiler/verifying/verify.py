@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from warploom.engine.compiler.buffers import Lifetime, kept_name
+from warploom.engine.compiler.buffers import Lifetime, ends_block, kept_name
 from warploom.engine.compiler.operations import (
     FRAME,
     AnyEntry,
@@ -20,7 +20,12 @@ from warploom.engine.compiler.operations import (
 )
 from warploom.engine.compiler.pixels import with_pixels
 from warploom.engine.compiler.plan import Plan
-from warploom.engine.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
+from warploom.engine.compiler.verifying.dependencies import (
+    conflict_problems,
+    default_problems,
+    flow_problems,
+    order_problems,
+)
 from warploom.engine.compiler.verifying.replay import memory_problems
 from warploom.engine.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_of_delay
 from warploom.engine.descriptions.entries import (
@@ -67,6 +72,7 @@ def verify(plan: Plan) -> list[str]:
         *conflict_problems(reach, touches),
         *flow_problems(plan, reach, touches),
         *default_problems(plan, reach),
+        *order_problems(plan, reach),
         *memory_problems(plan, reach, touches),
     ]
 
@@ -265,6 +271,9 @@ def _access_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> li
     for touch in (touch for found in touches for touch in found):
         for index in reach.around(touch.operation):
             (writes if touch.writes else reads)[index].add(touch.place.owner)
+    for index, operation in enumerate(plan.operations):  # `order_problems` checks these
+        reads[index] |= set(filter(ends_block, operation.reads))
+        writes[index] |= set(filter(ends_block, operation.writes))
     return [
         f"operation {index} must name what it touches, got {set(operation.reads)} and {set(operation.writes)} "
         f"for {reads[index]} and {writes[index]}"

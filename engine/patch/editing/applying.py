@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from warploom.engine.diagnostics import Diagnostic, PatchError, error
 from warploom.engine.patch import changes, rules
 from warploom.engine.patch.changes import Change, Connection, Node, PortRef, Sentinel, nodes_of
-from warploom.engine.patch.organise.annotations import Annotation
+from warploom.engine.patch.organise.annotations import Annotation, RunOrder
 from warploom.engine.patch.regions import Scopes, region_of
 
 
@@ -93,6 +93,9 @@ class PatchIndex:
         self._touching: dict[str, dict[Connection, None]] = {}
         self._scope_of: dict[str, str] = {}
         self._members: dict[str, dict[str, None]] = {}
+        #: The blocks that have an order with each block, and the pairs of all orders.
+        self._ordered: dict[str, set[str]] = {}
+        self.orders: dict[tuple[str, str], None] = {}
         self._scopes: Scopes | None = None  # None after a change
 
     def follow(self, change: Change) -> None:
@@ -114,6 +117,15 @@ class PatchIndex:
             case changes.Disconnected(connection):
                 for end in (connection.source, connection.target):
                     self._touching[end.node].pop(connection, None)
+            case changes.AnnotationChanged(_, made, previous):
+                if isinstance(previous, RunOrder):
+                    self.orders.pop((previous.first, previous.then), None)
+                    for one, other in ((previous.first, previous.then), (previous.then, previous.first)):
+                        self._ordered.get(one, set()).discard(other)
+                if isinstance(made, RunOrder):
+                    self.orders[made.first, made.then] = None
+                    self._ordered.setdefault(made.first, set()).add(made.then)
+                    self._ordered.setdefault(made.then, set()).add(made.first)
 
     def touching(self, node_id: str) -> list[Connection]:
         """Return the connections that start or end at a node, oldest first."""
@@ -133,7 +145,10 @@ class PatchIndex:
     def following(
         self, node_id: str, counts: Callable[[Connection], bool], *, backwards: bool = False
     ) -> Iterator[str]:
-        """Yield the direct successors of a block or region along these connections; `backwards` gives predecessors."""
+        """Yield the direct successors of a block or region along orders and these connections.
+
+        `backwards` gives predecessors.
+        """
         scopes = self.scopes
         waiting = [node_id]
         while waiting:
@@ -144,6 +159,11 @@ class PatchIndex:
                 if backwards:
                     near, far = far, near
                 if near == inner and counts(connection):
+                    here, there = scopes.lift(inner, far)
+                    if here == node_id != there:
+                        yield there
+            for far in self._ordered.get(inner, ()):
+                if ((far, inner) if backwards else (inner, far)) in self.orders:
                     here, there = scopes.lift(inner, far)
                     if here == node_id != there:
                         yield there

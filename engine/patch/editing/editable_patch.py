@@ -15,7 +15,7 @@ from warploom.engine.patch.editing.history import Edit, History
 from warploom.engine.patch.groups.contents import GroupedContents
 from warploom.engine.patch.groups.functions import following
 from warploom.engine.patch.naming import free_id
-from warploom.engine.patch.organise.annotations import Dots, PinnedViewer
+from warploom.engine.patch.organise.annotations import Dots, PinnedViewer, RunOrder
 from warploom.engine.patch.organise.osc import OscOut
 from warploom.engine.patch.organise.pins import Pin
 
@@ -55,6 +55,8 @@ class EditablePatch(GroupedContents):
                 for key, note in [*self.annotations.items()]:
                     is_loose = isinstance(note, Dots) and changes.PortRef(note.node, note.port) not in self._by_target
                     is_loose = is_loose or (isinstance(note, Pin | OscOut) and note.node not in self.nodes)
+                    if isinstance(note, RunOrder):
+                        is_loose = not {note.first, note.then} <= self.nodes.keys()
                     if isinstance(note, PinnedViewer):  # perhaps of a block inside another one
                         is_loose = note.node.partition("/")[0] not in self.nodes
                     if is_loose or ((group := getattr(note, "group", "")) and group not in self.nodes):

@@ -17,6 +17,7 @@ from warploom.engine.patch.contents import NodeRef, PatchContents, named
 from warploom.engine.patch.editing.applying import PatchIndex
 from warploom.engine.patch.groups.flat import ENDS, GROUP, HIDDEN, INPUTS, Flat
 from warploom.engine.patch.groups.types import FUNCTION, PORTS, group_type
+from warploom.engine.patch.organise.annotations import RunOrder
 
 
 class GroupedContents(PatchContents):
@@ -138,6 +139,7 @@ class GroupedContents(PatchContents):
             *(changes.NodeAdded(replace(node, region=self._flat.scope(node.region))) for node in nodes),
             *map(changes.Connected, self._flat.by_target.values()),
             *(changes.SentinelChanged(port, sentinel, None) for port, sentinel in self.sentinels.items()),
+            *(changes.AnnotationChanged(order.key, order, None) for order in self.annotations_of(RunOrder)),
         ]
 
     def as_flat(self, change: Change) -> list[Change]:

@@ -9,6 +9,7 @@
     "pins": [{"node": "sum", "port": "out", "dtype": "<f4", "shape": [2], "values": [1.5, 2], "frame": 0,
               "tolerance": 0.001}],
     "pinned_viewers": [{"node": "blur", "port": "out"}],
+    "orders": [{"first": "emit", "then": "draw"}],
     "osc": [{"port": 9000, "host": "127.0.0.1", "to": "127.0.0.1:9001"}],
     "osc_outs": [{"node": "lfo", "port": "value"}],
     "timeline": [{"rate": 24.0, "length": 240, "first": 0, "loop": true, "every_frame": false}]
@@ -29,6 +30,7 @@ from warploom.engine.patch.organise.annotations import (
     Frame,
     PinnedViewer,
     Preset,
+    RunOrder,
     checked_annotation,
 )
 from warploom.engine.patch.organise.osc import Osc, OscOut
@@ -42,6 +44,7 @@ LISTS: dict[str, type[Annotation]] = {
     "presets": Preset,
     "pins": Pin,
     "pinned_viewers": PinnedViewer,
+    "orders": RunOrder,
     "osc": Osc,
     "osc_outs": OscOut,
     TIMELINE: Timeline,

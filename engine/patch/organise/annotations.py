@@ -1,6 +1,6 @@
 """What a patch has beside its blocks: frames, dots of connections, bookmarks, presets, pins, OSC and the timeline.
 
-None of them changes what the engine builds. Each annotation has a key, which is unique in its patch.
+Of these, only orders change what the engine builds. Each annotation has a key, which is unique in its patch.
 """
 
 from __future__ import annotations
@@ -121,10 +121,33 @@ class PinnedViewer(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", 
         return f"viewer {self.node}.{self.port}"
 
 
-Annotation = Frame | Dots | Bookmark | Preset | Pin | Osc | OscOut | PinnedViewer | Timeline
-KINDS: tuple[type[Annotation], ...] = (Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut, PinnedViewer, Timeline)
+class RunOrder(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=True):
+    """In each frame, or turn of a loop, the block `first` ends before the block `then` begins, without a connection.
+
+    Of two blocks in different regions, the regions around them are ordered.
+    """
+
+    kind: ClassVar[str] = "order"
+
+    first: str
+    then: str
+    extra: dict[str, Any] = {}
+
+    @property
+    def key(self) -> str:
+        """The key among all annotations."""
+        return f"order {self.first} {self.then}"
+
+
+Annotation = Frame | Dots | Bookmark | Preset | Pin | Osc | OscOut | PinnedViewer | RunOrder | Timeline
+KINDS: tuple[type[Annotation], ...] = (
+    *(Frame, Dots, Bookmark, Preset, Pin),
+    *(Osc, OscOut, PinnedViewer, RunOrder, Timeline),
+)
 Moved = TypeVar("Moved", Frame, Dots)
-AnnotationType = TypeVar("AnnotationType", Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut, PinnedViewer, Timeline)
+AnnotationType = TypeVar(
+    "AnnotationType", Frame, Dots, Bookmark, Preset, Pin, Osc, OscOut, PinnedViewer, RunOrder, Timeline
+)
 
 
 def is_same(one: Annotation | None, other: Annotation | None) -> bool:
@@ -187,6 +210,10 @@ def checked_annotation(annotation: Annotation) -> Annotation:
         case PinnedViewer():
             _name("node of a pinned viewer", annotation.node)
             _name("port of a pinned viewer", annotation.port)
+            return annotation
+        case RunOrder():
+            _name("first block of an order", annotation.first)
+            _name("second block of an order", annotation.then)
             return annotation
         case Osc():
             return checked_osc(annotation)

@@ -8,7 +8,7 @@ it. (A *muted* node is something else: the engine leaves it out because the devi
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.descriptions.ports import PortSpec
@@ -18,6 +18,7 @@ from warploom.engine.patch.changes import Change, Connection, Mode, Node, PortRe
 from warploom.engine.patch.editing.applying import apply_change
 from warploom.engine.patch.groups.contents import GroupedContents
 from warploom.engine.patch.groups.flat import GROUP, HIDDEN
+from warploom.engine.patch.organise.annotations import Annotation, RunOrder
 from warploom.engine.patch.regions import Scopes, region_of
 
 TypeOf = Callable[[str], type[Block] | None]
@@ -110,19 +111,30 @@ def _is_allowed(patch: GroupedContents, connection: Connection) -> bool:
 
 @dataclass
 class Running:
-    """The nodes, connections and sentinels that the engine runs, without groups, in the form of `PatchContents`."""
+    """What the engine runs, without groups, in the form of `PatchContents`; of the annotations, only orders count."""
 
     nodes: dict[str, Node]
     by_target: dict[PortRef, Connection]
     sentinels: dict[PortRef, Sentinel]
+    annotations: dict[str, Annotation] = field(default_factory=dict)
 
     @classmethod
     def whole(cls, patch: GroupedContents) -> Running:
         """Return a patch as if no block was bypassed or disabled."""
         made = cls({}, {}, {})
         for change in patch.flat_changes():
-            apply_change(made.nodes, made.by_target, made.sentinels, {}, change)
+            made.apply(change)
         return made
+
+    def apply(self, change: Change) -> None:
+        """Apply a change of the patch without groups."""
+        apply_change(self.nodes, self.by_target, self.sentinels, self.annotations, change)
+
+    @property
+    def orders(self) -> dict[str, RunOrder]:
+        """The orders of blocks that run, by key."""
+        found = {key: note for key, note in self.annotations.items() if isinstance(note, RunOrder)}
+        return {key: order for key, order in found.items() if {order.first, order.then} <= self.nodes.keys()}
 
     @classmethod
     def of(cls, patch: GroupedContents) -> Running:
@@ -165,6 +177,7 @@ class Running:
             *map(changes.NodeAdded, self.nodes.values()),
             *map(changes.Connected, self.by_target.values()),
             *(changes.SentinelChanged(port, check, None) for port, check in self.sentinels.items()),
+            *(changes.AnnotationChanged(key, order, None) for key, order in self.orders.items()),
         ]
 
 
@@ -330,7 +343,7 @@ class RunningChanges:
         """Return the whole patch as it was before these changes."""
         found = Running.whole(self._patch)
         for change in reversed(made):
-            apply_change(found.nodes, found.by_target, found.sentinels, {}, inverse(change))
+            found.apply(inverse(change))
         return found
 
 
@@ -357,6 +370,8 @@ def _difference(before: Running, after: Running, made: list[Change]) -> list[Cha
         for port, check in before.sentinels.items()
         if port not in checks or port not in after.sentinels
     ]
+    had, has = before.orders, after.orders
+    steps += [changes.AnnotationChanged(key, None, order) for key, order in had.items() if key not in has]
     steps += [changes.Disconnected(c) for c in before.by_target.values() if c not in stay]
     steps += [changes.NodeRemoved(node) for node in before.nodes.values() if node.id not in kept]
     steps += [changes.NodeAdded(node) for node in after.nodes.values() if node.id not in kept]
@@ -369,5 +384,6 @@ def _difference(before: Running, after: Running, made: list[Change]) -> list[Cha
     )
     steps += [change for change in made if isinstance(change, single) and change.node in kept]
     steps += [changes.Connected(c) for c in after.by_target.values() if c not in stay]
+    steps += [changes.AnnotationChanged(key, order, None) for key, order in has.items() if key not in had]
     now = after.sentinels.items()
     return [*steps, *(changes.SentinelChanged(p, s, checks.get(p)) for p, s in now if checks.get(p) != s)]

@@ -142,8 +142,9 @@ class BlockRegistry:
         sentinels: Mapping[PortRef, Sentinel] | None = None,
         drives: Iterable[Connection] = (),
         muted: Mapping[str, Diagnostic] | None = None,
+        orders: Iterable[tuple[str, str]] = (),
     ) -> PatchSnapshot:
-        """Return the nodes for the next description, with connections, sentinels, muted nodes and all values.
+        """Return the nodes for the next description, with connections, sentinels, muted nodes, orders and all values.
 
         `drives` are the value connections.
         """
@@ -162,6 +163,7 @@ class BlockRegistry:
             dict(sentinels or {}),
             number_drives(drives, self.type_of),
             dict(muted or {}),
+            tuple(orders),
         )
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> list[str]:

@@ -20,6 +20,7 @@ from warploom.engine.libraries.call import LibraryCall
 from warploom.engine.patch import changes
 from warploom.engine.patch.changes import Change, Connection, PortRef, Sentinel, nodes_of
 from warploom.engine.patch.editing.applying import PatchIndex, check_change
+from warploom.engine.patch.organise.annotations import RunOrder
 from warploom.engine.patch.regions import region_of
 from warploom.engine.patch.rules import is_value_connection, reached
 from warploom.engine.patch.trust import SavePlace
@@ -177,6 +178,8 @@ class CudaContext:
         self.resting: frozenset[str] = frozenset()
         #: The sentinels, by output.
         self.sentinels: dict[PortRef, Sentinel] = {}
+        #: The pairs of blocks of which the first runs before the second, by their annotations' keys.
+        self.orders: dict[str, tuple[str, str]] = {}
 
     def apply(self, change: Change) -> None:
         """Apply one change of the patch; raises a PatchError, without any effect, when the change doesn't fit."""
@@ -216,6 +219,12 @@ class CudaContext:
                 self._block_changed(node_id)
             case changes.BlockTypesChanged(types):
                 self._redefine(types)
+            case changes.AnnotationChanged(key, RunOrder() as order):
+                self.orders[key] = order.first, order.then
+                self.dirty.mark_structure("order of", f"{order.first} and {order.then}", nodes=nodes_of(change))
+            case changes.AnnotationChanged(key, None, RunOrder() as order):
+                self.orders.pop(key, None)
+                self.dirty.mark_structure("order of", f"{order.first} and {order.then}", nodes=nodes_of(change))
             case changes.NodeMoved() | changes.NodeRenamed() | changes.NodeModeChanged() | changes.AnnotationChanged():
                 return  # the running graph is not affected; `RunningChanges` leaves blocks out
         if self.muted.reasons:
@@ -240,7 +249,9 @@ class CudaContext:
     def snapshot(self) -> PatchSnapshot:
         """Return a snapshot of the patch, for `describe_patch`."""
         drives = self.value_graph.connections
-        return self.registry.snapshot(self.connections, self.sentinels, drives, self.muted.reasons)
+        return self.registry.snapshot(
+            self.connections, self.sentinels, drives, self.muted.reasons, self.orders.values()
+        )
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> None:
         """Adopt the described nodes of the last snapshot: newer versions of blocks may have taken over."""

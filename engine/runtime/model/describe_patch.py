@@ -247,7 +247,8 @@ class PatchSnapshot:
     """A patch at one moment: its nodes, the connections that carry buffers, and the parameter values by node and name.
 
     `notices` report failed block files that no node needs. `sentinels` are by output. `drives` are those that kernels
-    may follow in the same frame. `muted` are nodes to leave out, with the reasons.
+    may follow in the same frame. `muted` are nodes to leave out, with the reasons. `orders` are pairs of nodes: the
+    first runs before the second.
     """
 
     nodes: tuple[PlacedNode, ...]
@@ -257,6 +258,7 @@ class PatchSnapshot:
     sentinels: Mapping[PortRef, Sentinel] = field(default_factory=dict)
     drives: tuple[NumberDrive, ...] = ()
     muted: Mapping[str, Diagnostic] = field(default_factory=dict)
+    orders: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -325,7 +327,8 @@ def describe_patch(patch: PatchSnapshot, code: CodeRunner) -> PatchDescription:
     if kept != graph.connections or patch.sentinels:
         sentinels = {_present(port, graph.by_id.get(port.node)): check for port, check in patch.sentinels.items()}
         graph = GraphDescription(graph.nodes, kept, sentinels)
-    graph = dataclasses.replace(_without_unneeded(graph), drives=patch.drives)
+    orders = tuple(sorted(pair for pair in patch.orders if graph.by_id.keys() >= set(pair)))
+    graph = dataclasses.replace(_without_unneeded(graph), drives=patch.drives, orders=orders)
     stale = [problem for node in nodes if node.stale for problem in node.stale]
     problems = [problem for node in nodes if node.problems for problem in node.problems]
     problems += [why for node, why in patch.muted.items() if node in wrong]

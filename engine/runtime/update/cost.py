@@ -22,6 +22,7 @@ from warploom.engine.patch import changes
 from warploom.engine.patch.changes import Change, Connection, Node, PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.editing.applying import apply_change
+from warploom.engine.patch.organise.annotations import RunOrder
 from warploom.engine.patch.rules import is_value_connection
 from warploom.engine.protocol.messages import EditCost, KernelFilesChanged, SetProfiling, UpdateLevel
 from warploom.engine.protocol.questions import CostedEdit
@@ -164,6 +165,8 @@ class _Edits:
                 if used := paths & published.kernel_files:
                     cause = f"{min(path.name for path in used)} saved"
                     self._costs.append(EditCost(UpdateLevel.CODE, cause))
+            case changes.AnnotationChanged(value=RunOrder()) | changes.AnnotationChanged(previous=RunOrder()):
+                self._restructure(edit, f"order of {' and '.join(changes.nodes_of(edit))}")
             case SetProfiling() | changes.NodeMoved() | changes.NodeRenamed() | changes.AnnotationChanged():
                 pass  # the engine runs as before
             case changes.NodeModeChanged():

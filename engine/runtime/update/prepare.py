@@ -230,6 +230,7 @@ def is_same_graph(changes: Difference) -> bool:
     a, b = changes.before.description, changes.now.description
     return (
         set(a.connections) == set(b.connections)
+        and set(a.orders) == set(b.orders)
         and a.by_id.keys() == b.by_id.keys()
         and all(_is_same_block(node, b.by_id[node.id]) for node in a.nodes)
         and Lifetime.EXTERNAL not in changes.other_arrays.values()

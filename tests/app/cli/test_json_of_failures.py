@@ -17,7 +17,7 @@ RUN_KEYS = {
 @pytest.mark.parametrize(
     ("words", "change", "status", "text"),
     [
-        (["run"], {"schema": 99}, 1, "schema must be from 1 to 4, got 99"),
+        (["run"], {"schema": 99}, 1, "schema must be from 1 to 5, got 99"),
         (["run", "--set", "nobody.a=1"], {}, 2, "node must be one of saxpy, x, y, got 'nobody'"),
         (["run", "--set", "saxpy.a=red"], {}, 2, "parameter a must be a finite number, got 'red'"),
         (["run", "--profile", "everything"], {}, 2, "--profile must be one of none"),
@@ -25,7 +25,7 @@ RUN_KEYS = {
         (["run", "--device", "cuda:99"], {}, 3, "device cuda:99 must be usable"),
         (["run", "--engine", "no-such-engine"], {}, 3, "engine command must be one that runs"),
         (["run"], {"connections": []}, 1, "required input 'x' must be connected"),
-        (["check"], {"schema": 99}, 1, "schema must be from 1 to 4, got 99"),
+        (["check"], {"schema": 99}, 1, "schema must be from 1 to 5, got 99"),
         (["check"], {"connections": []}, 1, "required input 'x' must be connected"),
     ],
 )

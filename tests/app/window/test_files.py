@@ -111,7 +111,7 @@ def test_saving_an_example_asks_for_a_place(window: MainWindow, file: Path, aske
     [
         (b"{", "bad.loom can't be opened: "),
         (b"\xff\xfe\x00", "bad.loom can't be opened: "),
-        (b'{"schema": 99}', "schema must be from 1 to 4, got 99"),
+        (b'{"schema": 99}', "schema must be from 1 to 5, got 99"),
     ],
 )
 def test_a_bad_file_gives_one_message_and_the_patch_stays(
