@@ -106,6 +106,39 @@ class Gemv(LibraryCall):
 
 
 @dataclass(frozen=True)
+class SolveTriangular(LibraryCall):
+    """x such that a x = alpha b, with a triangular a [..., n, n]; b and x [..., n, r], or b [n] and x [..., n].
+
+    Of a, only the upper triangle is read, or with `lower` the lower one; with `unit_diagonal`, its diagonal counts as
+    ones. a or b may have no leading axes, and is then the same for each; b has no gaps. Elements are f32, f64, c64 or
+    c128. A diagonal with a 0 gives infinities or NaN.
+    """
+
+    lower: bool = False
+    unit_diagonal: bool = False
+
+    library = "blas"
+    inputs = ("a", "b")
+    outputs = ("x",)
+    numbers = {"alpha": 1.0}  # noqa: RUF012 - never changed
+    scaled = "a"
+
+    def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
+        """Return the layout of x."""
+        dtype = common_type(inputs, self.inputs, FULL)
+        check_matrix("a", inputs["a"])
+        (*axes, rows, columns), b = inputs["a"].shape, inputs["b"].shape
+        if rows != columns:
+            raise OperandError("a", f"matrix must be square, got shape {list(inputs['a'].shape)}")
+        is_vector = len(b) == 1
+        if not b or b[-1 if is_vector else -2] != rows:
+            raise OperandError("b", f"right side must have {rows} rows, as a has, got shape {list(b)}")
+        if inputs["b"].strides is not None:
+            raise OperandError("b", f"right side must have no gaps, got {inputs['b']}")
+        return {"x": Layout(dtype, (*axes, rows) if is_vector else (*repeated_axes(axes, b[:-2], "b"), rows, b[-1]))}
+
+
+@dataclass(frozen=True)
 class Copy(LibraryCall):
     """y = x; elements of any type and shape, without gaps."""
 

@@ -140,3 +140,36 @@ def test_shapes_that_dont_fit_are_told_at_their_port(
     node = placed(patch, f"linalg.{block}", {name: np.ones(shape, np.float32) for name, shape in shapes.items()})
     ((where, at, text),) = problems(patch)
     assert (where, at) == (node.id, port) and words in text
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "c8", "c16"])
+def test_many_right_sides_are_solved_by_factors_that_are_kept(kind: str) -> None:
+    """LU runs once before a loop, in whose turns new right sides are solved by its factors, as numpy solves them."""
+    for n, sides in ((1, 1), (7, 3), (33, 31)):
+        a, b = RNG.normal(size=(n, n)) + 2 * np.eye(n), RNG.normal(size=(n, sides))
+        a, b = (x.astype(kind) * (1 + 0.5j if kind[0] == "c" else 1) for x in (a[::-1], b))
+        patch = Patch()
+        factors = placed(patch, "linalg.lu", {"a": a.astype(kind)})
+        going = placed(patch, "buffer.copy", {"x": b.astype(kind)})
+        loop = patch.add("control.for", count=3)
+        solve, keep = patch.add("linalg.solve_factored", region=loop), patch.add("buffer.assign", region=loop)
+        for name in ("lower", "upper", "order"):
+            patch.connect(factors[name], solve[name])
+        patch.connect(going["out"], solve["b"])
+        patch.connect(going["out"], keep["target"])
+        patch.connect(solve["x"], keep["value"])
+        (found,) = run(patch, keep["out"])
+        expected = b
+        for _ in range(3):
+            expected = np.linalg.solve(a.astype("c16"), expected)
+        scale = np.abs(expected).max() * np.linalg.cond(a)
+        assert found.dtype == np.dtype(kind) and np.abs(found - expected).max() < 50 * np.finfo(kind).eps * scale
+
+
+def test_a_triangle_block_reads_one_triangle() -> None:
+    """The block solves with the chosen triangle, for one right side as for several."""
+    a, b = RNG.normal(size=(6, 6)) + 4 * np.eye(6), RNG.normal(size=(6,))
+    given = {"a": a, "b": b}
+    assert np.allclose(np.triu(a) @ apply("linalg.solve_triangular", given, port="x"), b)
+    x = apply("linalg.solve_triangular", given, port="x", triangle="lower", unit_diagonal=True)
+    assert np.allclose((np.tril(a, -1) + np.eye(6)) @ x, b)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.libraries.calls import SIZES, Caller
-from warploom.engine.libraries.blas import Axpy, Dot, Geam, Gemv, Norm, Scal
+from warploom.engine.libraries.blas import Axpy, Dot, Geam, Gemv, Norm, Scal, SolveTriangular
 from warploom.engine.libraries.call import OperandError
 from warploom.engine.types import DType, c64, c128, f16, f32, f64
 from warploom.engine.types.layout import Layout
@@ -127,3 +127,54 @@ def test_types_and_gaps_that_dont_fit_are_refused() -> None:
         Scal().results({"x": Layout(f32, (3, 3), (5, 1))})
     with pytest.raises(OperandError, match="must lie at equal distances"):
         Gemv().results({"a": Layout(f32, (4, 7)), "x": Layout(f32, (3, 2, 7), (1000, 50, 1))})
+
+
+def _triangle(n: int, dtype: DType, *axes: int) -> Array:
+    """Return matrices whose triangles are well conditioned."""
+    made: Array = numbers((*axes, n, n), dtype) / max(n, 1) + 2 * np.eye(n, dtype=dtype.numpy)
+    return made
+
+
+@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize(("n", "sides"), [(1, 1), (7, 3), (33, 1), (65, 31)])
+def test_a_triangle_is_solved(caller: Caller, dtype: DType, n: int, sides: int) -> None:
+    """Only the wanted triangle is read, and with ones on the diagonal not even that; columns may lie without gaps."""
+    a, b = _triangle(n, dtype), numbers((n, sides), dtype)
+    ones = np.eye(n, dtype=dtype.numpy)
+    for given in (a, np.asfortranarray(a)):
+        for lower in (False, True):
+            part = np.tril(a) if lower else np.triu(a)
+            other = given + (np.triu if lower else np.tril)(np.full_like(given, np.nan), 1 if lower else -1)
+            found = caller(SolveTriangular(lower), {"a": other, "b": b}, numbers={"alpha": 0.5})["x"]
+            assert close(part @ found, b / 2, n)
+            found = caller(SolveTriangular(lower, unit_diagonal=True), {"a": given, "b": b})["x"]
+            assert close((part - np.diag(np.diag(a)) + ones) @ found, b, n)
+    found = caller(SolveTriangular(), {"a": a, "b": b[:, 0].copy()})["x"]
+    assert found.shape == (n,) and close(np.triu(a) @ found, b[:, 0], n)
+
+
+def test_leading_axes_repeat_a_triangle(caller: Caller) -> None:
+    """Leading axes of the matrix, of the right sides or of both repeat the call."""
+    a, b = _triangle(5, f64, 2, 3), numbers((2, 3, 5, 4), f64)
+    for given, sides in ((a, b), (a[0, 0], b), (a, b[0, 0])):
+        found = caller(SolveTriangular(lower=True), {"a": given, "b": sides})["x"]
+        assert found.shape == (2, 3, 5, 4) and close(np.tril(given) @ found, np.broadcast_to(sides, b.shape), 5)
+    assert close(
+        np.triu(a) @ caller(SolveTriangular(), {"a": a, "b": b[0, 0, :, 0].copy()})["x"][..., None],
+        np.broadcast_to(b[0, 0, :, :1], (2, 3, 5, 1)),
+        5,
+    )
+
+
+def test_a_triangle_refuses_what_does_not_fit() -> None:
+    """A matrix that is not square, and right sides of other rows or with gaps, are refused with their shape."""
+    square, gaps = Layout(f32, (4, 4)), Layout(f32, (4, 2), strides=(4, 1))
+    for a, b, slot, text in (
+        (Layout(f32, (4, 3)), Layout(f32, (4,)), "a", r"must be square, got shape \[4, 3\]"),
+        (square, Layout(f32, (3, 2)), "b", r"must have 4 rows, as a has, got shape \[3, 2\]"),
+        (square, gaps, "b", "must have no gaps"),
+        (square, Layout(f64, (4,)), "b", "elements must be f32"),
+    ):
+        with pytest.raises(OperandError, match=text) as found:
+            SolveTriangular().results({"a": a, "b": b})
+        assert found.value.slot == slot

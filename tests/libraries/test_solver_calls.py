@@ -15,6 +15,7 @@ import pytest
 
 from tests.libraries.test_lapack import adjoint, numbers, orthonormal
 from warploom.engine.device.host.device import HostDevice
+from warploom.engine.libraries.blas import SolveTriangular
 from warploom.engine.libraries.call import LibraryCall
 from warploom.engine.libraries.cuda import matrices
 from warploom.engine.libraries.cuda.plan import Addresses, Handles
@@ -255,3 +256,47 @@ def test_the_plan_of_eigenvalues_computes_them(on_host: OnHost, n: int) -> None:
     assert found["info"] == 0 and orthonormal(vectors, c64)
     assert np.abs(h @ vectors - vectors * values[:, None, :]).max() < 1e-5 * max(1, np.abs(values).max())
     assert np.allclose(values, np.linalg.eigvalsh(h), atol=3e-5)
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 3), (2, 5, 3)])
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_a_triangle_is_the_right_one_for_a_library_of_columns(
+    calls: list[tuple[str, dict[str, Any]]],
+    monkeypatch: pytest.MonkeyPatch,
+    shape: tuple[int, ...],
+    lower: bool,
+    by_columns: bool,
+) -> None:
+    """What the plan asks of trsm, by which matrices are stored column by column, solves our triangle."""
+    blas = import_module("warploom.engine.libraries.cuda.blas")
+    copied: list[tuple[int, int, int]] = []
+    monkeypatch.setattr(blas, "driver", SimpleNamespace(cuMemcpyAsync=lambda *given: copied.append(given[:3])))
+    monkeypatch.setattr(blas, "check", lambda *_: None)
+    a, b = numbers((5, 5), f64) + 4 * np.eye(5), numbers(shape, f64)
+    stored = a.T.copy() if by_columns else a
+    layouts = {"a": Layout(f64, (5, 5), (1, 5) if by_columns else None), "b": Layout(f64, shape)}
+    call = SolveTriangular(lower, unit_diagonal=lower)
+    layouts |= call.results(layouts)
+    device: Any = SimpleNamespace(info=SimpleNamespace(architecture="sm_90a"))
+    plan = blas.PLANS[SolveTriangular](call, layouts, Handles(device))
+    calls.clear()
+    places = {"a": OPERANDS, "b": 2 * OPERANDS, "x": 3 * OPERANDS}
+    plan.issue(1, Addresses(places, {"alpha": 1.0}, False, WORKSPACE, plan.workspace_bytes, 5))
+    x = np.empty(b.size)
+    for target, source, size in copied:
+        start, count = (target - places["x"]) // 8, size // 8
+        x[start : start + count] = b.ravel()[(source - places["b"]) // 8 :][:count]
+    for name, given in calls:
+        assert name == "dtrsm_64" and given["side"].name == "RIGHT" and given["a"] == places["a"]
+        seen = stored.ravel().reshape(5, given["lda"]).T  # as the library reads it, column by column
+        triangle = (np.tril if given["uplo"].name == "LOWER" else np.triu)(seen)
+        if given["diag"].name == "UNIT":
+            np.fill_diagonal(triangle, 1)
+        triangle = triangle.T if given["trans"].name == "T" else triangle
+        start, m = (given["b"] - places["x"]) // 8, given["m"]
+        sides = x[start : start + 5 * m].reshape(5, given["ldb"])  # a view: its transpose is what the library reads
+        sides[...] = (sides.T @ np.linalg.inv(triangle)).T
+    part = np.tril(a, -1) + np.eye(5) if lower else np.triu(a)
+    side = b[..., None] if len(shape) == 1 else b
+    np.testing.assert_allclose(part @ x.reshape(side.shape), side, atol=1e-12)

@@ -65,7 +65,10 @@ JUMPS: Mapping[str, str] = {
     "kernel.chain": "FFTs and products one after another",
     **dict.fromkeys(("linalg.qr", "linalg.svd", "linalg.eigen"), "signs are not determined"),
     **dict.fromkeys(
-        ("linalg.lu", "linalg.inverse", "linalg.solve", "linalg.least_squares", "linalg.cholesky"),
+        (
+            *("linalg.lu", "linalg.inverse", "linalg.solve", "linalg.least_squares", "linalg.cholesky"),
+            *("linalg.solve_factored", "linalg.solve_triangular"),
+        ),
         "the matrix may be singular",
     ),
 }

@@ -434,6 +434,14 @@ def _solve(c: Chooser) -> Recipe:
     return Recipe({"matrix": "positive definite" if positive else "any"}, {"a": a, "b": b})
 
 
+def _solve_factored(c: Chooser) -> Recipe:
+    lower = _matrix(c)
+    n, data = lower.shape[-1], lower.data
+    a = Want(lower.dtype, (n, n), data.reshape(-1, n, n)[0] if data is not None else None)
+    given = {"lower": a, "upper": a, "order": Want("s32", (n,)), "b": Want(lower.dtype, (n, c.edge()))}
+    return Recipe(inputs=given)
+
+
 def _least_squares(c: Chooser) -> Recipe:
     n, dtype = c.edge(), c.dtype(FULL)
     m = n + c.any_of((0, 1, 4))
@@ -846,6 +854,8 @@ RECIPES: dict[str, Cook] = {
     "linalg.qr": _any_matrix("a"),
     "linalg.scale": _scaled("x", "factor"),
     "linalg.solve": _solve,
+    "linalg.solve_factored": _solve_factored,
+    "linalg.solve_triangular": lambda c: Recipe(inputs=_solve(c).inputs),
     "linalg.svd": _any_matrix("a"),
     "math.add": _alike(("f32",), "x", "y"),
     "math.clamp": _alike(("f32",), "x"),

@@ -10,7 +10,7 @@ from cuda.bindings import driver
 from nvmath.bindings import cublas
 
 from warploom.engine.device.cuda.errors import check
-from warploom.engine.libraries.blas import Axpy, Copy, Dot, Geam, Gemm, Gemv, Norm, Scal
+from warploom.engine.libraries.blas import Axpy, Copy, Dot, Geam, Gemm, Gemv, Norm, Scal, SolveTriangular
 from warploom.engine.libraries.call import LibraryCall
 from warploom.engine.libraries.cuda.matmul import GemmPlan
 from warploom.engine.libraries.cuda.plan import (
@@ -88,6 +88,36 @@ class GemvPlan(_BlasPlan):
             *(target, out.step, out.distance),
             out.count,
         )
+
+
+class SolveTriangularPlan(_BlasPlan):
+    """Substitutions in a triangle, one call for each of the leading axes' positions.
+
+    The library sees x and a transposed: it solves x^T a^T = alpha b^T, where a^T is the other triangle.
+    """
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Copy the right sides to x, where the solutions take their place."""
+        a, x, bytes_each = matrix_of(self._layouts["a"]), self._layouts["x"], self._dtype.size_bytes
+        is_vector = len(self._layouts["b"].shape) == 1
+        rows, sides = x.shape[-1 if is_vector else -2], 1 if is_vector else x.shape[-1]
+        size, of_b = rows * sides * bytes_each, self._layouts["b"].size_bytes
+        handle, alpha = self._handle(stream, at), self._numbers(at)
+        is_lower = self._call.lower == a.is_transposed
+        for index in range(x.size_bytes // size):
+            target = at.operands["x"] + index * size
+            check(driver.cuMemcpyAsync(target, at.operands["b"] + index * size % of_b, size, stream), "copying b")
+            self._routine("trsm_64")(
+                handle,
+                cublas.SideMode.RIGHT,
+                cublas.FillMode.LOWER if is_lower else cublas.FillMode.UPPER,
+                _T if a.is_transposed else _N,
+                cublas.DiagType.UNIT if self._call.unit_diagonal else cublas.DiagType.NON_UNIT,
+                *(sides, rows),
+                alpha.address("alpha"),
+                *(at.operands["a"] + index % a.count * a.distance * bytes_each, a.leading),
+                *(target, sides),
+            )
 
 
 class CopyPlan:
@@ -180,6 +210,7 @@ class GeamPlan(_BlasPlan):
 PLANS: Mapping[type[LibraryCall], PlanMaker] = {
     Gemm: GemmPlan,
     Gemv: GemvPlan,
+    SolveTriangular: SolveTriangularPlan,
     Copy: CopyPlan,
     Axpy: AxpyPlan,
     Scal: ScalPlan,

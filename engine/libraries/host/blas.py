@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.linalg import get_blas_funcs
 
-from warploom.engine.libraries.blas import Axpy, Copy, Dot, Geam, Gemm, Gemv, Norm, Scal
+from warploom.engine.libraries.blas import Axpy, Copy, Dot, Geam, Gemm, Gemv, Norm, Scal, SolveTriangular
 from warploom.engine.libraries.host.backend import NamedArrays, NamedNumbers
 from warploom.engine.types import Array
 
@@ -102,4 +103,25 @@ def _add_scaled(total: Array, array: Array | None, factor: Any) -> None:
         total += np.asarray(factor, total.dtype) * array.astype(total.dtype, copy=False)
 
 
-FUNCTIONS = {Gemm: gemm, Gemv: gemv, Copy: copy, Axpy: axpy, Scal: scal, Dot: dot, Norm: norm, Geam: geam}
+def solve_triangular(call: SolveTriangular, arrays: NamedArrays, numbers: NamedNumbers) -> None:
+    """Substitute, one matrix at a time."""
+    is_vector = arrays["b"].ndim == 1
+    b, x = (arrays[slot][..., None] if is_vector else arrays[slot] for slot in ("b", "x"))
+    a, b, x = (array.reshape(-1, *array.shape[-2:]) for array in (arrays["a"], b, x))
+    (routine,) = get_blas_funcs(("trsm",), (x,))
+    for index, target in enumerate(x):
+        given = a[index % len(a)], b[index % len(b)]
+        target[...] = routine(numbers["alpha"], *given, lower=call.lower, diag=call.unit_diagonal)
+
+
+FUNCTIONS = {
+    Gemm: gemm,
+    Gemv: gemv,
+    SolveTriangular: solve_triangular,
+    Copy: copy,
+    Axpy: axpy,
+    Scal: scal,
+    Dot: dot,
+    Norm: norm,
+    Geam: geam,
+}
