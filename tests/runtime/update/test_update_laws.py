@@ -28,6 +28,7 @@ EDITS = 20
 
 KINDS: tuple[str, ...] = ("live",) * 5 + ("size",) * 3 + ("grow", "rewire") * 2
 KINDS += ("array", "rebind", "rebind", "cut", "open", "unplug", "remove", "add_region", "move", "move", "undo", "undo")
+KINDS += ("order", "order")
 KINDS += ("redo", "save_kernel", "save_kernel", "save_wider", "save_broken", "profile", "reset")
 
 

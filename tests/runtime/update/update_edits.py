@@ -28,6 +28,7 @@ from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import Change, Connection, PortRef
 from warploom.engine.patch.document import NodeRef
 from warploom.engine.patch.editing.history import History
+from warploom.engine.patch.regions import scope_text
 from warploom.engine.protocol.messages import BufferReport, Message, Reset, SetProfiling
 
 
@@ -188,10 +189,11 @@ class Editor:
 
     def add_region(self) -> Done:
         """Put one or two blocks into a new region."""
-        kind = self.chance.choice(("control.for", "control.if", "control.if_else"))
+        kind = self.chance.choice(("control.for", "control.if", "control.if_else", "control.switch"))
         region = self._add(kind, **({"count": 2} if kind == "control.for" else {}))
         if kind != "control.for":
-            self.patch.connect(PortRef(self._one_of("control.every"), "due"), region["condition"])
+            port = "index" if kind == "control.switch" else "condition"
+            self.patch.connect(PortRef(self._one_of("control.every"), "due"), region[port])
         self._move_to(region.id)
         return Done(f"add {kind}", STRUCTURE)
 
@@ -200,9 +202,22 @@ class Editor:
         regions = [
             n.id for n in self.patch.nodes.values() if n.type.startswith("control.") and n.type != "control.every"
         ]
-        scopes = ["", *regions, *(f"{r}.else" for r in regions if self.patch.nodes[r].type == "control.if_else")]
+        scopes = ["", *(scope for region in regions for scope in self._scopes(region))]
         self._move_to(self.chance.choice(sorted(scopes)))
         return Done("move", STRUCTURE)
+
+    def _scopes(self, region: str) -> list[str]:
+        block_type = self.patch.block_type(region)
+        return [scope_text(region, branch) for branch in block_type.regions] if block_type is not None else []
+
+    def order(self) -> Done:
+        """Let a block run before another one, or remove the order of two."""
+        first, then = self.chance.sample(sorted(self.patch.nodes), 2)
+        if (first, then) in self.patch.orders:
+            self.patch.remove_order(first, then)
+        else:
+            self.patch.order(first, then)
+        return Done(f"order {first} {then}", STRUCTURE)
 
     def _move_to(self, scope: str) -> None:
         # A delay's contents belong to the iterations of its scope.
@@ -295,7 +310,7 @@ class Editor:
 
     def _any_port(self, like: PortRef | None = None) -> PortRef:
         """Return an output of numbers, mostly of the same shape as `like`."""
-        other = ("control.every", "control.for", "control.if", "control.if_else")
+        other = ("control.every", "control.for", "control.if", "control.if_else", "control.switch")
         ports = [PortRef(node.id, "out") for _, node in sorted(self.patch.nodes.items()) if node.type not in other]
         if like is not None and self.chance.random() < 0.9:
             shape = self._shapes.get(str(like))
