@@ -6,6 +6,18 @@
 // What lies beyond the edges: the nearest pixel, the texture again, its mirror image, or zeros.
 enum class Edge { CLAMP, REPEAT, MIRROR, ZERO };
 
+// The whole number at or below a coordinate. One beyond every pixel, or NaN, becomes one that an int holds.
+__device__ inline int texture_whole(float x) { return static_cast<int>(floorf(clamp(x, -1e9f, 1e9f))); }
+
+// The pixel of one axis that is meant by a number that may lie beyond the ends.
+__device__ inline int texture_placed(int i, int size, Edge edge) {
+    if (i >= 0 && i < size) return i;
+    if (edge == Edge::CLAMP) return i < 0 ? 0 : size - 1;
+    const int period = edge == Edge::MIRROR ? 2 * size : size;
+    const int rest = (i % period + period) % period;
+    return rest < size ? rest : period - 1 - rest;
+}
+
 // Pixels of float, float2, float3 or float4 in rows. Positions are in pixels: the middle of the first one is at 0.5, 0.5.
 template <class Pixel>
 struct Texture {
@@ -16,23 +28,23 @@ struct Texture {
     // The pixel of a column and a row, which may lie beyond the edges.
     __device__ Pixel at(int x, int y) const {
         if (edge == Edge::ZERO && (x < 0 || y < 0 || x >= width || y >= height)) return Pixel{};
-        return pixels[static_cast<long long>(placed(y, height)) * width + placed(x, width)];
+        return pixels[static_cast<long long>(texture_placed(y, height, edge)) * width + texture_placed(x, width, edge)];
     }
 
     // The pixel that has a position.
-    __device__ Pixel nearest(float2 p) const { return at(whole(p.x), whole(p.y)); }
+    __device__ Pixel nearest(float2 p) const { return at(texture_whole(p.x), texture_whole(p.y)); }
 
     // Bilinear between the middles of four pixels.
     __device__ Pixel linear(float2 p) const {
         const float2 q = p - float2{0.5f, 0.5f}, t = fract(q);
-        const int x = whole(q.x), y = whole(q.y);
+        const int x = texture_whole(q.x), y = texture_whole(q.y);
         return lerp(lerp(at(x, y), at(x + 1, y), t.x), lerp(at(x, y + 1), at(x + 1, y + 1), t.x), t.y);
     }
 
     // Bicubic between the middles of 16 pixels, through their values (Catmull and Rom, 1974).
     __device__ Pixel cubic(float2 p) const {
         const float2 q = p - float2{0.5f, 0.5f}, t = fract(q);
-        const int x = whole(q.x), y = whole(q.y);
+        const int x = texture_whole(q.x), y = texture_whole(q.y);
         const Weights across = weights(t.x), down = weights(t.y);
         Pixel sum{};
         for (int j = 0; j < 4; ++j) {
@@ -48,17 +60,6 @@ private:
         float of[4];
     };
 
-    // A position beyond every pixel, or NaN, becomes one that an int holds.
-    __device__ static int whole(float x) { return static_cast<int>(floorf(clamp(x, -1e9f, 1e9f))); }
-
-    __device__ int placed(int i, int size) const {
-        if (i >= 0 && i < size) return i;
-        if (edge == Edge::CLAMP) return i < 0 ? 0 : size - 1;
-        const int period = edge == Edge::MIRROR ? 2 * size : size;
-        const int rest = (i % period + period) % period;
-        return rest < size ? rest : period - 1 - rest;
-    }
-
     __device__ static Weights weights(float t) {
         return {{
             t * (-0.5f + t * (1.0f - 0.5f * t)),
@@ -73,4 +74,38 @@ private:
 template <class Pixel>
 __device__ inline Texture<Pixel> texture(const Pixel* pixels, int width, int height, Edge edge = Edge::CLAMP) {
     return {pixels, width, height, edge};
+}
+
+// Pixels in a box, slice after slice. The middle of the first one is at 0.5, 0.5, 0.5.
+template <class Pixel>
+struct Volume {
+    const Pixel* pixels;
+    int width, height, depth;
+    Edge edge = Edge::CLAMP;
+
+    // The pixel of a column, a row and a slice, which may lie beyond the edges.
+    __device__ Pixel at(int x, int y, int z) const {
+        if (edge == Edge::ZERO && (z < 0 || z >= depth)) return Pixel{};
+        const long long first = static_cast<long long>(texture_placed(z, depth, edge)) * width * height;
+        return Texture<Pixel>{pixels + first, width, height, edge}.at(x, y);
+    }
+
+    // The pixel that has a position.
+    __device__ Pixel nearest(float3 p) const { return at(texture_whole(p.x), texture_whole(p.y), texture_whole(p.z)); }
+
+    // Trilinear between the middles of eight pixels.
+    __device__ Pixel linear(float3 p) const {
+        const float3 q = p - float3{0.5f, 0.5f, 0.5f}, t = fract(q);
+        const int x = texture_whole(q.x), y = texture_whole(q.y), z = texture_whole(q.z);
+        const auto slice = [&](int k) {
+            return lerp(lerp(at(x, y, k), at(x + 1, y, k), t.x), lerp(at(x, y + 1, k), at(x + 1, y + 1, k), t.x), t.y);
+        };
+        return lerp(slice(z), slice(z + 1), t.z);
+    }
+};
+
+// A texture of a buffer of shape [depth, height, width]: `volume(field, width, height, depth).linear(p)`.
+template <class Pixel>
+__device__ inline Volume<Pixel> volume(const Pixel* pixels, int width, int height, int depth, Edge edge = Edge::CLAMP) {
+    return {pixels, width, height, depth, edge};
 }

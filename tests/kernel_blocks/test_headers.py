@@ -296,6 +296,23 @@ def test_textures(device: Device, edge: str, size: tuple[int, int]) -> None:
     np.testing.assert_array_equal(found[:, 1], wanted)
 
 
+@pytest.mark.parametrize("edge", MODES)
+@pytest.mark.parametrize("size", [(1, 1, 1), (5, 7, 3)])
+def test_volumes(device: Device, edge: str, size: tuple[int, int, int]) -> None:
+    """Trilinear elements are those of scipy, beyond all edges too; nearest ones are those of the pixel."""
+    field = np.random.default_rng(3).normal(size=size).astype(np.float32)
+    places = numbers(400, 3, -20, 30)
+    places[:200] = numbers(200, 3, 0, 1) * size[::-1]
+    pixels = ", ".join(f"{value:.9g}" for value in field.ravel().astype(float))
+    body = f"""const Volume<float> t = volume(pixels, {size[2]}, {size[1]}, {size[0]}, Edge::{edge});
+    o[0] = t.linear(float3{{a[0], a[1], a[2]}}); o[1] = t.nearest(float3{{a[0], a[1], a[2]}});"""
+    found = run(device, "texture", body, places, 2, f"__device__ const float pixels[] = {{{pixels}}};")
+    at, mode = places.T[::-1].astype(float), MODES[edge]
+    wanted = ndimage.map_coordinates(field.astype(float), at - 0.5, order=1, mode=mode)
+    np.testing.assert_allclose(found[:, 0], wanted, atol=2e-5)
+    np.testing.assert_array_equal(found[:, 1], ndimage.map_coordinates(field, np.floor(at), order=0, mode=mode))
+
+
 def test_cubic_textures(device: Device) -> None:
     """Bicubic elements are a spline whose slopes are the mean of those to both neighbours, along both axes."""
     height, width = 9, 11
