@@ -8,6 +8,7 @@ import pytest
 
 from tests.blocks.running import apply, problems, run
 from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.compiler.executable.by_operation import launch_by_operation
 from warploom.engine.patch.document import NodeRef
 
 TYPES = ["?", "u1", "i2", "u4", "i8", "f2", "f4", "f8"]
@@ -140,6 +141,33 @@ def test_branches_of_a_switch_change_one_buffer_in_place() -> None:
         last = _add_in_place(patch, total, amount, "out", switch.branch(branch))
     # 0, 1 and 3 add their amounts; the branch of 2 is empty, and 4 to 6 have none.
     assert run(patch, last["out"])[0].tolist() == [1 + 10 + 1000]
+
+
+def test_a_frame_by_single_operations_takes_the_same_branches() -> None:
+    """The search for a faulty operation, which launches them one by one, runs the branches that a frame runs."""
+    patch = Patch()
+    totals, loop = [_constant(patch, 0.0, shape="1") for _ in range(2)], patch.add("control.for", count=5)
+    switch, choice = patch.add("control.switch", branches=3, region=loop), patch.add("control.if_else", region=loop)
+    patch.connect(loop["index"], switch["index"])
+    patch.connect(loop["index"], choice["condition"])
+    branches = (switch.body, 1), (switch.branch(2), 100), (choice.body, 10_000), (choice.otherwise, 10)
+    stores = [
+        _add_in_place(patch, totals[n // 2], _constant(patch, float(amount), shape="1"), "out", scope)
+        for n, (scope, amount) in enumerate(branches)
+    ]
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        assert [engine.read(stores[n]["out"])[0] for n in (1, 3)] == [1 + 100, 4 * 10_000 + 10]
+        core, ran = engine.core, list[str]()
+        compiled = core.updates.compiled
+        launch_by_operation(
+            compiled,
+            core.device,
+            core.context.services.uniforms.current,
+            core.launcher.stream,
+            lambda index, _: ran.append(compiled.plan.operations[index].node),
+        )
+        assert [ran.count(store.id) for store in stores] == [1, 1, 4, 1]
 
 
 def test_the_number_of_branches_changes_while_frames_run() -> None:
