@@ -34,6 +34,20 @@ __device__ inline void narrow(float number, Code* out) {
     out->code = srgb4::code(out->is_alpha() ? srgb4::saturated(number) : srgb4::encoded(number));
 }
 
+// A number's bits, for kernels that load numbers long before they compute with them. Those of an alpha have 256 added.
+__device__ inline unsigned int bits_of(const float& number) { return __float_as_uint(number); }
+__device__ inline unsigned int bits_of(const unsigned char& number) { return number; }
+__device__ inline unsigned int bits_of(const Half& number) { return number.bits; }
+__device__ inline unsigned int bits_of(const Code& number) { return number.code | (number.is_alpha() ? 256u : 0u); }
+
+// The number that has these bits in an image of such numbers.
+__device__ inline float wide_of(unsigned int bits, const float*) { return __uint_as_float(bits); }
+__device__ inline float wide_of(unsigned int bits, const unsigned char*) { return bits; }
+__device__ inline float wide_of(unsigned int bits, const Half*) { return half_to_float(bits); }
+__device__ inline float wide_of(unsigned int bits, const Code*) {
+    return bits & 256u ? (bits & 255u) * (1.0f / 255.0f) : srgb4::light(bits);
+}
+
 __device__ inline float4 wide(float4 pixel) { return pixel; }
 __device__ inline float4 wide(uchar4 p) { return make_float4(p.x, p.y, p.z, p.w); }
 

@@ -17,12 +17,13 @@ struct Strips {
     int radius_x, radius_y;
 };
 
-// The rows of a thread block: at least so many that few of them are filtered twice, and more if there are enough thread
-// blocks. Those of a grid with a thread block for SEGMENT rows suffice.
-constexpr int SEGMENT = 96, BLOCKS = 700;
+// The rows of a thread block: thread blocks share the image, but none has so few rows that most of its work would be to
+// filter those above and below.
+constexpr int SEGMENT = 96;
 
 __device__ inline int segment_of(int height, int strips, int radius) {
-    return max(max(SEGMENT, 32 + 4 * radius), (height * strips + BLOCKS - 1) / BLOCKS);
+    const int parts = max(static_cast<int>(gridDim.x * gridDim.y) / strips, 1);
+    return max(max(SEGMENT, 32 + 4 * radius), (height + parts - 1) / parts);
 }
 
 // The numbers of a strip's row with those beside it that windows need, and a distance between rows that lets threads
@@ -53,26 +54,27 @@ __device__ inline void march(const Strips& image, Across across, Down down) {
     };
     const bool has_second = thread + THREADS < wide_row;
     const int place0 = place(thread), place1 = place(thread + THREADS);
-    float next[2][BATCH];  // loaded while the rows before are filtered
+    // Loaded while the rows before are filtered; to convert a number means to wait for it.
+    unsigned int next[2][BATCH];
     int slot = 0;  // where the first row of a batch is kept
     // `y` is the first row that the batch completes. The first turn only loads.
     for (int y = -2 * image.radius_y - BATCH; y < rows; y += BATCH) {
         const bool has_batch = y >= -2 * image.radius_y;
-        if (has_batch) {
+        if (has_batch) by_number<Byte>(image.image, image.number, [&](auto* source) {
 #pragma unroll
             for (int k = 0; k < BATCH; ++k) {
-                tile[k * PITCH + thread] = next[0][k];
-                if (has_second) tile[k * PITCH + thread + THREADS] = next[1][k];
+                tile[k * PITCH + thread] = wide_of(next[0][k], source);
+                if (has_second) tile[k * PITCH + thread + THREADS] = wide_of(next[1][k], source);
             }
-        }
+        });
         __syncthreads();
         if (y + BATCH < rows) by_number<Byte>(image.image, image.number, [&](auto* source) {
             const int first = top + y + BATCH + image.radius_y;
 #pragma unroll
             for (int k = 0; k < BATCH; ++k) {
                 const int from = inside(first + k, image.height) * pitch;
-                next[0][k] = wide(source[from + place0]);
-                if (has_second) next[1][k] = wide(source[from + place1]);
+                next[0][k] = bits_of(source[from + place0]);
+                if (has_second) next[1][k] = bits_of(source[from + place1]);
             }
         });
         if (!has_batch) continue;

@@ -40,7 +40,7 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
         whole: dict[str, Any] = {"num_threads": (width, (height + (RUN - 1)) // RUN), "thread_block": (32, 8)}
         parts: dict[str, Any] = {"num_threads": (-(-half[0] // PART) * THREADS, half[1]), "thread_block": (THREADS, 1)}
         strip: dict[str, Any] = {
-            "num_threads": strips(*half),
+            "num_threads": strips(half[0]),
             "thread_block": (THREADS, 1),
             "shared_bytes": STRIP_BYTES,
         }

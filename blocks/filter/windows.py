@@ -12,9 +12,11 @@ SHAPES = ("square", "disc", "diamond", "cross")
 #: The entry points of `kernels/windows.cu`, in the order of their numbers there.
 ENTRIES = ("combine_windows", "combine_rows", "combine_columns", "combine_shapes", "combine_directly")
 CHANNELS = 4
-#: As in the kernels: the threads of a thread block, the rows that it filters together, the largest radius of windows
-#: that it combines in one pass, and the fewest of its rows.
-THREADS, BATCH, ONE_PASS, SEGMENT = 256, 16, 24, 96
+#: As in the kernels: the threads of a thread block, the rows that it filters together, and the largest radius that it
+#: combines in one pass.
+THREADS, BATCH, ONE_PASS = 256, 16, 24
+#: The most thread blocks that filter strips: two for each multiprocessor of an H200, which holds no more of them.
+BLOCKS = 264
 #: For shapes other than a square: the smallest radius for which tiles take less time, the numbers of a row and the rows
 #: of a tile, and the pixels of a column that a thread computes without tiles.
 FROM_TILES, TILE_WIDE, TILE_HIGH, RUN = 5, 128, 32, 8
@@ -22,9 +24,10 @@ FROM_TILES, TILE_WIDE, TILE_HIGH, RUN = 5, 128, 32, 8
 STRIP_BYTES = 4 * (BATCH * (THREADS + 2 * ONE_PASS * CHANNELS + CHANNELS) + 5 * BATCH * (THREADS + CHANNELS))
 
 
-def strips(width: Any, height: Any, segment: int = SEGMENT) -> tuple[Any, Any]:
-    """Return the number of threads for an image of up to four channels, whose thread blocks have a segment of rows."""
-    return -(-(width * CHANNELS) // THREADS) * THREADS, -(-height // segment)
+def strips(width: Any) -> tuple[Any, Any]:
+    """Return the number of threads for strips of an image of up to four channels, which thread blocks share."""
+    across = -(-(width * CHANNELS) // THREADS)
+    return across * THREADS, BLOCKS // across + across // (BLOCKS + 1)  # the second is 1 if the first is 0
 
 
 def run(radius: int) -> int:
@@ -75,11 +78,12 @@ class Window(NamedTuple):
             row, rows = TILE_WIDE + 2 * ONE_PASS * CHANNELS, TILE_HIGH + 2 * self.x
             return Launch("combine_shapes", (tiles[0] * THREADS, tiles[1]), args, 4 * row * rows)
         if max(self.x, self.y) <= ONE_PASS:
-            return Launch("combine_windows", strips(width, height), (self.x, self.y), STRIP_BYTES)
+            return Launch("combine_windows", strips(width), (self.x, self.y), STRIP_BYTES)
         if self.y > 0:
             segment = 256 + self.y
             kept = 4 * THREADS * ((2 * self.y + 1) // BATCH)
-            return Launch("combine_columns", strips(width, height, segment), (self.y, *wide, segment), kept)
+            columns = -(-(width * CHANNELS) // THREADS) * THREADS, -(-height // segment)
+            return Launch("combine_columns", columns, (self.y, *wide, segment), kept)
         group, numbers = BATCH * CHANNELS, THREADS * BATCH + 2 * self.x * CHANNELS
         threads = -(-(width * CHANNELS) // (THREADS * BATCH)) * THREADS, height
         return Launch("combine_rows", threads, (self.x, *wide), 4 * (group + 2 * CHANNELS) * -(-numbers // group))

@@ -122,7 +122,8 @@ class Extent:
     __add__, __radd__ = _operator("({0} + {1})"), _operator("({1} + {0})")
     __sub__, __rsub__ = _operator("({0} - {1})"), _operator("({1} - {0})")
     __mul__, __rmul__ = _operator("({0} * {1})"), _operator("({1} * {0})")
-    __floordiv__, __mod__ = _operator("({0} // {1})"), _operator("({0} % {1})")
+    __floordiv__, __rfloordiv__ = _operator("({0} // {1})"), _operator("({1} // {0})")
+    __mod__ = _operator("({0} % {1})")
 
     def __neg__(self) -> Extent:
         return Extent(f"(-{self.text})")
