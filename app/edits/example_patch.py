@@ -51,6 +51,8 @@ _MOST = 120
 _ACROSS, _DOWN = 220.0, 140.0
 #: Values of blocks that have no ports without them.
 _VALUES: dict[str, dict[str, Any]] = {"kernel.file": {"file": str(KERNELS_FOLDER / "saxpy.cu")}}
+#: Blocks that need the results of another one, whose outputs have the names of their inputs.
+_AFTER = {"linalg.solve_factored": "linalg.lu"}
 #: What a person does before a block runs; lines of Python are indented.
 _LINES = {
     "io.external": """Its array comes from Python, in the process of the engine. Start the editor by
@@ -80,6 +82,8 @@ def example_patch(block_type: type[Block], catalogue: Catalogue, check: Check) -
         return _branching(block_type, catalogue)
     if block_type.id in _LINES:
         return _by_hand(block_type, catalogue)
+    if block_type.id in _AFTER:
+        return _after(block_type, catalogue, check)
     alone = Patch(catalogue)
     node = alone.add(block_type.id, position=(_ACROSS, 0), **_VALUES.get(block_type.id, {})).id
     block_type = alone.block_type(node) or block_type  # with the ports of its values
@@ -157,6 +161,26 @@ def _show_outputs(patch: Patch, node: str, block_type: type[Block], check: Check
                 pass
             for name in added:
                 patch.remove(name)
+
+
+def _after(block_type: type[Block], catalogue: Catalogue, check: Check) -> tuple[Patch, str]:
+    """Return a patch in which another block feeds the inputs that have the names of its outputs."""
+    patch, other = Patch(catalogue), catalogue.require(_AFTER[block_type.id])
+    before = patch.add(other.id, position=(_ACROSS, 0)).id
+    node = patch.add(block_type.id, position=(2 * _ACROSS, 0)).id
+    made = {spec.name for spec in other.outputs()}
+    loose = [PortRef(before, spec.name) for spec in other.inputs()]
+    for spec in block_type.inputs():
+        port = PortRef(node, spec.name)
+        if spec.name in made:
+            patch.connect(PortRef(before, spec.name), port)
+        else:
+            loose.append(port)
+    for row, port in enumerate(loose):
+        numbers = patch.add("random.uniform", position=(0, row * _DOWN), shape="64, 64")
+        patch.connect(numbers["out"], port)
+    _show_outputs(patch, node, block_type, check)
+    return patch, node
 
 
 def _by_hand(block_type: type[Block], catalogue: Catalogue) -> tuple[Patch, str]:

@@ -31,6 +31,7 @@ _SOME = (
     "kernel.chain",
     "control.if_else",
     "control.switch",
+    "linalg.solve_factored",
 )
 
 
