@@ -77,6 +77,7 @@ def node_tooltip(
     if node.region:
         branch = f", {note}" if (note := branch_note(branch_of(node.region))) else ""
         lines.append(f"inside {patch.title(region_of(node.region))}{branch}")
+    lines += _order_lines(patch, node_id)
     found = report.nodes.get(node_id) if report else None
     if block_type is None:
         said = message_text(patch, found) if found else ""
@@ -93,6 +94,14 @@ def node_tooltip(
     lines += [", ".join(figures), message_text(patch, found)]
     lines += [fusion_text(patch, node_id, report.nodes), _measuring_text(patch, report, found)]
     return _joined([*lines, times_text(patch, node_id, profile, peak_bytes_per_s) if profile else ""])
+
+
+def _order_lines(patch: Patch, node_id: str) -> list[str]:
+    """Return which blocks a block runs after and before, without connections."""
+    after = [patch.title(first) for first, then in patch.orders if then == node_id]
+    before = [patch.title(then) for first, then in patch.orders if first == node_id]
+    lines = [f"runs after {', '.join(after)}"] if after else []
+    return lines + ([f"runs before {', '.join(before)}"] if before else [])
 
 
 def _measuring_text(patch: Patch, report: FrameReport, found: NodeReport) -> str:

@@ -32,6 +32,18 @@ def test_a_node_tooltip_has_type_state_time_and_kernels(patch: Patch) -> None:
     ]
 
 
+def test_a_node_tooltip_names_the_blocks_that_run_before_and_after() -> None:
+    """Blocks with an order, which no connection shows, name each other by their titles."""
+    patch = Patch()
+    for name in "abc":
+        patch.add("math.scale_offset", node_id=name, title=name.upper())
+    patch.order("a", "b")
+    patch.order("b", "c")
+    lines = node_tooltip(patch, "b", None).splitlines()
+    assert lines[2:4] == ["runs after A", "runs before C"]
+    assert "runs" not in node_tooltip(patch, "a", None).replace("runs before B", "")
+
+
 def test_a_node_tooltip_says_which_blocks_share_a_kernel(patch: Patch) -> None:
     """Blocks that share a kernel name each other in their tooltips."""
     own = NodeReport("test_canvas.scale", NodeState.OK, "", 420_000, 1)
