@@ -68,33 +68,27 @@ __device__ inline bool are_aligned(unsigned int size, const void* a, const void*
     return ((reinterpret_cast<size_t>(a) | reinterpret_cast<size_t>(b)) & (size - 1)) == 0;
 }
 
-template <typename Word, typename Condition>
-__device__ inline void choose_words(Condition condition, const void* a, const void* b, void* out, unsigned int count) {
+// Whether each of a thread's elements is taken from `a`, by a condition whose elements are words, of which only the bits
+// `counting` count.
+template <typename Word>
+__device__ inline void test_words(
+    bool (&is_a)[EACH], const void* condition, unsigned long long counting, unsigned int first, unsigned int step,
+    unsigned int count) {
+#pragma unroll
+    for (unsigned int k = 0, i = blockIdx.x * EACH * blockDim.x + threadIdx.x; k < EACH; ++k, i += blockDim.x)
+        is_a[k] = i < count && (static_cast<const Word*>(condition)[first + i * step] & static_cast<Word>(counting)) != 0;
+}
+
+template <typename Word>
+__device__ inline void choose_words(const bool (&is_a)[EACH], const void* a, const void* b, void* out, unsigned int count) {
     const unsigned int first = blockIdx.x * EACH * blockDim.x + threadIdx.x;
     Word held[EACH];
 #pragma unroll
     for (unsigned int k = 0, i = first; k < EACH; ++k, i += blockDim.x)
-        if (i < count) held[k] = static_cast<const Word*>(condition(i) ? a : b)[i];
+        if (i < count) held[k] = static_cast<const Word*>(is_a[k] ? a : b)[i];
 #pragma unroll
     for (unsigned int k = 0, i = first; k < EACH; ++k, i += blockDim.x)
         if (i < count) static_cast<Word*>(out)[i] = held[k];
-}
-
-template <typename Condition>
-__device__ inline void choose_elements(
-    Condition is_a, const void* a, const void* b, void* out, unsigned int type, unsigned int count) {
-    const unsigned int size = type & ELEMENT_SIZE;
-    switch (are_aligned(size, a, b) && are_aligned(size, a, out) ? size : 0) {
-        case 1: return choose_words<unsigned char>(is_a, a, b, out, count);
-        case 2: return choose_words<unsigned short>(is_a, a, b, out, count);
-        case 4: return choose_words<unsigned int>(is_a, a, b, out, count);
-        case 8: return choose_words<uint2>(is_a, a, b, out, count);
-        case 16: return choose_words<uint4>(is_a, a, b, out, count);
-    }
-    for (unsigned int k = 0, i = blockIdx.x * EACH * blockDim.x + threadIdx.x; k < EACH; ++k, i += blockDim.x)
-        if (i < count)
-            copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size,
-                         element_at(is_a(i) ? a : b, type, i), size);
 }
 
 // out[i] = a[i] where element `first` + i * `step` of the condition isn't 0, else b[i].
@@ -108,11 +102,30 @@ extern "C" __global__ void choose(
     void* __restrict__ out,
     unsigned int type,
     unsigned int count) {
-    const unsigned char* bytes = static_cast<const unsigned char*>(condition);
-    if ((condition_type & ELEMENT_SIZE) == 1)  // most masks
-        return choose_elements([=](unsigned int i) { return bytes[first + i * step] != 0; }, a, b, out, type, count);
-    choose_elements([=](unsigned int i) { return is_true(condition, condition_type, first + i * step); }, a, b, out,
-                    type, count);
+    const unsigned int size = type & ELEMENT_SIZE, condition_size = condition_type & ELEMENT_SIZE;
+    const unsigned long long counting = without_signs(condition_type);
+    bool is_a[EACH];
+    switch (are_aligned(condition_size, condition, condition) ? condition_size : 0) {
+        case 1: test_words<unsigned char>(is_a, condition, counting, first, step, count); break;
+        case 2: test_words<unsigned short>(is_a, condition, counting, first, step, count); break;
+        case 4: test_words<unsigned int>(is_a, condition, counting, first, step, count); break;
+        case 8: test_words<unsigned long long>(is_a, condition, counting, first, step, count); break;
+        default:
+            for (unsigned int k = 0, i = blockIdx.x * EACH * blockDim.x + threadIdx.x; k < EACH; ++k, i += blockDim.x)
+                is_a[k] = i < count && is_true(condition, condition_type, first + i * step);
+    }
+    switch (are_aligned(size, a, b) && are_aligned(size, a, out) ? size : 0) {
+        case 1: return choose_words<unsigned char>(is_a, a, b, out, count);
+        case 2: return choose_words<unsigned short>(is_a, a, b, out, count);
+        case 4: return choose_words<unsigned int>(is_a, a, b, out, count);
+        case 8: return choose_words<uint2>(is_a, a, b, out, count);
+        case 16: return choose_words<uint4>(is_a, a, b, out, count);
+    }
+#pragma unroll
+    for (unsigned int k = 0, i = blockIdx.x * EACH * blockDim.x + threadIdx.x; k < EACH; ++k, i += blockDim.x)
+        if (i < count)
+            copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size,
+                         element_at(is_a[k] ? a : b, type, i), size);
 }
 
 template <typename Word, typename Place>

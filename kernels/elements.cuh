@@ -26,6 +26,12 @@ __device__ inline bool is_true(const void* data, unsigned int type, size_t index
     return found != 0;
 }
 
+// The bits of a number or a vector of up to 8 bytes without the signs of its floats.
+__device__ inline unsigned long long without_signs(unsigned int type) {
+    const unsigned int part = type & ELEMENT_FLOAT ? type & ELEMENT_SIZE : type >> ELEMENT_PARTS_AT & 15u;
+    return part == 2 ? 0x7FFF7FFF7FFF7FFFull : part == 4 ? 0x7FFFFFFF7FFFFFFFull : part == 8 ? ~0ull >> 1 : ~0ull;
+}
+
 // A whole number as 64 bits, in two's complement if negative; `type` must not be a float.
 __device__ inline unsigned long long whole_at(const void* data, unsigned int type, size_t index) {
     const bool is_signed = type & ELEMENT_SIGNED;
@@ -143,6 +149,7 @@ __device__ inline void put_number(void* data, unsigned int type, size_t index, d
 
 // Copies one element as bytes, in the widest words that both addresses and its size allow.
 template <typename Word> __device__ inline void copy_words(void* target, const void* source, unsigned int size) {
+#pragma unroll 1
     for (unsigned int i = 0; i < size / sizeof(Word); ++i) static_cast<Word*>(target)[i] = static_cast<const Word*>(source)[i];
 }
 

@@ -18,6 +18,7 @@ from warploom.engine.host_compiler.errors import error_at
 from warploom.engine.host_compiler.memory_layout import MemoryLayout
 from warploom.engine.host_compiler.opcodes.calls import FRAME, LINKED, function_name
 from warploom.engine.host_compiler.opcodes.table import emit
+from warploom.engine.host_compiler.passes.chosen_addresses import with_separate_accesses
 from warploom.engine.host_compiler.passes.inlining import inline_suspending
 from warploom.engine.host_compiler.passes.launch_versions import LaunchVersion, for_launches
 from warploom.engine.host_compiler.passes.lockstep_loops import has_atomics_in_loops, with_lockstep_loops
@@ -65,11 +66,13 @@ def translate_kernel(
     scatters: bool,
     moves_16_bytes: bool,
     quickly: bool,
+    arguments: bytes = b"",
 ) -> TranslatedKernel:
     """Return the LLVM text of a kernel: `run.NAME` and the device functions it calls.
 
     `flushes`, `scatters` and `moves_16_bytes` are the processor's properties, as in MemoryLayout. `quickly`: a kernel
-    is translated for one thread after the other, which takes half the time, and in one version.
+    is translated for one thread after the other, which takes half the time, and in one version. `arguments` is the
+    argument block of a usual launch, if one is known.
     """
     kernel, functions = inline_suspending(module.functions[signature.name], module.functions)
     used = [item for item in reachable_functions(kernel, functions, module.variables) if item.name != kernel.name]
@@ -115,7 +118,11 @@ def translate_kernel(
         return "\n".join([*text, body]), scratch_bytes, spins
 
     small_version = None if quickly else for_small_thread_blocks(kernel)
-    versions, known = ([LaunchVersion(kernel)], {}) if quickly or small_version else for_launches(kernel)
+    versions, known = (
+        ([LaunchVersion(kernel)], {})
+        if quickly or small_version
+        else for_launches(kernel, arguments, layout.parameters)
+    )
     if len(versions) > 1:
         named = [replace(item.kernel, name=f"{kernel.name}|{number}") for number, item in enumerate(versions)]
         made = [version(item) for item in named]
@@ -156,6 +163,7 @@ def _choice(
 
 def _for_rows(kernel: Function, layout: MemoryLayout) -> Function:
     """Return a kernel that is rewritten so that rows of its threads run together for longer."""
+    kernel = with_separate_accesses(kernel, provenance(kernel, layout))
     kernel = with_plain_divisions(split_webs(kernel, control_flow(kernel, is_suspension_point)))
     kernel = _with_lockstep_loops(with_immediate_operands(kernel, is_suspension_point), layout)
     return with_recomputed_registers(kernel, control_flow(kernel, is_suspension_point))

@@ -44,13 +44,14 @@ class TranslatedModule:
 
 
 def translate_module(
-    module: PtxModule, triple: str, cpu: str, features: str, *, quickly: bool = False
+    module: PtxModule, triple: str, cpu: str, features: str, *, quickly: bool = False, arguments: bytes = b""
 ) -> TranslatedModule:
     """Return a module as LLVM text without the kernels that the host cannot run; KernelError if it can run none.
 
     A kernel is refused for errors in its own text, in functions that it may call and in variables that it names.
 
-    With `quickly`, the text takes less time to write and to compile where possible, and runs slower.
+    With `quickly`, the text takes less time to write and to compile where possible, and runs slower. `arguments` is the
+    argument block of a usual launch of the only kernel, if one is known.
     """
     original = module
     functions, wrong = lowered(module.functions)
@@ -80,6 +81,7 @@ def translate_module(
                     scatters=scatters,
                     moves_16_bytes=moves_16_bytes,
                     quickly=quickly,
+                    arguments=arguments,
                 )
             )
     if refused and not kernels:

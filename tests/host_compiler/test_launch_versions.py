@@ -1,10 +1,14 @@
 """Kernel versions for branches that the parameters alone decide."""
 
+import struct
+
 import numpy as np
 import pytest
 
+from warploom.engine.host_compiler.analysis.launch_values import launch_values
 from warploom.engine.host_compiler.passes.launch_versions import for_launches
 from warploom.engine.ptx import parse
+from warploom.engine.ptx.tree import Register
 
 MODES = """
 extern "C" __global__ void modes(const void* x, float* out, unsigned int type, int mode, float scale, int n) {
@@ -71,3 +75,81 @@ def test_versions_are_made_only_for_branches_of_the_launch(cuda_ptx):
 
     assert len(versions(MODES)) > 2
     assert len(versions(MODES.replace("mode ==", "i ==").replace("(type & 0xFFFF)", "i"))) == 1
+
+
+def test_a_version_for_a_usual_launch(quick_host, cuda_ptx):
+    """A kernel that is optimised for one launch has a version for it, and equals numpy in all other launches too."""
+    kernel = quick_host.load_module(cuda_ptx(MODES)).kernel("modes")
+    random, n = np.random.default_rng(4), 77
+    for number, (dtype, mode) in enumerate((each, mode) for each in (np.float64, np.float32) for mode in (1, 0, 2, 3)):
+        x = random.standard_normal((n, 2)).astype(dtype)
+        out = quick_host.upload(np.zeros(n, np.float32))
+        arguments = [quick_host.upload(x), out, 7 << 16 | x.itemsize, mode, np.float32(0.5), n]
+        quick_host.launch(kernel, (2,), (64,), arguments)
+        if number == 0:
+            assert kernel.job is not None
+            kernel.job.run()
+        wanted = (x[:, 0] * x[:, 1].astype(np.float64) + x[:, 0]).astype(np.float32).astype(np.float64)
+        for k in range(5 * (mode == 1)):
+            wanted = wanted * 0.5 + k * np.arange(n)
+        if mode == 2:
+            wanted = np.where(wanted < 0, np.sqrt(np.abs(wanted)) / 0.5, np.sqrt(np.abs(wanted)) * 0.5 + 1)
+        assert np.allclose(out.download(), wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_the_last_version_has_only_the_ways_of_the_usual_launch(cuda_ptx):
+    """With the arguments of a launch, the last version has no branch that they decide, and others are fewer."""
+    function = parse(cuda_ptx(MODES, "compute_80")).functions["modes"]
+    block = struct.pack("<QQIIfI", 256, 512, 7 << 16 | 16, 1, 0.5, 64)
+    offsets = dict(zip((item.name for item in function.parameters), (0, 8, 16, 20, 24, 28), strict=True))
+    versions, known = for_launches(function, block, offsets)
+    usual = versions[-1]
+    guards = {item.guard.register.name for item in usual.kernel.instructions if item.guard is not None}
+    assert not guards & known.keys()
+    assert len(usual.outcomes) >= 2
+    assert len(versions) < len(for_launches(function)[0]) + 1
+    assert for_launches(function, block, {})[0] == for_launches(function)[0]
+
+
+OPERATIONS = [
+    "add.s32", "sub.s32", "mul.lo.s32", "and.b32", "or.b32", "xor.b32", "min.s32", "min.u32", "max.s32", "max.u32",
+    "shl.b32", "shr.s32", "shr.u32", "mul.wide.s32", "mul.wide.u32", "not.b32", "neg.s32", "cvt.s64.s32", "cvt.u64.u32",
+    "cvt.s64.s8", "cvt.u64.u16", "setp.hi.u32", "setp.ls.u32",
+    *(f"setp.{name}.{kind}" for name in ("eq", "ne", "lt", "ge") for kind in ("s32", "u32")),
+]  # fmt: skip
+
+
+def test_values_of_registers_in_a_launch(run_optimised):
+    """Values that follow from arguments are those that the compiled kernel computes, for all operations and signs."""
+    numbers = [0, 1, 5, 31, 127, 255, 2**31 - 1, 2**31, 2**32 - 3, 2**32 - 1]
+    lines, outputs = [], []
+    for at, text in enumerate(OPERATIONS):
+        wide = "wide" in text or text.startswith("cvt")
+        source = "%c" if text.startswith("sh") else "%b"  # shifts by 32 or more are tried in other tests
+        sources = "%a" if text[:3] in ("not", "neg", "cvt") else f"%a, {source}"
+        name = f"%p{at}" if text.startswith("setp") else f"%w{at}" if wide else f"%n{at}"
+        lines.append(f"{text} {name}, {sources};")
+        if name[1] == "p":
+            lines.append(f"selp.b32 %n{at}, %a, 7, {name};")
+        lines.append(
+            f"st.global.u64 [%o+{8 * at}], %w{at};"
+            if wide
+            else f"cvt.u64.u32 %w{at}, %n{at}; st.global.u64 [%o+{8 * at}], %w{at};"
+        )
+        outputs.append(f"%w{at}")
+    count = len(OPERATIONS)
+    text = (
+        ".version 7.8\n.target sm_80\n.address_size 64\n"
+        ".visible .entry k(.param .u64 out, .param .u32 a, .param .u32 b) {"
+        f".reg .b64 %o, %w<{count}>; .reg .b32 %a, %b, %c, %n<{count}>; .reg .pred %p<{count}>;"
+        "ld.param.u64 %o, [out]; ld.param.u32 %a, [a]; ld.param.u32 %b, [b]; and.b32 %c, %b, 31;"
+        + "".join(lines)
+        + "ret; }"
+    )
+    known = {item.operands[0].name: item for item in parse(text).functions["k"].instructions
+             if item.operands and isinstance(item.operands[0], Register)}  # fmt: skip
+    for a in numbers:
+        for b in numbers:
+            found = run_optimised(text, "k", 1, 1, np.zeros(count, np.uint64), np.uint32(a), np.uint32(b))[0]
+            values = launch_values(known, struct.pack("<QII", 0, a, b), {"out": 0, "a": 8, "b": 12})
+            assert [values[name] for name in outputs] == found.tolist(), (a, b)

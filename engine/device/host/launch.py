@@ -87,6 +87,7 @@ class Launch:
         record[abi.SERVICES] = pool.services.address
         record[abi.NEXT] = 0
         pool.services.begin(pairs)
+        self.kernel.note(self.arguments)
         block_ns = self.kernel.block_ns if self.kernel.block_ns is not None else self._threads * THREAD_NS
         try:
             failed, busy_ns = pool.run(

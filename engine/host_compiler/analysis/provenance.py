@@ -129,8 +129,11 @@ def _operand_roots(operand: Operand, found: dict[str, Root], variables: Collecti
 
 
 def _converted_parameters(function: Function, parameters: dict[str, int]) -> set[int]:
-    """Return the argument-block offsets of parameters that reach a `cvta.to.global` or an address unchanged."""
+    """Return the argument-block offsets of parameters that reach a `cvta.to.global` or an address unchanged, perhaps as
+    one of two.
+    """
     loaded: dict[str, int] = {}
+    chosen: dict[str, list[int]] = {}
     pointers: set[int] = set()
     for instruction in function.instructions:
         first = instruction.operands[0] if instruction.operands else None
@@ -138,10 +141,15 @@ def _converted_parameters(function: Function, parameters: dict[str, int]) -> set
             source = instruction.operands[1]
             if isinstance(source, Address) and isinstance(source.base, Symbol) and source.base.name in parameters:
                 loaded[first.name] = parameters[source.base.name] + source.offset
+        if instruction.opcode == "selp" and isinstance(first, Register):
+            names = [operand.name for operand in instruction.operands[1:3] if isinstance(operand, Register)]
+            chosen[first.name] = [loaded[name] for name in names if name in loaded]
         if instruction.opcode == "cvta":
             for operand in instruction.operands[1:]:
                 if isinstance(operand, Register) and operand.name in loaded:
                     pointers.add(loaded[operand.name])
+                if isinstance(operand, Register):
+                    pointers.update(chosen.get(operand.name, ()))
         for operand in instruction.operands:
             if isinstance(operand, Address) and isinstance(operand.base, Register) and operand.base.name in loaded:
                 pointers.add(loaded[operand.base.name])

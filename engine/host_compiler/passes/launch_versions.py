@@ -2,20 +2,25 @@
 
 A kernel that looks up the type of its elements, or a mode, branches alike in all threads of a launch. The optimiser
 would mask the operations of all ways, and accesses that are never made would keep checks from being hoisted. So each
-launch chooses a version without the ways that it does not take.
+launch chooses a version without the ways that it does not take. If the arguments of a launch are known, the last
+version has only the ways that this launch takes, and there are fewer others.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from types import MappingProxyType
 
 from warploom.engine.host_compiler.analysis.control_flow import control_flow, used
+from warploom.engine.host_compiler.analysis.launch_values import launch_values
 from warploom.engine.host_compiler.analysis.reachability import Reachability, members
 from warploom.engine.host_compiler.analysis.rematerialise import PURE, computed_once
 from warploom.engine.ptx.tree import Function, Instruction, Integer, Register, Statement, Symbol
 
 #: The most versions, the most instructions that they have together, in those of the kernel, and the most that they add.
 _MOST, _GROWTH, _MOST_ADDED = 12, 4, 1500
+#: How many times fewer instructions are added if one version is for a usual launch.
+_LESS = 4
 #: The least share of a kernel's work that a way must leave out: it costs less to mask a smaller one.
 _SHARE = 16
 #: The work of a masked access, in other instructions.
@@ -32,14 +37,18 @@ class LaunchVersion:
     outcomes: Mapping[str, bool] = field(default_factory=dict)
 
 
-def for_launches(kernel: Function) -> tuple[list[LaunchVersion], dict[str, Instruction]]:
-    """Return the versions of a kernel, of which every launch needs one, and the registers that decide between them.
+def for_launches(
+    kernel: Function, arguments: bytes = b"", offsets: Mapping[str, int] = MappingProxyType({})
+) -> tuple[list[LaunchVersion], dict[str, Instruction]]:
+    """Return the versions of a kernel, of which a launch takes the last that fits, and the registers that decide.
 
     The registers come with their instructions, in order. There is one version if no branch is worth another.
+    `arguments` is the argument block of a usual launch, if one is known, and `offsets` those of the parameters in it.
     """
     known = _decided(kernel)
+    usual = _usual(kernel, known, launch_values(known, arguments, offsets)) if arguments else []
     versions, pending = list[LaunchVersion](), [LaunchVersion(kernel)]
-    room = min((_GROWTH - 1) * len(kernel.instructions), _MOST_ADDED)
+    room = min((_GROWTH - 1) * len(kernel.instructions), _MOST_ADDED) // (_LESS if usual else 1)
     while pending:
         version = pending.pop(0)
         split = _split(version, known, room) if len(versions) + len(pending) + 1 < _MOST else []
@@ -47,7 +56,17 @@ def for_launches(kernel: Function) -> tuple[list[LaunchVersion], dict[str, Instr
             versions.append(version)
         room -= sum(len(item.kernel.instructions) for item in split) - len(version.kernel.instructions) if split else 0
         pending += split
-    return versions, known
+    return versions + usual, known
+
+
+def _usual(kernel: Function, known: Mapping[str, Instruction], values: Mapping[str, int]) -> list[LaunchVersion]:
+    """Return the version for launches whose branches have the outcomes that follow from `values`, if it is worth it."""
+    outcomes, way = dict[str, bool](), kernel
+    while names := [name for name in _guards(way) if name in known and name in values]:
+        outcomes[names[0]] = bool(values[names[0]])
+        way = _without(way, {names[0]: outcomes[names[0]]})
+    work = _work(kernel)
+    return [LaunchVersion(way, outcomes)] if work - _work(way) > work // _SHARE else []
 
 
 def _decided(kernel: Function) -> dict[str, Instruction]:

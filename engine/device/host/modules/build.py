@@ -164,25 +164,28 @@ def _parsed(ptx: str) -> PtxModule:
     return parse(ptx)
 
 
-def optimise(ptx: str | Callable[[], str], name: str, processor: tuple[str, str]) -> tuple[bytes, int]:
+def optimise(
+    ptx: str | Callable[[], str], name: str, processor: tuple[str, str], arguments: bytes = b""
+) -> tuple[bytes, int]:
     """Return the optimised object code of one kernel of a translated module, in a worker process.
 
-    `ptx` is the module, or returns one with equivalent kernels. Also return the kernel's scratch memory in bytes, which
-    may exceed that of the quickly compiled code.
+    `ptx` is the module, or returns one with equivalent kernels. `arguments` is the argument block of a usual launch,
+    empty if none is known. Also return the kernel's scratch memory in bytes, which may exceed that of the quickly
+    compiled code.
     """
     from warploom.engine.host_compiler.module import translate_module
 
     alone = _only(_parsed(ptx if isinstance(ptx, str) else ptx()), [name])
-    translated = translate_module(alone, native.triple(), *processor)
+    translated = translate_module(alone, native.triple(), *processor, arguments=arguments)
     return native.compile_object(translated.kernels[name], processor), translated.scratch_bytes[name]
 
 
-def optimised(key: str, name: str, ptx: str | Callable[[], str]) -> tuple[bytes, int]:
+def optimised(key: str, name: str, ptx: str | Callable[[], str], arguments: bytes = b"") -> tuple[bytes, int]:
     """Return what `optimise` returns, and cache it. Raise KernelError if LLVM can't compile the kernel."""
     known = cache.load(key)
     if known is not None and name in known.optimised:  # another process or thread was faster
         return known.optimised[name], known.scratch_bytes[name]
-    code, scratch_bytes = run_in_background(optimise, ptx, name, native.cpu())
+    code, scratch_bytes = run_in_background(optimise, ptx, name, native.cpu(), arguments)
     with _FILES:
         known = cache.load(key)
         if known is not None:

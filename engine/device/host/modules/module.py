@@ -5,11 +5,13 @@ from __future__ import annotations
 import ctypes
 import functools
 import logging
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from warploom.engine.device import optimiser
+from warploom.engine.device.arguments import KernelArguments
 from warploom.engine.device.host.memory import AllocationTable
 from warploom.engine.device.host.modules import build, cache, native
 from warploom.engine.device.host.modules.cache import CachedModule
@@ -22,6 +24,8 @@ from warploom.engine.ptx import KernelSignature
 
 #: A launch that should take longer than this waits for optimised code. A kernel's first launch never waits.
 WORTH_WAITING_NS = 50_000_000
+#: How long a kernel that is to be optimised waits for its first launch.
+FIRST_LAUNCH_S = 0.1
 _LOG = logging.getLogger(__name__)
 
 
@@ -53,6 +57,9 @@ class HostKernel:
         self.block_ns: float | None = None
         #: Source file and line by PTX line.
         self.lines = entry.lines
+        #: The arguments of the first launch, for which the kernel is optimised; empty before it.
+        self.arguments = b""
+        self._is_launched = threading.Event()
         #: The job that optimises the kernel; None when it is done.
         self.job: OptimiserJob | None = None
         self._code: NativeCode | None = None
@@ -71,6 +78,21 @@ class HostKernel:
     def occupancy(config: LaunchConfig) -> Occupancy | None:  # required by the protocol
         """Return None: a CPU has no multiprocessors."""
         return None
+
+    def note(self, arguments: KernelArguments) -> None:
+        """Note the arguments of a launch before it runs."""
+        if self.job is not None and not self.arguments:
+            self.arguments = bytes(arguments.block)
+            self._is_launched.set()
+
+    def first_arguments(self) -> bytes:
+        """Return the arguments of the first launch, which mostly follows soon; empty if it does not."""
+        self._is_launched.wait(FIRST_LAUNCH_S)
+        return self.arguments
+
+    def expect_no_launch(self) -> None:
+        """Let optimisation begin without a launch."""
+        self._is_launched.set()
 
     def settle(self, thread_blocks: int) -> None:
         """Wait for optimised code before a launch that would be slow without it."""
@@ -130,6 +152,7 @@ class HostModule:
                 work = functools.partial(_optimise, weakref.ref(kernel), key, name, best.ptx if best else ptx)
                 job = kernel.job = OptimiserJob(work)
                 if not quick_first:
+                    kernel.expect_no_launch()
                     job.run()
             self._kernels[name] = kernel
         self._refused = entry.refused
@@ -201,10 +224,13 @@ def _symbol(kernel: str) -> str:
 
 def _optimise(reference: weakref.ref[HostKernel], key: str, name: str, ptx: str | Callable[[], str]) -> None:
     """Optimise a kernel unless it is no longer in use."""
-    if reference() is None:
+    kernel = reference()
+    if kernel is None:
         return
+    arguments = kernel.first_arguments()
+    del kernel  # it may be dropped meanwhile
     try:
-        code, scratch_bytes = build.optimised(key, name, ptx)
+        code, scratch_bytes = build.optimised(key, name, ptx, arguments)
         kernel = reference()
         if kernel is not None:
             kernel.use(NativeCode([code], [_symbol(name)], kernel.module.variables), scratch_bytes)
