@@ -37,7 +37,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
     with (
         patch.object(module, "translate_kernel", _translate_kernel),
         patch.object(kernel, "for_small_thread_blocks", lambda _: None),
-        patch.object(kernel, "for_launches", lambda only: ([LaunchVersion(only)], {})),
+        patch.object(kernel, "for_launches", lambda only, *_: ([LaunchVersion(only)], {})),
     ):
         return _translate(ptx, processor)
 

@@ -65,7 +65,7 @@ def translate_as_told(ptx: str, processor: tuple[str, str]) -> CachedModule:
     return translate(ptx, processor)
 
 
-def optimise_for_ever(ptx: str, name: str, processor: tuple[str, str]) -> bytes:
+def optimise_for_ever(ptx: str, name: str, processor: tuple[str, str], arguments: bytes) -> tuple[bytes, int]:
     """Hang forever on a kernel called `scale`."""
     _as_told("HANG_optimiser" if name == "scale" else "")
-    return build.optimise(ptx, name, processor)
+    return build.optimise(ptx, name, processor, arguments)
