@@ -370,9 +370,25 @@ def test_pads_are_offered_by_their_names(pad: VirtualPad) -> None:
         step_until(engine, lambda r: r.values[f"{node.id}.value"] == 1)
         assert list(Gamepad.offered("device")) == [name]
         pad.press(0, False)  # the list leaves the pad open that is in use
-        step_until(engine, lambda r: r.values[f"{node.id}.value"] == 0)
+        report = step_until(engine, lambda r: r.values[f"{node.id}.value"] == 0 or bool(r.diagnostics))
+        assert not report.diagnostics
     pad.unplug()
     assert not Gamepad.offered("device")
+
+
+def test_two_blocks_may_use_one_pad(pad: VirtualPad) -> None:
+    """A pad stays open for one block while another one leaves it, or looks at its name."""
+    patch = Patch()
+    first = patch.add("value.gamepad", control="a")
+    named = patch.add("value.gamepad", control="a", device="virtual")
+    with Engine(patch, device="host") as engine:
+        pad.press(0, True)
+        step_until(engine, lambda r: [r.values[f"{node.id}.value"] for node in (first, named)] == [1, 1])
+        patch.set(named, device="another")
+        step_until(engine, lambda r: any(problem.node == named.id for problem in r.diagnostics))
+        pad.press(0, False)
+        report = step_until(engine, lambda r: not r.values[f"{first.id}.value"] or len(r.diagnostics) > 1)
+        assert [problem.node for problem in report.diagnostics] == [named.id]
 
 
 def test_without_a_pad_the_block_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections import Counter
 from typing import Any
 
 from warploom.engine.arguments import checked
@@ -33,6 +34,8 @@ _LARGEST = 32767.0
 #: Between two looks at the pads, in seconds: four times a frame of 60 a second.
 _LOOK_S = 0.004
 _opening = threading.Lock()
+#: How many users have a pad open. The library has one object for a pad, and closes it for all of them.
+_users: Counter[Any] = Counter()
 
 
 @checked()
@@ -49,10 +52,27 @@ def gamepads() -> list[str]:
         raise PatchError(f"{problem}; {problem.remedy}") from problem
     names: dict[str, None] = {}
     for index in filter(controller.is_controller, range(controller.get_count())):
-        pad = controller.Controller(index)
+        pad = _open(controller, index)
         names[str(pad.name)] = None
-        pad.quit()
+        _close(pad)
     return list(names)
+
+
+def _open(controller: Any, index: int) -> Any:
+    """Return a pad, for one more user."""
+    with _opening:
+        pad = controller.Controller(index)
+        _users[pad] += 1
+    return pad
+
+
+def _close(pad: Any) -> None:
+    """Close a pad once its last user has closed it."""
+    with _opening:
+        _users[pad] -= 1
+        if not _users[pad]:
+            del _users[pad]
+            pad.quit()
 
 
 def _library() -> tuple[Any, Any]:
@@ -104,18 +124,18 @@ class GamepadListener(Listener):
                 for name, button in buttons.items():
                     self._store(name, float(pad.get_button(button)), counts=True)
         finally:
-            pad.quit()
+            _close(pad)
 
     def _find(self, controller: Any) -> Any:
         part = self.source.removeprefix("gamepad:").lower()
         names = []
         for index in range(controller.get_count()):
             if controller.is_controller(index):
-                pad = controller.Controller(index)
+                pad = _open(controller, index)
                 if part in pad.name.lower():
                     return pad
                 names.append(pad.name)
-                pad.quit()
+                _close(pad)
         wanted = f"one called {part!r}" if part else "one"
         text = f"gamepads must have {wanted} to listen to, got {', '.join(names) or 'none'}"
         raise Unavailable(text, "connect it; it is then found by itself")
