@@ -26,22 +26,28 @@ def total_bytes() -> int:
         import psutil
 
         return int(psutil.virtual_memory().total)
-    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min([physical, *(limit for limit, _ in container_limits())])
+    return min([_physical(), *(limit for limit, _ in container_limits())])
+
+
+def _physical() -> int:
+    if sys.platform == "win32":
+        return sys.maxsize
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def container_limits(groups: str | None = None, mount: Path = Path("/sys/fs/cgroup")) -> list[tuple[int, int]]:
     """Return each memory limit of this process's control groups, with the bytes in use under it.
 
     `groups` is the text of /proc/self/cgroup. Memory that the system can drop, such as cached file contents, doesn't
-    count as used. Both versions of control groups are read. Only limits that are set are returned.
+    count as used. Both versions of control groups are read. Limits above the machine's memory are left out: version 1
+    has one of 8 EiB where none is set.
     """
     if groups is None:
         try:
             groups = Path("/proc/self/cgroup").read_text(encoding="utf-8")
         except OSError:  # not Linux
             return []
-    limits = []
+    limits, machine = [], _physical()
     for line in groups.splitlines():
         _, controllers, group = line.split(":", 2)
         if controllers not in ("", "memory"):
@@ -54,6 +60,8 @@ def container_limits(groups: str | None = None, mount: Path = Path("/sys/fs/cgro
             # The group doesn't exist as seen from a container, or the limit is "max".
             with suppress(OSError, ValueError):
                 most = int((folder / limit).read_text(encoding="utf-8"))
+                if most > machine:
+                    continue
                 text = (folder / "memory.stat").read_text(encoding="utf-8")
                 stat = dict(entry.split() for entry in text.splitlines())
                 dropped = int(stat.get("total_inactive_file", stat.get("inactive_file", 0)))

@@ -6,32 +6,33 @@ import pytest
 
 from warploom.engine.platforms.memory import container_limits, free_bytes, total_bytes
 
-GIB = 1 << 30
+MIB = 1 << 20
 
 
 @pytest.mark.parametrize(
-    ("groups", "folder", "names"),
+    ("groups", "folder", "names", "unlimited"),
     [
-        ("0::/a/b\n", "", ("memory.max", "memory.current", "inactive_file")),
+        ("0::/a/b\n", "", ("memory.max", "memory.current", "inactive_file"), "max"),
         (
             "5:cpu:/a\n4:memory:/a/b\n0::/\n",
             "memory",
             ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+            "9223372036854771712",
         ),
     ],
 )
 def test_limits_of_all_groups_around_count(
-    tmp_path: Path, groups: str, folder: str, names: tuple[str, str, str]
+    tmp_path: Path, groups: str, folder: str, names: tuple[str, str, str], unlimited: str
 ) -> None:
     """The limit of an enclosing group is found, and droppable file caches count as free; missing groups give none."""
     limit, used, dropped = names
-    for group, most in (("a", str(4 * GIB)), ("a/b", "max")):
+    for group, most in (("a", str(4 * MIB)), ("a/b", unlimited)):
         path = tmp_path / folder / group
         path.mkdir(parents=True, exist_ok=True)
         (path / limit).write_text(most)
-        (path / used).write_text(str(3 * GIB))
-        (path / "memory.stat").write_text(f"anon 5\n{dropped} {GIB}\n")
-    assert container_limits(groups, tmp_path) == [(4 * GIB, 2 * GIB)]
+        (path / used).write_text(str(3 * MIB))
+        (path / "memory.stat").write_text(f"anon 5\n{dropped} {MIB}\n")
+    assert container_limits(groups, tmp_path) == [(4 * MIB, 2 * MIB)]
     assert container_limits(groups, tmp_path / "none") == []
 
 
