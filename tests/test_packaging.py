@@ -30,13 +30,18 @@ SOURCES = (
 )
 #: Warploom's own packages in the test environment, which the fresh environment must not see.
 _OWN = ("warploom", "engine", "__editable__")
-#: Python code that checks every example of the package, which compiles the example's kernels.
+#: Python code that opens every example of the package, and plans three of them, which compiles their kernels. These
+#: have CUDA C++ with the library's headers, op graphs, library calls and media.
 _CHECK_ALL = """
 from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch
 from warploom.engine.runtime.check.check_patch import plan_patch
 for path in sorted(EXAMPLES_FOLDER.glob("*.loom")):
-    plan, problems = plan_patch(load_patch(path, trust=True))
-    print(path.stem, [item.message for item in problems], plan is not None and len(plan.operations) > 0)
+    patch = load_patch(path, trust=True)
+    problems = [node.type for node in patch.without_groups().nodes.values() if not patch.catalogue.get(node.type)]
+    if path.stem in ("bokeh", "slideshow", "spectrogram"):
+        plan, found = plan_patch(patch)
+        problems += [item.message for item in found] + (["no plan"] if plan is None or not plan.operations else [])
+    print(path.stem, problems)
 """
 
 
@@ -88,16 +93,16 @@ def run(environment: Path, folder: Path, *words: str) -> str:
 def test_an_installed_warploom_runs_every_example_from_anywhere(environment: Path, tmp_path: Path) -> None:
     """Examples are run by name from any folder, write what they save there, and leave the package unchanged.
 
-    One example runs to its end. For the others only the kernels are compiled, since 20 s of optimising would show no
-    more.
+    One example runs to its end. Kernels have the bytes of the repository's, whose tests compile all of them; so only
+    those of three more examples are compiled, which shows that the package's files are found.
     """
     (package,) = environment.glob("lib/python*/site-packages")
     shipped = tree(package / "warploom" / "resources")
     folders = "examples/", "help/", "media/"
     assert set(shipped) == {name for name in tree(ROOT / "resources") if name.startswith(folders)}
-    assert set(tree(package / "warploom" / "kernels")) == {
-        name for name in tree(ROOT / "kernels") if name != "README.md"
-    }
+    kernels = tree(ROOT / "kernels")
+    del kernels["README.md"]
+    assert tree(package / "warploom" / "kernels") == kernels
     result = json.loads(
         run(environment, tmp_path, "warploom", "run", "photo", "--device", "host", "--frames", "1", "--json")
     )
@@ -107,7 +112,7 @@ def test_an_installed_warploom_runs_every_example_from_anywhere(environment: Pat
     with Image.open(saved) as picture:
         assert picture.size > (100, 100)
     names = sorted(path.stem for path in (ROOT / "resources" / "examples").glob("*.loom"))
-    assert run(environment, tmp_path, "python", "-c", _CHECK_ALL).splitlines() == [f"{name} [] True" for name in names]
+    assert run(environment, tmp_path, "python", "-c", _CHECK_ALL).splitlines() == [f"{name} []" for name in names]
     assert tree(package / "warploom" / "resources") == shipped
 
 
