@@ -40,7 +40,7 @@ book: setup-dev
 FUZZ := 10
 fuzz: setup-dev
 	QT_QPA_PLATFORM=offscreen WARPLOOM_FUZZ=$(FUZZ) WARPLOOM_SEED=$${WARPLOOM_SEED:-$$(date +%s)} $(VENV)/python -m pytest \
-		-n auto --dist loadfile -o timeout=3600 -m "not gpu" $(PYTEST) $$(grep -rlE 'many\(|seeds\(|FACTOR' tests --include='test_*.py')
+		-n auto --dist loadfile -o timeout=3600 -m "not gpu" $(PYTEST) $$(grep -rlE 'many\(|seeds\(|FACTOR|dialect' tests --include='test_*.py')
 
 # A window manager gives windows the keyboard. The tasks print their numbers of gestures and times.
 TASK_PROGRAMS := xvfb-run xdotool openbox

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -33,10 +34,19 @@ def compile_cuda(source: str, architecture: str = "compute_75", *options: str) -
     return ptx.decode().rstrip("\0")
 
 
-@pytest.fixture(params=("compute_75", "compute_100"))
-def dialect(request: pytest.FixtureRequest) -> str:
-    """Each of the two PTX dialects that NVRTC can write."""
-    return str(request.param)
+#: The two PTX dialects that NVRTC can write.
+DIALECTS = ("compute_75", "compute_100")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give `dialect` to the tests that take it: in `make fuzz` each of the two dialects, else that of the test's file.
+
+    Half of the files have each dialect, since to compile a file's kernels for the optimiser takes seconds.
+    """
+    marks = [mark for mark in metafunc.definition.iter_markers("parametrize") if mark.args[0] == "dialect"]
+    if "dialect" in metafunc.fixturenames and not marks:
+        own = DIALECTS[crc32(metafunc.module.__name__.encode()) % 2]
+        metafunc.parametrize("dialect", DIALECTS if FACTOR > 1 else [own])
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,13 +3,23 @@
 from tests.device.conftest import (
     apply,
     cuda_ptx,
-    dialect,
     host,
     optimised_host,
     own_cache,
+    pytest_generate_tests,
     quick_host,
     run,
     run_optimised,
 )
 
-__all__ = ["apply", "cuda_ptx", "dialect", "host", "optimised_host", "own_cache", "quick_host", "run", "run_optimised"]
+__all__ = [
+    "apply",
+    "cuda_ptx",
+    "host",
+    "optimised_host",
+    "own_cache",
+    "pytest_generate_tests",
+    "quick_host",
+    "run",
+    "run_optimised",
+]
