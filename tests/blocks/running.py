@@ -31,7 +31,9 @@ def apply(
     return run(patch, node[port], device=device)[0]
 
 
-def apply_each(*cases: tuple[str, dict[str, Array], dict[str, Any]], port: str = "out") -> list[Array]:
+def apply_each(
+    *cases: tuple[str, dict[str, Array], dict[str, Any]], port: str = "out", device: Device | str = "host"
+) -> list[Array]:
     """Return the same output of several blocks, each with its inputs and parameters, which one engine runs."""
     patch = Patch()
     nodes = []
@@ -39,7 +41,7 @@ def apply_each(*cases: tuple[str, dict[str, Array], dict[str, Any]], port: str =
         nodes.append(patch.add(block, **parameters))
         for name, data in inputs.items():
             patch.connect(patch.add("io.array", data=data)["out"], nodes[-1][name])
-    return run(patch, *(node[port] for node in nodes))
+    return run(patch, *(node[port] for node in nodes), device=device)
 
 
 def problems(patch: Patch, frames: int = 1) -> list[tuple[str | None, str | None, str]]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from tests.blocks.running import apply_each
 from warploom import Engine, Patch
 from warploom.engine.device.device import Device
 
@@ -117,10 +118,10 @@ def test_a_winding_part_is_one(device: Device) -> None:
 @pytest.mark.parametrize("shape", SIZES)
 def test_distances_are_exact(device: Device, shape: tuple[int, int], dtype: str) -> None:
     """Distances equal scipy's, outside and, with a sign, inside; without anything to measure to they are 1e30."""
-    for share in (0.02, 0.5, 0.97, 0.0, 1.0):
-        mask = (random(*shape) < share).astype(dtype)
-        (signed,) = outputs(device, "image.distance_field", mask, name="mask")
-        (plain,) = outputs(device, "image.distance_field", mask, name="mask", signed=False)
+    masks = [(random(*shape) < share).astype(dtype) for share in (0.02, 0.5, 0.97, 0.0, 1.0)]
+    cases = [("image.distance_field", {"mask": mask}, {"signed": signed}) for signed in (True, False) for mask in masks]
+    found = apply_each(*cases, device=device)
+    for mask, signed, plain in zip(masks, found[:5], found[5:], strict=True):
         inside = mask != 0
         outer = ndimage.distance_transform_edt(~inside) if inside.any() else np.full(shape, 1e30)
         inner = ndimage.distance_transform_edt(inside) if not inside.all() else np.full(shape, 1e30)

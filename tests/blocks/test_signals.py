@@ -7,7 +7,7 @@ import pytest
 import scipy
 from scipy import ndimage
 
-from tests.blocks.running import apply, problems
+from tests.blocks.running import apply, apply_each, problems
 from warploom import Engine, Patch, UpdateLevel
 from warploom.blocks.spectrum.windowed import WINDOWS
 from warploom.engine.device.device import Device
@@ -116,12 +116,15 @@ def test_magnitude_takes_complex_numbers_alone() -> None:
 def test_windows_are_scipys(device: Device, window: str) -> None:
     """Windows equal scipy's periodic ones for odd and even sizes; with unit_mean, their mean is 1."""
     name = {"none": "boxcar", "flat top": "flattop", "blackman-harris": "blackmanharris"}.get(window, window)
-    for n in (1, 2, 3, 4, 5, 7, 1024):
-        expected = scipy.signal.get_window(name, n)
-        found = apply("signal.window", {"x": np.ones((2, n), np.float32)}, device=device, window=window)
-        np.testing.assert_allclose(found, [expected, expected], atol=1e-6)
-        found = apply("signal.window", {"x": np.ones(n, np.float32)}, device=device, window=window, unit_mean=True)
-        np.testing.assert_allclose(found, expected / expected.mean(), atol=5e-6)
+    expected = [scipy.signal.get_window(name, n) for n in (1, 2, 3, 4, 5, 7, 1024)]
+    rows = [("signal.window", {"x": np.ones((2, len(e)), np.float32)}, {"window": window}) for e in expected]
+    means = [
+        ("signal.window", {"x": np.ones(len(e), np.float32)}, {"window": window, "unit_mean": True}) for e in expected
+    ]
+    for e, found in zip(expected, apply_each(*rows, device=device), strict=True):
+        np.testing.assert_allclose(found, [e, e], atol=1e-6)
+    for e, found in zip(expected, apply_each(*means, device=device), strict=True):
+        np.testing.assert_allclose(found, e / e.mean(), atol=5e-6)
 
 
 @pytest.mark.parametrize("loop", [False, True])

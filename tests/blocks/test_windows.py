@@ -7,6 +7,7 @@ import pytest
 from scipy import ndimage
 
 from tests.blocks.running import Array
+from tests.fuzzing import FACTOR
 from warploom import Engine, Patch
 from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
 
@@ -68,9 +69,13 @@ def test_a_mean_of_bytes_is_rounded(channels: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("channels", [(), (4,)])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_squares_have_scipys_extremes(shape: tuple[int, int], channels: tuple[int, ...], dtype: Any) -> None:
-    """Erosion and dilation by a square equal scipy's exactly, for numbers and bytes."""
+    """Erosion and dilation by a square equal scipy's exactly, for numbers and bytes.
+
+    Each radius and each kind of pixels has kernels of its own. Only `make fuzz` tries each radius with each kind.
+    """
     image = np.random.default_rng(sum(shape)).integers(0, 256, (*shape, *channels)).astype(dtype)
-    settings = [(operation, radius) for operation in ("erode", "dilate", "open", "close") for radius in (1, 3, 12, 30)]
+    radii = (1, 3, 12, 30) if FACTOR > 1 else (1, 12) if (dtype == np.uint8) == bool(channels) else (3, 30)
+    settings = [(operation, radius) for operation in ("erode", "dilate", "open", "close") for radius in radii]
     made = [{"operation": operation, "shape": "square", "radius": radius} for operation, radius in settings]
     filters = {"erode": ndimage.minimum_filter, "dilate": ndimage.maximum_filter}
     steps = {"open": ("erode", "dilate"), "close": ("dilate", "erode")}
