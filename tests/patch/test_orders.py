@@ -101,6 +101,27 @@ def test_orders_follow_their_blocks(patch: Patch) -> None:
     assert patch.orders == [(A, B), (B, C)]
 
 
+def test_instances_of_a_function_share_orders(patch: Patch) -> None:
+    """An order inside one instance of a function, its removal and undo reach the others, in one undo step."""
+    group = patch.group([A, B], "Pair")
+    patch.set(group, function="pair")
+    ids = patch.insert(patch.excerpt([group.id]))
+    before = dump_patch(patch)
+    patch.order(ids[B], ids[A])
+    assert set(patch.orders) == {(B, A), (ids[B], ids[A])}
+    patch.undo()
+    assert dump_patch(patch) == before
+    patch.redo()
+    patch.order(A, C)  # leaves the instance, so it is of this one alone
+    patch.remove_order(B, A)
+    assert patch.orders == [(A, C)]
+    patch.undo()
+    patch.remove(A)
+    assert patch.orders == [] and ids[A] not in patch.nodes
+    patch.undo()
+    assert set(patch.orders) == {(A, C), (B, A), (ids[B], ids[A])}
+
+
 def test_random_orders_never_make_a_cycle() -> None:
     """Of random orders, connections and moves, those that are accepted have no cycle, also between regions."""
     chance = random.Random(4)

@@ -20,6 +20,7 @@ from warploom.engine.patch.groups.contents import GroupedContents
 from warploom.engine.patch.groups.flat import ENDS, GROUP
 from warploom.engine.patch.groups.types import FUNCTION, PORTS, names_of
 from warploom.engine.patch.naming import free_id
+from warploom.engine.patch.organise.annotations import RunOrder
 from warploom.engine.patch.regions import branch_of, region_of, scope_text
 from warploom.engine.types.bits import same_value
 
@@ -238,7 +239,7 @@ def _counterpart(
 
 
 def _part(patch: GroupedContents, nodes: Iterable[Node], ids: Mapping[str, str]) -> GroupedContents:
-    """Return nodes with the connections of the patch's nodes in `ids`, under their ids there."""
+    """Return nodes with the connections and orders of the patch's nodes in `ids`, under their ids there."""
     part = GroupedContents(patch.catalogue)
     for node in nodes:
         part._take(changes.NodeAdded(node))
@@ -247,6 +248,10 @@ def _part(patch: GroupedContents, nodes: Iterable[Node], ids: Mapping[str, str])
             if c.target.node == inner and c.source.node in ids:
                 source, target = (PortRef(ids[ref.node], ref.port) for ref in (c.source, c.target))
                 part._take(changes.Connected(Connection(source, target)))
+    for order in patch.annotations_of(RunOrder):
+        if {order.first, order.then} <= ids.keys():
+            between = replace(order, first=ids[order.first], then=ids[order.then])
+            part._take(changes.AnnotationChanged(between.key, between, None))
     return part
 
 
