@@ -24,7 +24,7 @@ from warploom.engine.descriptions.picture_depths import PICTURE_DEPTHS, picture_
 from warploom.engine.descriptions.regions import describe_for, describe_if, describe_switch, describe_while
 from warploom.engine.inner_patches.chain import ChainBlock
 from warploom.engine.inner_patches.op_patch import GraphBlock
-from warploom.engine.inner_patches.training import TrainBlock
+from warploom.engine.inner_patches.train_block import TrainBlock
 from warploom.engine.kernel_blocks.graph_block import ComputeBlock, expression_interface, graph_interface
 from warploom.engine.kernel_blocks.kernel_block import KernelBlock, kernel_file
 from warploom.engine.kernel_sources.sources import (

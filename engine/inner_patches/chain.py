@@ -193,7 +193,10 @@ class ChainPatch(InnerPatch):
 class ChainBlock(InnerBlock, abstract=True):
     """A block type whose nodes run the library calls of the chain in the parameter `graph`, which is JSON."""
 
-    inner_patch: ClassVar[type[InnerPatch]] = ChainPatch
+    @classmethod
+    def inner_patch(cls) -> type[InnerPatch]:
+        """Return the kind of patch that its nodes hold."""
+        return ChainPatch
 
     @classmethod
     def interface(cls, values: Mapping[str, Any]) -> Interface:

@@ -167,7 +167,10 @@ class OpPatch(InnerPatch):
 class GraphBlock(ComputeBlock, InnerBlock, abstract=True):
     """A block type whose nodes run the op graph in the parameter `graph`, which is JSON."""
 
-    inner_patch: ClassVar[type[InnerPatch]] = OpPatch
+    @classmethod
+    def inner_patch(cls) -> type[InnerPatch]:
+        """Return the kind of patch that its nodes hold."""
+        return OpPatch
 
     @classmethod
     def interface(cls, values: Mapping[str, Any]) -> Interface:

@@ -1,32 +1,10 @@
-"""`TrainSettings`: how a network is trained, as parameters of its block."""
+"""`TrainSettings`: how a network is trained, as parameters of its block. It imports no tensors, which takes a while."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from warploom.engine.blocktypes.adaptive import AdaptiveBlock
 from warploom.engine.blocktypes.declarations import param
-from warploom.engine.tensor_ir.graph import TensorNode
-from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
-from warploom.engine.tensor_ir.networks.schedules import CONSTANT, Cosine, Drop, Exponential, Linear, Schedule, Steps
 
-#: The optimisers, by the names that a person sees.
-OPTIMISERS: Mapping[str, Optimiser] = {
-    "AdamW": AdamW(),
-    "RAdam": RAdam(),
-    "Ranger": Ranger(),
-    "SGD": SGD(momentum=0.9),
-}
-#: Schedules by the names that a person sees, made from live parameters: steps, and a factor.
-SCHEDULES: Mapping[str, Callable[[TensorNode, TensorNode], Schedule]] = {
-    "constant": lambda steps, factor: CONSTANT,
-    "warm-up": lambda steps, factor: CONSTANT,
-    "steps": Steps,
-    "exponential": lambda steps, factor: Exponential(factor ** (1.0 / steps)),
-    "linear": Linear,
-    "drop once": Drop,
-    "cosine": Cosine,
-}
 #: The schedule with the same rate from the first step on.
 UNSCHEDULED = "constant"
 
@@ -35,12 +13,14 @@ class TrainSettings(AdaptiveBlock, abstract=True):
     """The parameters of training that a person sets."""
 
     optimiser: str = param(
-        "AdamW", choices=tuple(OPTIMISERS), doc="Optimiser: the rule that changes weights by gradients."
+        "AdamW",
+        choices=("AdamW", "RAdam", "Ranger", "SGD"),
+        doc="Optimiser: the rule that changes weights by gradients.",
     )
     learning_rate: float = param(1e-3, min=0, max=1, doc="Learning rate: the size of each step.")
     schedule: str = param(
         UNSCHEDULED,
-        choices=tuple(SCHEDULES),
+        choices=(UNSCHEDULED, "warm-up", "steps", "exponential", "linear", "drop once", "cosine"),
         doc="How the learning rate changes; a constant one has no warm-up.",
     )
     schedule_steps: int = param(

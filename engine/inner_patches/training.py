@@ -1,8 +1,8 @@
-"""`Training`: a network that a person has wired, as the ports and entries of a block; `TrainBlock`, which trains it."""
+"""`Training`: a network that a person has wired, as the ports and entries of a block."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, ClassVar
@@ -19,17 +19,19 @@ from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.inner_patches.network_members import CATEGORIES, ENDS, LOSSES, MEMBERS, Member
 from warploom.engine.inner_patches.network_model import INPUTS, QUERY, Model
-from warploom.engine.inner_patches.train_settings import OPTIMISERS, SCHEDULES, UNSCHEDULED, TrainSettings
+from warploom.engine.inner_patches.train_settings import UNSCHEDULED
 from warploom.engine.kernel_sources.sources import OpGraphSource
 from warploom.engine.ops import OpGraphBuilder
 from warploom.engine.patch.changes import PortRef
-from warploom.engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
+from warploom.engine.patch.inner_patch import InnerPatch
 from warploom.engine.tensor_ir.graph import TensorNode
 from warploom.engine.tensor_ir.lowering.program import Store, write_program
 from warploom.engine.tensor_ir.lowering.step import shape_rule
 from warploom.engine.tensor_ir.networks.builder import STEP
 from warploom.engine.tensor_ir.networks.functions import NetworkFunction, NetworkVariable, Role
 from warploom.engine.tensor_ir.networks.network import LOSS, Network, build_network
+from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
+from warploom.engine.tensor_ir.networks.schedules import CONSTANT, Cosine, Drop, Exponential, Linear, Schedule, Steps
 from warploom.engine.tensor_ir.operations.leaves import Leaf
 from warploom.engine.tensor_ir.types import TensorType
 from warploom.engine.types import any_type, f32, f64
@@ -100,6 +102,23 @@ class NetworkPatch(InnerPatch):
         return f"{title} {self.value(node_id, 'units')}" if node.type == "net.dense" and not node.title else title
 
 
+#: The optimisers, by their names in `TrainSettings`.
+OPTIMISERS: Mapping[str, Optimiser] = {
+    "AdamW": AdamW(),
+    "RAdam": RAdam(),
+    "Ranger": Ranger(),
+    "SGD": SGD(momentum=0.9),
+}
+#: Schedules by their names in `TrainSettings`, made from live parameters: steps, and a factor.
+SCHEDULES: Mapping[str, Callable[[TensorNode, TensorNode], Schedule]] = {
+    "constant": lambda steps, factor: CONSTANT,
+    "warm-up": lambda steps, factor: CONSTANT,
+    "steps": Steps,
+    "exponential": lambda steps, factor: Exponential(factor ** (1.0 / steps)),
+    "linear": Linear,
+    "drop once": Drop,
+    "cosine": Cosine,
+}
 #: Numbers of networks that can be set between steps, by the names of their live parameters.
 _LIVE = {"learning_rate": "rate", "clip_norm": "clip_norm", "weight_decay": "decay"}
 #: The live parameters of a schedule.
@@ -241,16 +260,3 @@ def _stored_numbers(names: Mapping[str, BufferHandle]) -> OpGraphSource:
         live = graph.add("op.parameter", name)["out"]
         graph.add("op.output", buffer.name, value=graph.add("op.convert", x=live, type="f64")["out"], type="f64")
     return OpGraphSource.of(graph.graph())
-
-
-class TrainBlock(TrainSettings, InnerBlock, abstract=True):
-    """A block type whose nodes train the network in the parameter `graph`, which is JSON."""
-
-    inner_patch: ClassVar[type[InnerPatch]] = NetworkPatch
-
-    @classmethod
-    def interface(cls, values: Mapping[str, Any]) -> Interface:
-        """Return the ports of the network; none while there is no network."""
-        if not values[GRAPH]:
-            return Interface()
-        return Training(Model(NetworkPatch.parse(values[GRAPH]), values["seed"]), values).interface()

@@ -127,10 +127,13 @@ def _node(node: Node) -> dict[str, Any]:
 class InnerBlock(AdaptiveBlock, abstract=True):
     """A block type whose nodes run the patch in their parameter `graph`.
 
-    A type names its kind of patch and defines `interface`; the content of the interface describes the block.
+    A type defines its kind of patch and `interface`; the content of the interface describes the block.
     """
 
-    inner_patch: ClassVar[type[InnerPatch]]
+    @classmethod
+    def inner_patch(cls) -> type[InnerPatch]:
+        """Return the kind of patch that its nodes hold."""
+        raise NotImplementedError
 
     def describe(self, build: BlockBuilder) -> None:
         """Describe the work of the patch; without a patch, do nothing."""
@@ -162,4 +165,4 @@ def _kind_of(block_type: type[Block] | None) -> type[InnerPatch] | None:
     if block_type is None or not issubclass(block_type, InnerBlock):
         return None
     spec = block_type.parameters.get(GRAPH)
-    return block_type.inner_patch if spec is not None and spec.type == "object" else None
+    return block_type.inner_patch() if spec is not None and spec.type == "object" else None

@@ -93,8 +93,11 @@ def group_block() -> Iterator[None]:
     class GroupBlock(InnerBlock, id="test_kinds.group", title="Group"):
         """Runs a group of blocks."""
 
-        inner_patch: ClassVar[type[InnerPatch]] = GroupPatch
         graph: dict[str, Any] = param({}, doc="The blocks.")
+
+        @classmethod
+        def inner_patch(cls) -> type[InnerPatch]:
+            return GroupPatch
 
         @classmethod
         def interface(cls, values: Mapping[str, Any]) -> Interface:

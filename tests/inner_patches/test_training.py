@@ -11,10 +11,10 @@ import pytest
 from tests.inner_patches.networks import Array, data, placed, small
 from tests.tensor_ir.networks.simulation import Simulation
 from warploom import Engine, Patch, UpdateLevel
+from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.device.device import Device
 from warploom.engine.inner_patches import training
-from warploom.engine.inner_patches.train_settings import OPTIMISERS
-from warploom.engine.inner_patches.training import NetworkPatch
+from warploom.engine.inner_patches.training import OPTIMISERS, SCHEDULES, NetworkPatch
 from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
 from warploom.engine.tensor_ir.networks.initialisations import FirstWeights
 from warploom.engine.tensor_ir.networks.losses import squared_error
@@ -42,6 +42,13 @@ def given() -> dict[str, Array]:
 
 def as_columns(inputs: dict[str, Array]) -> dict[str, Any]:
     return {name: array[..., None].astype(np.float64) for name, array in inputs.items()}
+
+
+def test_each_choice_has_its_optimiser_or_schedule() -> None:
+    """What a person can choose is what a network can be trained with."""
+    parameters = default_catalogue().require("tensor.train").parameters
+    assert parameters["optimiser"].choices == tuple(OPTIMISERS)
+    assert parameters["schedule"].choices == tuple(SCHEDULES)
 
 
 @pytest.mark.parametrize("optimiser", sorted(OPTIMISERS))
