@@ -52,7 +52,7 @@ def _operation(made: OperationData) -> list[object]:
             line += [_numbers(made.target), made.size_bytes, _numbers(made.source)]
         case "frame":
             line += [_numbers(made.target), made.size_bytes]
-        case "if" | "while":
+        case "if" | "switch" | "while":
             line += [_numbers(made.bodies), _numbers(made.condition)]
     return line
 

@@ -33,6 +33,7 @@ from warploom.engine.descriptions.entries import (
     Kernel,
     KernelEntry,
     ParameterArgument,
+    RegionKind,
     ValueArgument,
     VectorArgument,
 )
@@ -47,6 +48,13 @@ from warploom.engine.types.bits import same
 
 #: The bytes of the frame uniforms.
 FRAME_BYTES = 16
+_REGIONS = {
+    RegionKind.IF: "if",
+    RegionKind.IF_ELSE: "if",
+    RegionKind.SWITCH: "switch",
+    RegionKind.WHILE: "while",
+    RegionKind.FOR: "while",
+}
 ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]
 Values = Mapping[str, Mapping[str, object]]
 
@@ -73,7 +81,8 @@ class OperationData(msgspec.Struct):
     A "kernel" has an argument block, in which each of `addresses` (offset in the block, buffer, offset in the buffer)
     is to be written. A "fill" sets `size_bytes` bytes at `target` (buffer, offset), a "copy" also has a `source`. A
     "frame" uploads the frame uniforms to `target`. An "if" runs the first of its `bodies` if its condition is not 0,
-    otherwise the second, if there is one; a "while" repeats its body. "nothing" keeps the numbers of the operations.
+    otherwise the second, if there is one; a "switch" runs the body whose index is the condition; a "while" repeats its
+    body. "nothing" keeps the numbers of the operations.
     """
 
     kind: str
@@ -240,7 +249,7 @@ class _Writer:
         made = OperationData("nothing", operation.node, after, operation.scope)
         match operation.entry:
             case RegionEntry(kind=kind, scopes=scopes):
-                made.kind, made.bodies = "while" if kind.is_loop else "if", list(scopes)
+                made.kind, made.bodies = _REGIONS[kind], list(scopes)
                 made.condition = self._condition(operation.node), 0
             case KernelEntry() as entry:
                 self._kernel(index, operation, entry, made)

@@ -179,7 +179,7 @@ class _Variant:
                 return self._fill(made, before, what)
             case "copy":
                 return self._copy(made, before, what)
-            case "if" | "while":
+            case "if" | "switch" | "while":
                 return self._region(made, before, what)
             case "frame":
                 copy = _copy(self._address(made["target"]), 16)
@@ -189,12 +189,10 @@ class _Variant:
         return [check(driver.cuGraphAddEmptyNode(graph, before, len(before)), what)]
 
     def _region(self, made: dict[str, Any], before: list[Any], what: str) -> list[Any]:
-        kinds = driver.CUgraphConditionalNodeType
         parameters: Any = driver.CUgraphNodeParams()
         parameters.type = driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_CONDITIONAL
         parameters.conditional.handle = driver.CUgraphConditionalHandle(self._condition(made))
-        loops = made["kind"] == "while"
-        parameters.conditional.type = kinds.CU_GRAPH_COND_TYPE_WHILE if loops else kinds.CU_GRAPH_COND_TYPE_IF
+        parameters.conditional.type = driver.CUgraphConditionalNodeType[f"CU_GRAPH_COND_TYPE_{made['kind'].upper()}"]
         parameters.conditional.size = len(made["bodies"])
         parameters.conditional.ctx = self._owner._context
         graph = self._scopes[made["scope"]]

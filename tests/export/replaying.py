@@ -111,11 +111,12 @@ class _Variant:
                 return graph.add_copy(to, origin, made.size_bytes, after)
             case "frame":
                 return graph.add_copy(self._part(made.target, made), self._owner._uniforms, made.size_bytes, after)
-            case "if" | "while":
-                kind = ConditionalKind.WHILE
-                if made.kind == "if":
-                    kind = ConditionalKind.IF if len(made.bodies) == 1 else ConditionalKind.IF_ELSE
-                node, bodies = graph.add_conditional(kind, self._condition(made), after)
+            case "if" | "switch" | "while":
+                kind, count = ConditionalKind[made.kind.upper()], len(made.bodies)
+                if made.kind == "if" and count == 2:
+                    kind = ConditionalKind.IF_ELSE
+                number = count if made.kind == "switch" else None
+                node, bodies = graph.add_conditional(kind, self._condition(made), after, bodies=number)
                 self._scopes.update(zip(made.bodies, bodies, strict=True))
                 return node
         return graph.add_memset(self._places[0], 0, 0, after)

@@ -56,9 +56,9 @@ struct ConditionalNode {  // CUgraphNodeParams with CUDA_CONDITIONAL_NODE_PARAMS
 };
 static_assert(sizeof(ConditionalNode) == 256);
 
-constexpr int kConditional = 13;       // CU_GRAPH_NODE_TYPE_CONDITIONAL
-constexpr int kIf = 0, kWhile = 1;     // CUgraphConditionalNodeType
-constexpr unsigned kAssignDefault = 1;  // CU_GRAPH_COND_ASSIGN_DEFAULT
+constexpr int kConditional = 13;                  // CU_GRAPH_NODE_TYPE_CONDITIONAL
+constexpr int kIf = 0, kWhile = 1, kSwitch = 2;  // CUgraphConditionalNodeType
+constexpr unsigned kAssignDefault = 1;            // CU_GRAPH_COND_ASSIGN_DEFAULT
 constexpr int kHostMemory = 1, kDeviceMemory = 2;
 constexpr int kMultiprocessors = 16;  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 constexpr int kSharedLimit = 8;       // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES

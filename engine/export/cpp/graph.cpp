@@ -195,7 +195,7 @@ void Graph::load(const std::string& folder) {
                     made.addresses.push_back({found.at(0), {static_cast<int>(found.at(1)), found.at(2)}});
                 }
                 made.condition = place(part[13]);
-            } else if (kind == "if" || kind == "while") {
+            } else if (kind == "if" || kind == "switch" || kind == "while") {
                 made.bodies = numbers(part[4]);
                 made.condition = place(part[5]);
             } else if (kind != "nothing") {
@@ -273,7 +273,7 @@ Handle Graph::add_region(const Operation& made, const std::vector<Handle>& befor
     ConditionalNode given{};
     given.type = kConditional;
     given.condition = condition_of(made, variant);
-    given.kind = made.kind == "while" ? kWhile : kIf;
+    given.kind = made.kind == "while" ? kWhile : made.kind == "switch" ? kSwitch : kIf;
     given.count = static_cast<unsigned>(made.bodies.size());
     given.context = context_;
     Handle node = nullptr;
