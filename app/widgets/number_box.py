@@ -166,6 +166,8 @@ class NumberBox(QDoubleSpinBox):
             self.selectAll()
         else:
             super().keyPressEvent(event)
+        if is_enter:
+            self.lineEdit().setModified(False)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Select the number at the end of the first click, unless that was a drag over a part of it.

@@ -24,9 +24,10 @@ class FocusKeys(QObject):
     """Watches the focused control, and decides who gets a key that both it and the window use.
 
     Space presses a focused button, opens a focused list or checks a row, where it would otherwise play or pause. Undo
-    belongs to a text field only while its typed text is not entered. The canvas takes the keyboard when the pointer
-    enters it, except from a field for text, where a person may still be typing; from such a field it takes only Tab.
-    It does not take Tab while the pointer rests where it was when keys moved the focus (`go_to_part`).
+    belongs to a text field only while its typed text is not entered, and so does Space in a number field. The canvas
+    takes the keyboard when the pointer enters it, except from a field for text, where a person may still be typing;
+    from such a field it takes only Tab. It does not take Tab while the pointer rests where it was when keys moved the
+    focus (`go_to_part`).
     """
 
     def __init__(self, canvas: Canvas) -> None:
@@ -75,6 +76,9 @@ class FocusKeys(QObject):
         if event.key() == Qt.Key.Key_Space and _takes_space(watched):
             event.accept()
             return True
+        if event.key() == Qt.Key.Key_Space and isinstance(watched, NumberBox):
+            event.setAccepted(watched.lineEdit().isModified())
+            return not event.isAccepted()
         undoes = event.matches(QKeySequence.StandardKey.Undo) or event.matches(QKeySequence.StandardKey.Redo)
         if undoes and isinstance(watched, (QLineEdit, NumberBox)):
             typed = watched.isModified() if isinstance(watched, QLineEdit) else watched.has_typed_text

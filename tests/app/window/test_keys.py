@@ -61,6 +61,21 @@ def test_space_presses_a_focused_check_box(qtbot: QtBot, opened: MainWindow) -> 
     assert opened.session.running
 
 
+def test_space_in_a_number_box_pauses_unless_text_is_typed(qtbot: QtBot, opened: MainWindow) -> None:
+    """Space in a number box whose number was entered pauses; inside an expression it is a space."""
+    opened.canvas.select(["every"])
+    editor = opened.inspector.editor("gain")
+    assert isinstance(editor, NumberEditor)
+    editor.box.setFocus()
+    editor.box.selectAll()
+    qtbot.keyClicks(editor.box, "1 + 2")
+    qtbot.keyClick(editor.box, Qt.Key.Key_Return)
+    assert opened.session.running
+    assert patch_of(opened).value("every", "gain") == 3.0
+    qtbot.keyClick(editor.box, Qt.Key.Key_Space)
+    assert not opened.session.running
+
+
 def test_undo_in_a_number_box_undoes_the_patch(qtbot: QtBot, opened: MainWindow) -> None:
     """Ctrl+Z in a number box whose number was entered undoes the edit, not the typing."""
     opened.canvas.select(["every"])
