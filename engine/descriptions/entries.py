@@ -277,11 +277,13 @@ class RegionKind(StrEnum):
 
 #: The branch of an IfElse that runs when its condition is 0.
 OTHERWISE = "else"
+#: The most branches of a Switch.
+MOST_BRANCHES = 16
 
 
 def switch_branches(count: int) -> tuple[str, ...]:
     """Return the branches of a Switch, as its type's `regions`: "" for the first, then "1", "2" and so on."""
-    return ("", *map(str, range(1, count)))
+    return ("", *map(str, range(1, whole("region", "branches", count, 2, MOST_BRANCHES))))
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ from warploom.engine.types import u32
 _FILE = "control.cu"
 #: The buffer in which a region records which of its bodies runs.
 _CHOSEN = "chosen"
-#: The most branches of a Switch.
-MOST_BRANCHES = 16
 
 
 @checked()
@@ -41,7 +39,7 @@ def describe_switch(build: BlockBuilder, index: BufferHandle, element: int, *, b
 
     Branches are counted from 0. If there is none of this number, none runs.
     """
-    names = switch_branches(whole("region", "branches", branches, 2, MOST_BRANCHES))
+    names = switch_branches(branches)
     chosen, count = build.buffer(_CHOSEN, u32, "[1]"), ValueArgument(len(names))
     begin = _launch("begin_switch", ConditionArgument(), *_element(build, index, element), count, _write(chosen))
     build.control(Control(RegionKind.SWITCH, (begin,), _CHOSEN, branches=names))
