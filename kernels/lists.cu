@@ -152,17 +152,3 @@ extern "C" __global__ void combine_pieces(
     for (int p = begin / piece + 1; p <= (end - 1) / piece; ++p) total = combined(operation, total, heads[p]);
     out[i] = static_cast<float>(operation == MEAN ? total / (end - begin) : total);
 }
-
-// Copies the elements at the first positions, and these. One thread per position.
-extern "C" __global__ void take_first(
-    const void* x,
-    unsigned int type,
-    const unsigned int* __restrict__ order,
-    void* out,
-    unsigned int* __restrict__ positions,
-    int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    move_element(out, i, x, order[i], type);
-    positions[i] = order[i];
-}
