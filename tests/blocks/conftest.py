@@ -8,6 +8,7 @@ import pytest
 from matplotlib import cbook
 from PIL import Image
 
+from tests.blocks.running import WHOLE
 from warploom import Engine, Patch
 from warploom.blocks.io.colour_spaces import srgb_to_linear
 
@@ -32,7 +33,7 @@ def apply_to_image() -> Apply:
         source = patch.add("io.image_array", data=image)
         node = patch.add(block, **parameters)
         patch.connect(source["out"], node["image"])
-        with Engine(patch, device="host") as engine:
+        with Engine(patch, device="host", profiling=WHOLE) as engine:
             engine.step()
             return engine.read(node["out"])
 

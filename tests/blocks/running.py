@@ -4,16 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from warploom import Engine, Patch
+from warploom import Engine, Patch, ProfilingLevel
 from warploom.engine.device.device import Device
 from warploom.engine.patch.changes import PortRef
 
 Array = np.ndarray[Any, Any]
+#: Measure the graph as a whole. To measure each block, a second graph is built, which is half of an engine's work here.
+WHOLE = ProfilingLevel.SUMMARY
 
 
 def run(patch: Patch, *ports: PortRef, frames: int = 1, device: Device | str = "host") -> list[Array]:
     """Return the contents of ports after some frames, and fail on any diagnostic."""
-    with Engine(patch, device=device) as engine:
+    with Engine(patch, device=device, profiling=WHOLE) as engine:
         for _ in range(frames):
             report = engine.step()
             assert not report.diagnostics, report.diagnostics
@@ -46,7 +48,7 @@ def apply_each(
 
 def problems(patch: Patch, frames: int = 1) -> list[tuple[str | None, str | None, str]]:
     """Return node, port and text of the diagnostics after some frames."""
-    with Engine(patch, device="host") as engine:
+    with Engine(patch, device="host", profiling=WHOLE) as engine:
         for _ in range(frames):
             report = engine.step()
         return [(problem.node, problem.port, problem.message) for problem in report.diagnostics]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from tests.blocks.running import apply_each
+from tests.blocks.running import WHOLE, apply_each
 from warploom import Engine, Patch
 from warploom.engine.device.device import Device
 
@@ -20,7 +20,7 @@ def outputs(device: Device, block: str, data: Any, *ports: str, name: str = "ima
     node = patch.add(block, **parameters)
     source = patch.add("io.image_array" if data.ndim == 3 else "io.array", data=data)
     patch.connect(source["out"], node[name])
-    with Engine(patch, device) as engine:
+    with Engine(patch, device, profiling=WHOLE) as engine:
         assert not engine.step().diagnostics
         return [engine.read(node[port]) for port in ports or ("out",)]
 
