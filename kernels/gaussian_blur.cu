@@ -87,53 +87,51 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) shrink(
     }
 }
 
-// Blurs the rows of the image; idle unless the step is 1.
-extern "C" __global__ void blur_rows(
-    const PIXEL* __restrict__ image,
-    float4* __restrict__ out,
-    const float* __restrict__ weights,
-    float sigma,
-    int width,
-    int height) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
-    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
-    if (step > 1 || x >= width || y >= height) return;
-    const auto load = [=](int k, int at) -> float4 { return image[line(y + k, height, width) + at]; };
-    float4 sum[RUN];
-#pragma unroll
-    for (int k = 0; k < RUN; ++k) sum[k] = load(k, x) * weights[0];
-    for (int t = 1; t <= radius; ++t) {
-        const int left = max(x - t, 0), right = min(x + t, width - 1);
-#pragma unroll
-        for (int k = 0; k < RUN; ++k) sum[k] = sum[k] + (load(k, left) + load(k, right)) * weights[t];
-    }
-#pragma unroll
-    for (int k = 0; k < RUN; ++k)
-        if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = sum[k];
-}
+// Blurs the image; idle unless the step is 1. A thread block blurs the columns of HIGH rows into shared memory, with those
+// beside them that rows need, and then the rows. There, a pixel's row of the tile is split into RUN lists, so that the
+// first pixels of neighbouring threads, the second ones and so on are neighbours.
+constexpr int HIGH = 8, LISTED = THREADS / RUN, PITCH = LISTED + 2;
 
-// Blurs its columns.
-extern "C" __global__ void blur_columns(
-    const float4* __restrict__ image,
+extern "C" __global__ void __launch_bounds__(THREADS, 4) blur(
+    const PIXEL* __restrict__ image,
     PIXEL* __restrict__ out,
     const float* __restrict__ weights,
     float sigma,
     int width,
     int height) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
-    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
-    if (step > 1 || x >= width || y >= height) return;
-    float4 sum[RUN] = {};
-    const auto load = [=](int at) { return image[line(y - radius + at, height, width) + x]; };
+    __shared__ float4 tile[HIGH * RUN * PITCH];
+    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step)), taps = 2 * radius + 1;
+    const int wide = (THREADS - 2 * radius) / RUN * RUN, left = blockIdx.x * wide, top = blockIdx.y * HIGH;
+    if (step > 1 || left >= width) return;
+    const int thread = threadIdx.x, column = inside(left + thread - radius, width);
+    const auto place = [=](int y, int x) { return (y * RUN + x % RUN) * PITCH + x / RUN; };
     const auto add = [=](float4& all, float4 pixel, int t) { all = all + pixel * weights[abs(t - radius)]; };
-    slide(sum, 2 * radius + 1, load, add);
+    for (int y = 0; y < HIGH; y += RUN) {
+        const int first = top + y - radius;
+        float4 sum[RUN] = {};
+        slide(sum, taps, [=](int t) -> float4 { return image[line(first + t, height, width) + column]; }, add);
 #pragma unroll
-    for (int k = 0; k < RUN; ++k)
-        if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = sum[k];
+        for (int k = 0; k < RUN; ++k) tile[place(y + k, thread)] = sum[k];
+    }
+    __syncthreads();
+    const int run = thread % LISTED, row = thread / LISTED;
+    for (int y = 0; y < HIGH; y += RUN) {
+        float4 sum[RUN] = {};
+        float4* const listed = tile + place(y + row, 0) + run;
+        if (run * RUN < wide) slide(sum, taps, [=](int t) { return listed[place(0, t)]; }, add);
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < RUN; ++k) listed[place(0, k)] = sum[k];
+        __syncthreads();
+        if (thread >= wide || left + thread >= width) continue;
+#pragma unroll
+        for (int k = 0; k < RUN; ++k)
+            if (top + y + k < height)
+                out[static_cast<size_t>(top + y + k) * width + left + thread] = tile[place(y + k, thread)];
+    }
 }
 
-// Blurs the smaller image; idle if the step is 1. In one pass, a whole image takes less time on a GPU, but three times as
-// long on the CPU, whose vectors need neighbours.
+// Blurs the smaller image; idle if the step is 1.
 extern "C" __global__ void __launch_bounds__(THREADS, 2) blur_small(
     const float4* __restrict__ small,
     float4* __restrict__ out,

@@ -4,8 +4,9 @@ from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, para
 from warploom.blocks.filter.windows import STRIP_BYTES, THREADS, strips
 
 #: As in `kernels/gaussian_blur.cu`: the rows that a thread computes, the border of smaller images, the most weights,
-#: and the pixels of an image at half the size that a thread block computes.
-RUN, BORDER, WEIGHTS, PART = 4, 27, 64, 511
+#: the pixels of an image at half the size that a thread block computes, and the fewest columns and the rows of an image
+#: that it blurs.
+RUN, BORDER, WEIGHTS, PART, COLUMNS, HIGH = 4, 27, 64, 511, THREADS - 48, 8
 
 
 class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "filter", "denoise")):
@@ -24,20 +25,23 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
     )
 
     weigh = Kernel("gaussian_blur.cu", entry="gaussian_weights")
-    rows = Kernel("gaussian_blur.cu", entry="blur_rows")
-    columns = Kernel("gaussian_blur.cu", entry="blur_columns")
+    blur = Kernel("gaussian_blur.cu", entry="blur")
     shrink = Kernel("gaussian_blur.cu", entry="shrink")
     small = Kernel("gaussian_blur.cu", entry="blur_small")
     grow = Kernel("gaussian_blur.cu", entry="grow")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Compute the weights from sigma, then blur the rows and columns or, if sigma is large, a smaller image."""
+        """Compute the weights from sigma, then blur the image or, if sigma is large, a smaller one."""
         image, width, height, border = self.image, self.image.dim(1), self.image.dim(0), 2 * BORDER + 1
         halves = f"[image.dim0 // 2 + {border}, image.dim1 // 2 + {border}]"
         small, blurred = (build.buffer(name, float4, halves) for name in ("small", "blurred"))
-        weights, rows = build.buffer("weights", f32, f"[{WEIGHTS}]"), build.buffer("rows", float4, "same(image)")
+        weights = build.buffer("weights", f32, f"[{WEIGHTS}]")
         half, common = (width // 2 + border, height // 2 + border), (self.sigma, width, height)
         whole: dict[str, Any] = {"num_threads": (width, (height + (RUN - 1)) // RUN), "thread_block": (32, 8)}
+        tiles: dict[str, Any] = {
+            "num_threads": (-(-width // COLUMNS) * THREADS, -(-height // HIGH)),
+            "thread_block": (THREADS, 1),
+        }
         parts: dict[str, Any] = {"num_threads": (-(-half[0] // PART) * THREADS, half[1]), "thread_block": (THREADS, 1)}
         strip: dict[str, Any] = {
             "num_threads": strips(half[0]),
@@ -45,8 +49,7 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
             "shared_bytes": STRIP_BYTES,
         }
         build.launch(self.weigh, num_threads=WEIGHTS, args=(weights, self.sigma, WEIGHTS))
-        build.launch(self.rows, **whole, args=(image, rows, weights, *common))
-        build.launch(self.columns, **whole, args=(rows, self.out, weights, *common))
+        build.launch(self.blur, **tiles, args=(image, self.out, weights, *common))
         build.launch(self.shrink, **parts, args=(image, small, *common))
         build.launch(self.small, **strip, args=(small, blurred, weights, *common))
         build.launch(self.grow, **whole, args=(blurred, self.out, *common))
