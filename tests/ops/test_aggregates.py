@@ -75,6 +75,24 @@ def test_elements_are_read_alike_whether_their_type_is_told_or_known(device: Dev
     assert told["add"].tolist() == known["add"].tolist() == [np.count_nonzero(part) for part in shares(x, 2)]
 
 
+@pytest.mark.parametrize("dtype", ["u8", "s8", "s16", "f16"])
+@pytest.mark.parametrize("thread_blocks", [1, 3, 16])
+def test_elements_of_few_bytes_are_combined_in_the_order_of_others(
+    device: Device, dtype: str, thread_blocks: int
+) -> None:
+    """A thread loads more elements of one or two bytes at once; sums have the bits of those of f32."""
+    x = numbers(dtype, 70_001)
+    if dtype == "f16":
+        x = np.random.default_rng(4).normal(size=x.size).astype(np.float16)
+    few = run(device, aggregating(dtype, "f64", "add", "minimum"), {"x": x}, x.size, thread_blocks=thread_blocks)
+    wide = run(
+        device, aggregating("f32", "f64", "add", "minimum"), {"x": x.astype(np.float32)}, x.size,
+        thread_blocks=thread_blocks,
+    )  # fmt: skip
+    assert few["add"].tobytes() == wide["add"].tobytes()
+    np.testing.assert_array_equal(few["minimum"], [part.min() for part in shares(x, thread_blocks)])
+
+
 def test_elements_of_several_bytes_count_unless_all_are_zero(device: Device) -> None:
     """Elements of several bytes are counted if any byte is not zero."""
     graph = aggregating("any", "u32", "add")
