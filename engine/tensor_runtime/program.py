@@ -125,7 +125,8 @@ class Program:
     ) -> list[EntryTime]:
         """Launch the program several times with a clock at each operation, and return the median times.
 
-        The clocks add some microseconds, and all operations of a loop are timed as one.
+        Operations run one after the other, also those that could run at the same time. The clocks add some
+        microseconds, and all operations of a loop are timed as one.
         """
         memories = [buffer.memory for buffer in (*inputs, *outputs)]
         if self._turns is not None:
@@ -139,7 +140,7 @@ class Program:
             (variant,), clock = compiled.graph.variants, ClockKernels(tensors.device)
             closing.callback(clock.unload)
             frame, status = tensors.services.uniforms.current, compiled.graph.status
-            copied = Instrumented(plan, variant, tensors.device, frame, status, timed, clock)
+            copied = Instrumented(plan, variant, tensors.device, frame, status, timed, clock, in_turn=True)
             closing.callback(copied.destroy)
             rows = []
             for _ in range(launches + 1):

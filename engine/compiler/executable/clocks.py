@@ -255,7 +255,10 @@ class Surveyor:
 
 
 class SpanTimer:
-    """Adds a kernel before and one after the operations of each span, and the surveys of buffers there."""
+    """Adds a kernel before and one after the operations of each span, and the surveys of buffers there.
+
+    With `in_turn`, a span begins when the one before it has ended; none may be inside another one.
+    """
 
     def __init__(
         self,
@@ -264,6 +267,8 @@ class SpanTimer:
         clock: ClockKernels,
         slots: Memory,
         surveyor: Surveyor | None = None,
+        *,
+        in_turn: bool = False,
     ) -> None:
         self._operations, self._spans, self._clock = plan.operations, spans, clock
         self._of = {index: number for number, span in enumerate(spans) for index in span.operations}
@@ -271,6 +276,8 @@ class SpanTimer:
         self._begins: dict[int, GraphNode] = {}
         self._slots, self._surveyor = slots, surveyor
         self.operations: dict[GraphNode, int] = {}
+        self._in_turn = in_turn
+        self._last: list[GraphNode] = []
 
     def before(
         self, graph: Graph, index: int, after: Sequence[GraphNode], handles: Mapping[int, GraphNode]
@@ -287,7 +294,7 @@ class SpanTimer:
         if begin is None:  # the clock begins when all nodes that the span's operations wait for are done
             outside = {i for member in self._spans[number].operations for i in self._operations[member].after}
             outside -= {*self._spans[number].operations}
-            known = sorted({*after, *(handles[i] for i in outside if i in handles)})
+            known = sorted({*after, *self._last, *(handles[i] for i in outside if i in handles)})
             slot = slot_of(self._slots, number)
             begin = self._begins[number] = self._clock.add(graph, self._clock.begin, slot, known)
         return [*after, begin]
@@ -305,6 +312,7 @@ class SpanTimer:
             end = self._clock.add(graph, self._clock.end, slot_of(self._slots, number), done)
             if self._surveyor is not None:  # with surveys, spans are single operations
                 (end,) = self._surveyor.add(graph, index, [end], is_before=False)
+            self._last = [end] if self._in_turn else []
             # Later operations must not disturb the clock.
             handles.update(dict.fromkeys(members, end))
 

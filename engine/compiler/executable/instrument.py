@@ -62,10 +62,13 @@ class Instrumented:
         spans: Sequence[Span],
         clock: ClockKernels,
         survey: SurveyKernel | None = None,
+        *,
+        in_turn: bool = False,
     ) -> None:
         """`frame` and `status` are the arrays of the frame uniforms and of the status words.
 
-        With a `survey` it also inspects the buffers of output ports.
+        With a `survey` it also inspects the buffers of output ports. With `in_turn`, spans run one after the other, so
+        each has the time that it takes alone; none may be inside another one.
         """
         self.spans, self._bias_ns = tuple(spans), clock.bias_ns
         #: The surveyed ports, for `statistics` of `read_surveys`.
@@ -88,7 +91,7 @@ class Instrumented:
                 found = part_of(self._slots, times_bytes, size_bytes - times_bytes)
                 places = {place: slot_of(self._slots, len(spans) + number) for number, place in enumerate(watched)}
                 surveyor = Surveyor(plan, self.surveys, survey, variant.memory, found, clock, places)
-            timer = SpanTimer(plan, self.spans, clock, self._slots, surveyor)
+            timer = SpanTimer(plan, self.spans, clock, self._slots, surveyor, in_turn=in_turn)
             self._built = build_graph(plan, device, maker.resources, maker=maker, timer=timer)
             failing.callback(self._built.graph.destroy)
             #: The operations of loops and other nodes by their nodes in this graph.

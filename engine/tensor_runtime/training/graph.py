@@ -310,7 +310,7 @@ class TrainingGraph:
         return function_code(self.function(name))
 
     def profile(self, name: str, *, launches: int = 10) -> list[EntryTime]:
-        """Run a function several times, and return the time of each of its operations on the device.
+        """Run a function several times, and return the time that each of its operations takes alone on the device.
 
         A kernel may do several instructions: `nodes` are the nodes that it computes, by their names in `function_code`.
         """

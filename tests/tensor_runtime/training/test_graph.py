@@ -12,6 +12,7 @@ import pytest
 
 from tests.tensor_ir.networks.simulation import Simulation
 from tests.tensor_runtime.training.networks import examples, positions, regression, seeds_example
+from warploom.engine.compiler.executable.instrument import Instrumented
 from warploom.engine.device.device import Device
 from warploom.engine.ops import OpGraphBuilder
 from warploom.engine.tensor_ir.errors import ExecutionFailed, InvalidOperation, ShapeMismatch
@@ -360,6 +361,22 @@ def test_a_profile_names_what_each_operation_computes(graph: TrainingGraph) -> N
     assert {"hidden", "loss"} <= names
     assert all(entry.time_ns >= 0 for entry in found)
     assert any(len(entry.nodes) > 1 for entry in found)  # element-wise operations share a kernel
+
+
+def test_a_profile_times_one_operation_after_the_other(graph: TrainingGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each operation begins after the one before it has ended, also if neither needs the other."""
+    times, read = [], Instrumented.read
+
+    def noted(instrumented: Instrumented) -> np.ndarray[Any, Any]:
+        times.append(read(instrumented))
+        return times[-1]
+
+    monkeypatch.setattr(Instrumented, "read", noted)
+    graph.forward(examples(5))
+    graph.profile("step", launches=1)
+    for spans in times:
+        assert len(spans) > 5
+        assert np.all(spans["first_ns"][1:] >= spans["last_ns"][:-1])
 
 
 def test_ancillary_buffers_are_named(graph: TrainingGraph) -> None:
