@@ -12,6 +12,7 @@ from warploom.engine.tensor_ir.graph import allow_tf32, no_grad
 from warploom.engine.tensor_ir.networks import losses, schedules
 from warploom.engine.tensor_ir.networks.functions import Accumulate, Set, Write
 from warploom.engine.tensor_ir.networks.functions import NetworkInstruction as Instruction
+from warploom.engine.tensor_ir.networks.initialisations import Normal
 from warploom.engine.tensor_ir.networks.optimiser_options import WeightOptions
 from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW, RAdam, Ranger
 from warploom.engine.tensor_runtime.lazy import Tensor, execute
@@ -30,6 +31,7 @@ __all__ = [
     "Instruction",
     "InvalidOperation",
     "MergeFailed",
+    "Normal",
     "RAdam",
     "Ranger",
     "Set",

@@ -12,7 +12,14 @@ from typing import NoReturn, Self, SupportsIndex
 
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from warploom.engine.tensor_ir.types import TensorType, indexed, real_number, whole_numbers, whole_shape
+from warploom.engine.tensor_ir.types import (
+    TensorType,
+    indexed,
+    real_number,
+    whole_number,
+    whole_numbers,
+    whole_shape,
+)
 from warploom.engine.types import DType, bf16, f16, f32, s64, u64
 
 #: Operands of arithmetic. A number becomes a constant of the other operand's element type.
@@ -126,6 +133,26 @@ class Arithmetic:
         """Return the hyperbolic tangent of each element."""
         return self.elementwise("tanh")
 
+    def sinh(self) -> Self:
+        """Return the hyperbolic sine of each element."""
+        return self.elementwise("sinh")
+
+    def cosh(self) -> Self:
+        """Return the hyperbolic cosine of each element."""
+        return self.elementwise("cosh")
+
+    def round(self) -> Self:
+        """Return the nearest whole number to each element, and of two the even one."""
+        return self.elementwise("round")
+
+    def truncate(self) -> Self:
+        """Return each element without its fraction."""
+        return self.elementwise("trunc")
+
+    def is_positive(self) -> Self:
+        """Return 1 where an element is above 0, and 0 elsewhere, in the same type."""
+        return self.greater(0.0).cast(self.type.dtype)
+
     def abs_pow(self, power: float) -> Self:
         """Return the absolute value of each element, raised to a power."""
         return self.elementwise("abs_pow", numbers=(power,))
@@ -203,6 +230,22 @@ class Arithmetic:
     def stop_gradient(self) -> Self:
         """Return the same elements; no gradient passes to this tensor."""
         return self._call("StopGradient", self)
+
+    def pass_through(self, value: Arithmetic) -> Self:
+        """Return `value`, whose gradient passes to this tensor unchanged instead of to `value`."""
+        return self._call("PassThrough", self, value)
+
+    def fake_quantise(self, scale: float, *, truncate: bool = False) -> Self:
+        """Return elements as they are after they were multiplied by a scale and rounded to whole numbers.
+
+        Of two nearest numbers, the even one is chosen; with `truncate`, fractions are cut off. The gradient passes
+        through unchanged, so a network can be trained for the weights that it will have when they are quantised.
+        """
+        scale = real_number("scale", scale)
+        if scale <= 0:
+            raise InvalidOperation(f"scale must be above 0, got {scale:g}")
+        whole = (self * scale).truncate() if truncate else (self * scale).round()
+        return self.pass_through(whole / scale)
 
     def copy(self) -> Self:
         """Return the same elements in separate memory."""
@@ -296,6 +339,26 @@ class Arithmetic:
         """Return the elements repeated along axes of size 1, and along new axes in front."""
         sizes = whole_numbers("sizes of a shape", shape)
         return self if sizes == self.type.shape else self._call("BroadcastTo", self, type=self.type.with_shape(sizes))
+
+    def repeat(self, count: int, axis: int = 0) -> Self:
+        """Return the tensor several times in sequence, joined along an axis."""
+        at, count = self._axis(axis), whole_number("number of repeats", count)
+        if count < 1:
+            raise InvalidOperation(f"number of repeats must be 1 or more, got {count}")
+        before, after = self.type.shape[:at], self.type.shape[at:]
+        size, *rest = after
+        return (
+            self.reshape(*before, 1, *after).broadcast_to(*before, count, *after).reshape(*before, count * size, *rest)
+        )
+
+    def pairwise_mul(self, axis: int = 0) -> Self:
+        """Return the first half of the elements along an axis times the second half."""
+        at = self._axis(axis)
+        size = self.type.shape[at]
+        if size % 2:
+            raise ShapeMismatch(f"axis of a pairwise product must have an even size, got {size}")
+        every = (slice(None),) * at
+        return self[(*every, slice(size // 2))] * self[(*every, slice(size // 2, None))]
 
     def concat(self, *others: Arithmetic, axis: int = 0) -> Self:
         """Return this and other tensors, joined along an axis."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.fuzzing import many
 from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from warploom.engine.tensor_ir.evaluation import evaluate
+from warploom.engine.tensor_ir.gradients import gradients
 from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
 from warploom.engine.tensor_ir.operations.elementwise import Elementwise
 from warploom.engine.tensor_ir.operations.leaves import Constant, Leaf
@@ -239,3 +240,34 @@ def test_every_method_of_one_operand_is_in_the_table() -> None:
     assert x.gelu(tanh=True).operation == Elementwise("gelu_tanh")
     assert x.abs_pow(3).operation == Elementwise("abs_pow", (3.0,))
     assert (x**2).operation == Elementwise("power", (2.0,))
+
+
+def test_fake_quantisation_rounds_and_passes_gradients_through() -> None:
+    """Elements are multiples of the scale's reciprocal, and their gradients are those of the exact elements."""
+    given = np.array([-1.5, -0.51, -0.02, 0.0, 0.03, 0.17, 2.5])
+    values, (x,) = held(given)
+    for truncate, rounded in ((False, np.round), (True, np.trunc)):
+        quantised = x.fake_quantise(16, truncate=truncate)
+        slope = gradients((quantised * quantised).sum(), [x])[x]
+        found, slopes = evaluate([quantised, slope], values)
+        assert np.array_equal(found, rounded(given * 16) / 16)
+        assert np.array_equal(slopes, 2 * found)
+    with pytest.raises(InvalidOperation, match="scale must be above 0, got 0"):
+        x.fake_quantise(0)
+    with pytest.raises(ShapeMismatch, match="value that a gradient passes by must be"):
+        x.pass_through(x.sum())
+
+
+def test_functions_and_parts_of_tensors() -> None:
+    """Truncation, signs, repeats and pairwise products equal numpy's; odd sizes and no repeats are refused."""
+    given = np.array([[-1.5, -0.0], [0.5, 2.7], [3.0, -7.0], [0.0, 1.0]])
+    values, (x,) = held(given)
+    wanted = [x.truncate(), x.is_positive(), x.repeat(2), x.repeat(3, -1), x.pairwise_mul(), x.pairwise_mul(1)]
+    oracle = [np.trunc(given), (given > 0).astype(float), np.tile(given, (2, 1)), np.tile(given, (1, 3))]
+    oracle += [given[:2] * given[2:], given[:, :1] * given[:, 1:]]
+    for found, expected in zip(evaluate(wanted, values), oracle, strict=True):
+        assert np.array_equal(found, expected)
+    with pytest.raises(InvalidOperation, match="number of repeats must be 1 or more, got 0"):
+        x.repeat(0)
+    with pytest.raises(ShapeMismatch, match="axis of a pairwise product must have an even size, got 3"):
+        x[:3].pairwise_mul()

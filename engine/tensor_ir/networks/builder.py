@@ -11,7 +11,7 @@ import numpy as np
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.tensor_ir.errors import InvalidOperation
 from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
-from warploom.engine.tensor_ir.networks.initialisations import FirstWeights, Initialisation
+from warploom.engine.tensor_ir.networks.initialisations import FirstWeights, Initialisation, Normal
 from warploom.engine.tensor_ir.networks.optimiser_options import DECAY, FROZEN, UPDATES
 from warploom.engine.tensor_ir.networks.schedules import CONSTANT, Schedule, require_schedule
 from warploom.engine.tensor_ir.operations.leaves import Leaf
@@ -35,6 +35,10 @@ class AffineLayer:
     def forward(self, inputs: TensorNode) -> TensorNode:
         """Apply the layer to a column [inputs, 1], dense or sparse; the result is [outputs, 1]."""
         return self.weights @ inputs + self.bias
+
+    def slice(self, start: int, end: int) -> AffineLayer:
+        """Return a layer of the outputs from `start` up to `end` alone, which shares these weights."""
+        return AffineLayer(self.weights[start:end], self.bias[start:end])
 
 
 def affine_names(name: str) -> tuple[str, str]:
@@ -93,14 +97,21 @@ class NetworkBuilder:
         return self._input(name, TensorType(shape, self.dtype, True, nnz))
 
     def weights(
-        self, name: str, shape: Sequence[int], init: Initialisation = "he_normal", *, frozen: bool = False
+        self,
+        name: str,
+        shape: Sequence[int],
+        init: Initialisation = "he_normal",
+        *,
+        frozen: bool = False,
+        fan_in: int | None = None,
     ) -> TensorNode:
         """Add weights, which training changes unless they are `frozen`; `init` has their initial values.
 
-        `init` is a name of `INITIALISATIONS`, a number, or an array.
+        `init` is a name of `INITIALISATIONS`, `Normal(deviation)`, a number, or an array. With a name, `fan_in` is the
+        number of inputs to compute with, by default that of the shape: of a sparse column's 768 inputs, 32 may be 1.
         """
         type_ = TensorType(self._shape(name, shape), self.dtype)
-        self.initial[name] = FirstWeights.of(name, type_.shape, init, self._seed)
+        self.initial[name] = FirstWeights.of(name, type_.shape, init, self._seed, fan_in)
         node = self._graph.add(Leaf(type_), name=name, requires_grad=not frozen)
         self.trained[name] = node
         return node
@@ -112,7 +123,7 @@ class NetworkBuilder:
         """
         if shape is None:
             try:
-                shape = np.shape(values)
+                shape = () if isinstance(values, Normal) else np.shape(values)
             except ValueError:  # rows of different lengths
                 shape = ()
         type_ = TensorType(self._shape(name, shape), self.dtype)
@@ -146,10 +157,14 @@ class NetworkBuilder:
         bias: Initialisation = "zeros",
         *,
         frozen: bool = False,
+        fan_in: int | None = None,
     ) -> AffineLayer:
-        """Add the weights of an affine layer: NAMEw [outputs, inputs] and NAMEb [outputs, 1]."""
+        """Add the weights of an affine layer: NAMEw [outputs, inputs] and NAMEb [outputs, 1].
+
+        `init`, `frozen` and `fan_in` are those of `weights`.
+        """
         weights_name, bias_name = affine_names(name)
-        weights = self.weights(weights_name, (outputs, inputs), init, frozen=frozen)
+        weights = self.weights(weights_name, (outputs, inputs), init, frozen=frozen, fan_in=fan_in)
         return AffineLayer(weights, self.weights(bias_name, (outputs, 1), bias, frozen=frozen))
 
     def apply(self, operation: TensorOperation, *inputs: TensorNode) -> TensorNode:

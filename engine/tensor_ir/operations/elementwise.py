@@ -11,7 +11,7 @@ import numpy as np
 from warploom.engine.ops import OpGraphBuilder
 from warploom.engine.ops.graph import OpPort
 from warploom.engine.ops.types import ELEMENTS, read_as
-from warploom.engine.tensor_ir.errors import InvalidOperation
+from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation
 from warploom.engine.tensor_ir.operations.rules import RULES, GraphValue, Rule
 from warploom.engine.tensor_ir.operations.rules.arithmetic import FUNCTIONS
@@ -196,3 +196,29 @@ class StopGradient(Copy):
     """The same elements; no gradient passes to the operand."""
 
     is_differentiable = False
+
+
+@dataclass(frozen=True)
+class PassThrough(ElementwiseOperation):
+    """The elements of the second operand; the gradient passes to the first one instead."""
+
+    keeps_elements = True
+
+    def result(self, *inputs: TensorType) -> TensorType:
+        """Return the type of both operands."""
+        first, second = inputs
+        if first != second:
+            raise ShapeMismatch(f"value that a gradient passes by must be {first}, got {second}")
+        return first
+
+    def emit(self, graph: OpGraphBuilder, *operands: OpPort) -> OpPort:
+        """Return the second operand."""
+        return operands[1]
+
+    def evaluate(self, *inputs: Array) -> Array:
+        """Return the second operand."""
+        return inputs[1]
+
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
+        """Return the gradient for the first operand."""
+        return [gradient, None]

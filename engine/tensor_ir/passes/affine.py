@@ -1,4 +1,4 @@
-"""Fuses several operations into one: layers with bias and activation on sparse columns, and errors."""
+"""Fuses several operations into one: layers with bias and activation on sparse columns, clamps, and errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from warploom.engine.tensor_ir.operations.elementwise import Elementwise
 from warploom.engine.tensor_ir.operations.fused import DualSparseAffineActivate, SparseAffineActivate
 from warploom.engine.tensor_ir.operations.shaping import Concat
 from warploom.engine.tensor_ir.operations.sparse import SparseMatMul
+from warploom.engine.tensor_ir.passes.constants import constant_of
 from warploom.engine.tensor_ir.passes.rewriting import NodeUses, rewrite
+from warploom.engine.tensor_ir.types import FLOATS
 
 #: Activations that the kernel for sparse columns applies.
 _ACTIVATIONS = frozenset({"relu", "crelu", "screlu", "sqr_relu", "sigmoid", "tanh"})
@@ -30,9 +32,39 @@ def hoist_past_concat(wanted: Sequence[TensorNode]) -> list[TensorNode]:
     return rewrite(wanted, _hoist)
 
 
+def fuse_clamps(wanted: Sequence[TensorNode]) -> list[TensorNode]:
+    """Replace the maximum with 0 by relu, and with the minimum with 1 by crelu, which are activations of layers.
+
+    Where an element is 0 or 1, the gradient is then 0 and no longer a half; a result -0.0 stays -0.0.
+    """
+    return rewrite(wanted, _fuse_clamp)
+
+
 def fuse_errors(wanted: Sequence[TensorNode]) -> list[TensorNode]:
     """Replace the power of an absolute difference, |a - b| ** power, by one operation."""
     return rewrite(wanted, _fuse_error)
+
+
+def _fuse_clamp(node: TensorNode, uses: NodeUses) -> TensorNode | None:
+    if node.type.dtype not in FLOATS:
+        return None
+    clamped = _clamped(node, "maximum", 0.0)
+    if clamped is not None:
+        below = _clamped(clamped, "minimum", 1.0)
+        return clamped.relu() if below is None or not uses.can_absorb(clamped) else below.crelu()
+    clamped = _clamped(node, "minimum", 1.0)
+    is_relu = clamped is not None and clamped.operation == Elementwise("relu") and uses.can_absorb(clamped)
+    return clamped.inputs[0].crelu() if clamped is not None and is_relu else None
+
+
+def _clamped(node: TensorNode, name: str, bound: float) -> TensorNode | None:
+    """Return the operand whose maximum or minimum with a number a node is, if it has the same type."""
+    if node.operation != Elementwise(name):
+        return None
+    for other, given in (node.inputs, node.inputs[::-1]):
+        if constant_of(given) == bound and other.type == node.type:
+            return other
+    return None
 
 
 def _fuse_sparse(node: TensorNode, uses: NodeUses) -> TensorNode | None:

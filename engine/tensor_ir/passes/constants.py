@@ -22,9 +22,9 @@ _NEUTRAL = {"add": (0.0, 0.0), "sub": (None, 0.0), "mul": (1.0, 1.0), "div": (No
 
 
 def fold_constants(wanted: Sequence[TensorNode]) -> list[TensorNode]:
-    """Replace operations on constants by a constant, and x + 0, x - 0, x * 1, x / 1, x ** 1 by x.
+    """Replace operations on constants by a constant, x + 0, x - 0, x * 1, x / 1, x ** 1 by x, and x ** 2 by a square.
 
-    A product with 0 stays: the other factor may be infinite.
+    A product with 0 stays, since the other factor may be infinite, and so does x * 3 * 2, since products are rounded.
     """
     return rewrite(wanted, _fold)
 
@@ -43,6 +43,8 @@ def _fold(node: TensorNode, uses: NodeUses) -> TensorNode | None:
         return None if value is None else _constant(node, value)
     if operation == Elementwise("power", (1.0,)):
         return node.inputs[0]
+    if operation == Elementwise("power", (2.0,)):
+        return node.inputs[0].square()
     if isinstance(operation, Elementwise) and operation.name in _NEUTRAL:
         for side, neutral in enumerate(_NEUTRAL[operation.name]):
             if neutral is not None and values[side] == neutral:

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.engine.tensor_ir.graph import TensorNode, TensorOperation
-from warploom.engine.tensor_ir.operations.elementwise import Cast, Copy, ElementwiseOperation, StopGradient
+from warploom.engine.tensor_ir.operations.elementwise import Cast, Copy, Elementwise, ElementwiseOperation, StopGradient
 from warploom.engine.tensor_ir.operations.leaves import Leaf
 from warploom.engine.tensor_ir.operations.matrices import MatMul
 from warploom.engine.tensor_ir.operations.reductions import BroadcastTo
 from warploom.engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
 from warploom.engine.tensor_ir.passes.rewriting import NodeUses, rewrite
+
+#: Operations whose results are the same if the operands are exchanged.
+_COMMUTATIVE = frozenset({"add", "mul", "maximum", "minimum", "equal", "not_equal", "and", "or", "xor"})
 
 
 def remove_copies(wanted: Sequence[TensorNode]) -> list[TensorNode]:
@@ -103,13 +106,19 @@ def _without_broadcasts(node: TensorNode) -> TensorNode | None:
 
 
 def share_common(wanted: Sequence[TensorNode]) -> list[TensorNode]:
-    """Replace each node by the first one with the same operation and inputs; leaves always stay distinct."""
+    """Replace each node by the first one with the same operation and inputs; leaves always stay distinct.
+
+    The order of inputs doesn't matter for sums, products and the like, whose results have the same bits either way.
+    """
     found: dict[tuple[object, ...], TensorNode] = {}
 
     def share(node: TensorNode, uses: NodeUses) -> TensorNode | None:
         if isinstance(node.operation, Leaf):
             return None
-        first = found.setdefault((*_key(node.operation), node.inputs, node.type, node.requires_grad), node)
+        inputs = node.inputs
+        if isinstance(node.operation, Elementwise) and node.operation.name in _COMMUTATIVE:
+            inputs = tuple(sorted(inputs, key=lambda other: other.number))
+        first = found.setdefault((*_key(node.operation), inputs, node.type, node.requires_grad), node)
         return None if first is node else first
 
     return rewrite(wanted, share)

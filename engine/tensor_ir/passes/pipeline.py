@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from warploom.engine.tensor_ir.errors import InvalidOperation
 from warploom.engine.tensor_ir.graph import TensorNode
 from warploom.engine.tensor_ir.passes.affine import (
+    fuse_clamps,
     fuse_dual_sparse_affine,
     fuse_errors,
     fuse_sparse_affine,
@@ -51,6 +52,7 @@ PASSES: Mapping[str, Pass] = {
     "constant folding": fold_constants,
     "copy elimination": remove_copies,
     "common subexpressions": share_common,
+    "clamps": fuse_clamps,
     "power errors": fuse_errors,
     "sparse affine layers": fuse_sparse_affine,
     "hoisting past concat": hoist_past_concat,

@@ -9,8 +9,9 @@ import pytest
 
 from tests.tensor_ir.networks.simulation import Simulation
 from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
+from warploom.engine.tensor_ir.evaluation import evaluate
 from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
-from warploom.engine.tensor_ir.networks.initialisations import INITIALISATIONS, FirstWeights
+from warploom.engine.tensor_ir.networks.initialisations import INITIALISATIONS, FirstWeights, Normal
 from warploom.engine.tensor_ir.networks.instructions import function_code
 from warploom.engine.tensor_ir.networks.network import build_network
 from warploom.engine.tensor_ir.networks.optimisers import SGD
@@ -135,7 +136,9 @@ def test_constants_are_not_weights() -> None:
     assert "k.gradient" not in network.network.variables
     with pytest.raises(InvalidOperation, match="name must be new, got 'k' again"):
         builder.number("k", 0.5)
-    with pytest.raises(InvalidOperation, match="initialisation of 'r' must be a name, a number or an array, got"):
+    with pytest.raises(
+        InvalidOperation, match="initialisation of 'r' must be a name, Normal, a number or an array, got"
+    ):
         builder.constant("r", [[1.0], [1.0, 2.0]])  # type: ignore[list-item]
     with pytest.raises(InvalidOperation, match="number 'n' must be a finite number, got 'a'"):
         builder.number("n", "a")  # type: ignore[arg-type]
@@ -212,6 +215,21 @@ class TestInitialisations:
         small = found @ found.T if shape[0] < shape[1] else found.T @ found
         np.testing.assert_allclose(small, np.eye(min(shape)), atol=1e-12)
 
+    def test_a_deviation_and_a_number_of_inputs(self) -> None:
+        """Normal has the given deviation; fan_in takes the place of the shape's number of inputs."""
+        given = Normal(0.3), "he_normal", "uniform"
+        for init, fan_in, deviation in zip(given, (None, 32, 12), (0.3, (2 / 32) ** 0.5, 1 / 6), strict=True):
+            found = FirstWeights.of("w", (200, 300), init, 0, fan_in).draw()
+            assert found.std() == pytest.approx(deviation, rel=0.02)
+        for init, fan_in, why in (
+            (Normal(0.1), 3, "must be a name if fan_in is given"),
+            ("he_normal", 0, "fan_in of 'w' must be 1 or more, got 0"),
+        ):
+            with pytest.raises(InvalidOperation, match=why):
+                FirstWeights.of("w", (3, 3), init, 0, fan_in)
+        with pytest.raises(InvalidOperation, match="standard deviation must be 0 or more, got -1"):
+            Normal(-1)
+
     def test_all_have_the_shape_they_are_asked_for(self) -> None:
         """Initial weights have the requested shape, even with one axis or none."""
         for name in INITIALISATIONS:
@@ -235,3 +253,14 @@ def test_operations_of_your_own() -> None:
     x = builder.dense_input("x", (1, 1))
     two = builder.apply(Constant(2.0, TensorType((1, 1))))
     assert (x * two).type == x.type
+
+
+def test_a_slice_of_a_layer_shares_its_weights() -> None:
+    """A layer's slice computes some of its outputs from the same weights."""
+    builder = NetworkBuilder()
+    x, layer = builder.dense_input("x", (3, 1)), builder.affine("l0", 3, 5)
+    random = np.random.default_rng(0)
+    values = {x: random.normal(size=(2, 3, 1)), layer.weights: random.normal(size=(5, 3)), layer.bias: np.ones((5, 1))}
+    whole, part = evaluate([layer.forward(x), layer.slice(1, 4).forward(x)], values)
+    np.testing.assert_allclose(part, whole[:, 1:4], rtol=1e-6)
+    assert [*builder.trained] == ["l0w", "l0b"]

@@ -199,6 +199,8 @@ def shape_cases() -> Iterator[Case]:
         yield Case("pad_between", _apply(Pad((0, 2, 0), (1, 0, 0), (2, 0, 1))), given)
         yield Case("softmax", lambda x: x.softmax(1), given, lambda torch, x: x.softmax(2))
         yield Case("log_softmax", lambda x: x.log_softmax(), given, lambda torch, x: x.log_softmax(3))
+        yield Case("repeat", lambda x: x.repeat(3, 1), given, lambda torch, x: x.repeat(1, 1, 3, 1))
+        yield Case("pairwise_mul", lambda x: x.pairwise_mul(), given, lambda torch, x: x[:, :2] * x[:, 2:])
         yield Case("copy", lambda x: x.copy(), given, lambda torch, x: x * 1)
     yield Case("sum_batch", lambda x: x.sum_batch(), batched, lambda torch, x: x.sum(0, True))
     yield Case("mean_batch", lambda x: x.mean_batch(), batched, lambda torch, x: x.mean(0, True))

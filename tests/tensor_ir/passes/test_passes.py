@@ -15,6 +15,7 @@ from warploom.engine.tensor_ir.operations.matrices import MatMul
 from warploom.engine.tensor_ir.operations.reductions import BroadcastTo, broadcast_to
 from warploom.engine.tensor_ir.operations.shaping import slice_of
 from warploom.engine.tensor_ir.passes.affine import (
+    fuse_clamps,
     fuse_dual_sparse_affine,
     fuse_errors,
     fuse_sparse_affine,
@@ -25,7 +26,7 @@ from warploom.engine.tensor_ir.passes.copies import remove_copies, share_common
 from warploom.engine.tensor_ir.passes.pipeline import PASSES, optimise
 from warploom.engine.tensor_ir.passes.verification import verify_nodes
 from warploom.engine.tensor_ir.types import TensorType
-from warploom.engine.types import f32, f64
+from warploom.engine.types import f32, f64, s32
 
 
 @pytest.fixture
@@ -61,6 +62,7 @@ class TestConstants:
         x = leaf(graph, "x")
         for same in (x + 0.0, 0.0 + x, x - 0.0, x * 1.0, 1.0 * x, x / 1.0, x**1, x ** constant(graph, 1.0)):
             assert after(fold_constants, same) == "x"
+        assert after(fold_constants, x**2) == "Square(x)"
         for other in (0.0 - x, 1.0 / x, x * 0.0, 1.0**x):
             assert "x" in after(fold_constants, other)
             assert after(fold_constants, other) != "x"
@@ -85,6 +87,13 @@ class TestCommonSubexpressions:
         first, second = share_common([(x * 2.0).exp(), (x * 2.0).exp()])
         assert first is second
 
+    def test_operands_in_another_order(self, graph: TensorGraph) -> None:
+        """Sums and products of exchanged operands are one node; differences and quotients are not."""
+        a, b = leaf(graph, "a"), leaf(graph, "b")
+        first, second = share_common([(a + b) * b, b * (b + a)])
+        assert first is second
+        assert len(set(share_common([a - b, b - a, a / b, b / a]))) == 4
+
     def test_what_differs_in_a_number_or_a_gradient_stays(self, graph: TensorGraph) -> None:
         """Nodes that differ in a number, even 0.0 and -0.0, or in their gradient stay separate."""
         x = leaf(graph, "x")
@@ -97,6 +106,31 @@ class TestCommonSubexpressions:
         """Two leaves of one type stay separate, since their contents differ."""
         a, b = leaf(graph, "a"), leaf(graph, "b")
         assert share_common([a, b]) == [a, b]
+
+
+class TestClamps:
+    def test_clamps_are_activations(self, graph: TensorGraph) -> None:
+        """Clamps to numbers from 0, or from 0 to 1 in either order, are relu and crelu, also in a sparse layer."""
+        x = leaf(graph, "x")
+        assert after(fuse_clamps, x.maximum(0.0)) == "Relu(x)"
+        for clamped in (x.maximum(0.0).minimum(1.0), x.minimum(1.0).maximum(0.0)):
+            assert after(fuse_clamps, clamped) == "Crelu(x)"
+        weights, column = leaf(graph, "w", (3, 9)), leaf(graph, "i", (9, 1), nnz=4, grad=False)
+        (found,) = optimise([((weights @ column) + x).maximum(0.0).minimum(1.0)], PASSES)
+        assert found.operation == SparseAffineActivate("crelu")
+
+    def test_other_clamps_stay(self, graph: TensorGraph) -> None:
+        """Other bounds, clamps that broadcast, whole numbers, and clamps that are used elsewhere stay as they are."""
+        x, whole = leaf(graph, "x"), leaf(graph, "i", dtype=s32, grad=False)
+        assert after(fuse_clamps, x.maximum(0.5)) == "Maximum(x, 0.5)"
+        assert after(fuse_clamps, x.minimum(1.0)) == "Minimum(x, 1)"
+        assert after(fuse_clamps, whole.maximum(0)) == "Maximum(i, 0)"
+        assert "Maximum" in after(fuse_clamps, x.maximum(constant(graph, 0.0, 3, 4)))
+        above = x.maximum(0.0)
+        assert [picture(node) for node in fuse_clamps([above, above.minimum(1.0)])] == [
+            "Relu(x)",
+            "Minimum(Relu(x), 1)",
+        ]
 
 
 class TestCopies:

@@ -71,8 +71,8 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: Exponential(float("inf")), "factor_of_each must be a finite number, got inf"),
     (lambda: Cosine(3, None), "final must be a finite number, got None"),  # type: ignore[arg-type]
     (lambda: GraphBuilder().dense_input("x", 3), "sizes of 'x' must be whole numbers, 1 or more, got 3"),  # type: ignore[arg-type]
-    (lambda: GraphBuilder().weights("w", (3,), None), "'w' must be a name, a number or an array, got None"),  # type: ignore[arg-type]
-    (lambda: GraphBuilder().weights("w", (3,), np.ones(3) * 1j), "'w' must be a name, a number or an array"),
+    (lambda: GraphBuilder().weights("w", (3,), None), "'w' must be a name, Normal, a number or an array, got None"),  # type: ignore[arg-type]
+    (lambda: GraphBuilder().weights("w", (3,), np.ones(3) * 1j), "'w' must be a name, Normal, a number or an array"),
     (lambda: GraphBuilder().weights("w", (3,), float("nan")), "'w' must have finite numbers, got nan"),
     (lambda: GraphBuilder().keep("k", None), "node to keep must be a node of this builder, got None"),  # type: ignore[arg-type]
     (lambda: setattr(GraphBuilder(), "root", "x"), "root must be a node of this builder, got 'x'"),

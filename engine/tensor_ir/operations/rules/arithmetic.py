@@ -156,9 +156,12 @@ FUNCTIONS: Mapping[str, Rule] = {
     "cos": from_input(op("cos"), np.cos, lambda g, x: -g * x.sin()),
     "tan": from_output(op("tan"), np.tan, lambda g, y: g * (y * y + 1.0)),
     "tanh": from_output(op("tanh"), np.tanh, lambda g, y: g * (1.0 - y * y)),
+    "sinh": from_input(op("sinh"), np.sinh, lambda g, x: g * x.cosh()),
+    "cosh": from_input(op("cosh"), np.cosh, lambda g, x: g * x.sinh()),
     "erf": from_input(op("erf"), erf, lambda g, x: g * ((-x.square()).exp() * (2 / sqrt(pi)))),
     "erfc": from_input(op("erfc"), erfc, lambda g, x: g * ((-x.square()).exp() * (-2 / sqrt(pi)))),
     "floor": Rule("float", 1, op("floor"), np.floor, (None,)),
     "ceil": Rule("float", 1, op("ceil"), np.ceil, (None,)),
     "round": Rule("float", 1, op("round"), np.round, (None,)),
+    "trunc": Rule("float", 1, op("trunc"), np.trunc, (None,)),
 }
