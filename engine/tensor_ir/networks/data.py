@@ -1,7 +1,8 @@
-"""Training on examples that all are on the device: each step takes its own batch of them."""
+"""Training and evaluation on examples that all are on the device: each step takes its own batch of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from warploom.engine.tensor_ir.errors import InvalidOperation
@@ -18,6 +19,8 @@ from warploom.engine.types import f64, s32
 
 #: The function, and its variables: the number of batches so far, the order of the examples, the last steps' losses.
 TRAIN, BATCHES, ORDER, LOSSES = "train", "batches", "order", "losses"
+#: Another function, and its variables: the number of examples so far, and the sum of their losses.
+EVALUATE, SEEN, TOTAL = "evaluate", "data.seen", "data.total"
 
 
 def data_name(name: str) -> str:
@@ -26,11 +29,13 @@ def data_name(name: str) -> str:
 
 
 def with_data(network: Network, count: int, kept: int) -> Network:
-    """Return a network with a function `train`, which runs `step` on the next batch of `count` examples.
+    """Return a network with functions `train`, which runs `step` on the next batch of `count` examples, and `evaluate`,
+    which adds up the loss of batches.
 
     `order`, s32[count], has the order of the examples. Batch t, as counted by `batches`, takes the examples at t *
     batch, t * batch + 1 and so on, and wraps around at the end. Its loss is stored in element t of `losses`, [kept],
-    which wraps around too. Raise InvalidOperation without an optimiser, or without inputs.
+    which wraps around too. `evaluate` takes the examples from number `data.seen` on, and adds their loss to
+    `data.total`. Raise InvalidOperation without an optimiser, or without inputs.
     """
     if "step" not in network.functions:
         raise InvalidOperation("network must have an optimiser to be trained; build with one")
@@ -42,25 +47,38 @@ def with_data(network: Network, count: int, kept: int) -> Network:
     order = _leaf(beside, ORDER, TensorType((count,), s32))
     losses = _leaf(beside, LOSSES, TensorType((kept,), network.leaf(LOSS).type.dtype))
     data = {name: _leaf(beside, data_name(name), _together(item.leaf.type, count)) for name, item in batched.items()}
-    position = _wrapped(
-        taken * taken._apply(BatchSize(f64)) + taken._apply(Numbers(TensorType((), f64, batched=True))), count
-    )
-    rows = order.gather(position.cast(s32))
-    inputs = {item.leaf: _taken(data[name], rows, item.leaf.type) for name, item in batched.items()}
+    size, numbers = taken._apply(BatchSize(f64)), taken._apply(Numbers(TensorType((), f64, batched=True)))
+
+    def batch_from(first: TensorNode) -> Mapping[TensorNode, TensorNode]:
+        """Return the inputs that hold a batch of the data, which begins at a number in the order."""
+        rows = order.gather(_wrapped(first + numbers, count).cast(s32))
+        return {item.leaf: _taken(data[name], rows, item.leaf.type) for name, item in batched.items()}
+
     writes = network.functions["step"].writes
-    values = dict(zip(writes, substitute(list(writes.values()), inputs), strict=True))
+    values = dict(zip(writes, substitute(list(writes.values()), batch_from(taken * size)), strict=True))
     is_now = taken._apply(Numbers(TensorType((kept,), f64))).equal(_wrapped(taken, kept))
     loss = values[network.leaf(LOSS)].reshape(())
     values[losses] = is_now.where(broadcast_to(loss, losses.type), losses)
     values[taken] = taken + 1.0
+    seen, total = (_leaf(beside, name, TensorType((), f64)) for name in (SEEN, TOTAL))
+    (loss,) = substitute(
+        [network.functions["forward"].writes.get(network.leaf(LOSS), network.leaf(LOSS))], batch_from(seen)
+    )
+    loss = loss.reshape(()).cast(f64)
+    sums = {total: total + (loss * size if network.average else loss), seen: seen + size}
     variables = {
         **network.variables,
+        **{leaf.name: NetworkVariable(leaf.name, leaf, Role.DATA) for leaf in (seen, total)},
         BATCHES: NetworkVariable(BATCHES, taken, Role.STATE),
         ORDER: NetworkVariable(ORDER, order, Role.DATA, None),
         LOSSES: NetworkVariable(LOSSES, losses, Role.STATE),
         **{leaf.name: NetworkVariable(leaf.name, leaf, Role.DATA, None) for leaf in data.values()},
     }
-    functions = {**network.functions, TRAIN: NetworkFunction(TRAIN, values).optimised()}
+    functions = {
+        **network.functions,
+        TRAIN: NetworkFunction(TRAIN, values).optimised(),
+        EVALUATE: NetworkFunction(EVALUATE, sums).optimised(),
+    }
     return replace(network, variables=variables, functions=functions)
 
 

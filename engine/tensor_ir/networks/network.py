@@ -46,6 +46,8 @@ class Network:
     optimised: TensorNode
     variables: Mapping[str, NetworkVariable]
     functions: Mapping[str, NetworkFunction]
+    #: Whether the loss is the mean over the batch, and not the sum.
+    average: bool = False
 
     def leaf(self, name: str) -> TensorNode:
         """Return the leaf that stands for a variable's contents in functions.
@@ -92,7 +94,7 @@ def build_network(
     writer = _FunctionWriter(builder, seen, found)
     if optimiser is not None:
         writer.train(optimiser)
-    return Network(built, root, writer.variables, writer.functions)
+    return Network(built, root, writer.variables, writer.functions, average)
 
 
 class _FunctionWriter:

@@ -16,7 +16,17 @@ from warploom.engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from warploom.engine.tensor_ir.graph import TensorNode
 from warploom.engine.tensor_ir.inspection import graph_dot
 from warploom.engine.tensor_ir.networks.builder import RESERVED, STEP, NetworkBuilder
-from warploom.engine.tensor_ir.networks.data import BATCHES, LOSSES, ORDER, TRAIN, data_name, with_data
+from warploom.engine.tensor_ir.networks.data import (
+    BATCHES,
+    EVALUATE,
+    LOSSES,
+    ORDER,
+    SEEN,
+    TOTAL,
+    TRAIN,
+    data_name,
+    with_data,
+)
 from warploom.engine.tensor_ir.networks.functions import NetworkFunction, NetworkInstruction, Role
 from warploom.engine.tensor_ir.networks.instructions import function_code, node_names
 from warploom.engine.tensor_ir.networks.network import LOSS, Network, build_network
@@ -113,22 +123,28 @@ class TrainingGraph:
             self.set_inputs(inputs)
         self._launch("step", count)
 
-    def set_data(self, inputs: InputArrays, *, losses: int = 1000) -> None:
+    def set_data(self, inputs: InputArrays | Iterable[InputArrays], *, losses: int = 1000) -> None:
         """Upload all examples to train on: the first axis of each input has all examples instead of a batch.
+
+        A generator may yield them in parts. Of data that is too large for memory, upload one part after the other:
+        `np.load(path, mmap_mode="r")` reads only the examples that are taken from its array.
 
         The losses of the last `losses` steps are kept. A later call replaces the data; the same numbers of examples and
         losses need no new program.
         """
         losses = _at_least_one("number of losses", losses)
-        count, arrays = self._variables.checked(inputs)
+        count, arrays = self._variables.checked(inputs if isinstance(inputs, Mapping) else _joined(inputs))
         batched = [name for name, item in self.network.of_role(Role.INPUT).items() if item.leaf.type.batched]
         if missing := [name for name in batched if name not in arrays]:
             raise InvalidOperation(f"data must be given for all inputs, got none for {', '.join(missing)}")
         if self._data != (count, losses):
             self.network = with_data(self.network, count, losses)
-            self._variables.replace(self.network.variables, [BATCHES, ORDER, LOSSES, *map(data_name, batched)])
-            self._functions[TRAIN] = self.network.functions[TRAIN]
-            self._forget(TRAIN)
+            self._variables.replace(
+                self.network.variables, [BATCHES, ORDER, LOSSES, SEEN, TOTAL, *map(data_name, batched)]
+            )
+            for name in (TRAIN, EVALUATE):
+                self._functions[name] = self.network.functions[name]
+                self._forget(name)
             self._data = (count, losses)
             self._variables.write(ORDER, np.arange(count))
         self._variables.write(BATCHES, 0.0)
@@ -152,6 +168,25 @@ class TrainingGraph:
             self._variables.write(ORDER, np.random.default_rng(shuffle).permutation(count))
         self._variables.resize(batch)
         self._launch(TRAIN, steps)
+
+    def evaluate(self, *, batch: int) -> float:
+        """Return the loss of all examples of the data at the current weights: their sum, or with `average` their mean.
+
+        This takes one launch, and another one for the last examples if they are no whole batch. Training on the data
+        continues where it was.
+        """
+        if self._data is None:
+            raise InvalidOperation("data must be set by set_data before evaluate")
+        count, _ = self._data
+        batch = min(_at_least_one("batch size", batch), count)
+        for name in (SEEN, TOTAL):
+            self._variables.write(name, 0.0)
+        for size, turns in ((batch, count // batch), (count % batch, 1)):
+            if size:
+                self._variables.resize(size)
+                self._launch(EVALUATE, turns)
+        total = float(self._variables.read(TOTAL))
+        return total / count if self.network.average else total
 
     @property
     def losses(self) -> Array:
@@ -393,6 +428,23 @@ class _Runnable(NamedTuple):
         outputs = [leaf.name for leaf in function.writes if leaf not in reads]
         program = Program(tensors, reads, wanted, is_loop=is_loop, names=node_names(function))
         return _Runnable(program, [leaf.name for leaf in reads], outputs)
+
+
+def _joined(parts: Iterable[InputArrays]) -> InputArrays:
+    """Return parts of the data as one. Raise InvalidOperation if they don't have the same inputs."""
+    found: dict[str, list[Array]] = {}
+    if not isinstance(parts, Iterable):
+        raise InvalidOperation(f"data must be arrays by their names, or parts of them, got {shown(parts)}")
+    for number, part in enumerate(parts):
+        if not isinstance(part, Mapping) or (number and part.keys() != found.keys()):
+            names = f"inputs {', '.join(found)}" if number else "arrays by their names"
+            raise InvalidOperation(f"part {number} of the data must have {names}, got {shown(part)}")
+        for name, array in part.items():
+            found.setdefault(name, []).append(as_numbers(name, array))
+    try:
+        return {name: np.concatenate(arrays) for name, arrays in found.items()}
+    except ValueError as problem:
+        raise ShapeMismatch(f"parts of the data must have examples of one shape, got: {problem}") from problem
 
 
 def _at_least_one(subject: str, count: int, most: int = 2**63 - 1) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -128,3 +129,44 @@ class TestRefusals:
             wrong["inputs"][0, 0] = 768
             with pytest.raises(InvalidOperation, match="rows of sparse 'inputs' must be from 0 to 767"):
                 graph.set_data(wrong)
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_evaluation(device: Device, average: bool) -> None:
+    """The loss of all data is that of one batch with all of them, for any batch size, and changes nothing."""
+    data = examples(COUNT)
+    with regression(f64).build(device, SGD(0.01), average=average) as graph:
+        graph.forward(data)
+        whole = graph.loss
+        graph.set_data(data)
+        for batch in (1, 4, 10, 13):
+            assert graph.evaluate(batch=batch) == pytest.approx(whole, rel=1e-12)
+        graph.train(1, batch=3)
+        after, weights = graph.evaluate(batch=5), graph.weights
+        assert graph.evaluate(batch=5) == after != whole
+        graph.train(1, batch=3)
+        rows = {name: array[3:6] for name, array in data.items()}
+        graph.set_weights(weights)
+        graph.forward(rows)
+        assert graph.losses[1] == pytest.approx(graph.loss, rel=1e-12)
+
+
+def test_data_in_parts_and_from_files(device: Device, tmp_path: Path) -> None:
+    """Data that a generator yields in parts, of arrays in files, trains as the same data in one."""
+    data = examples(COUNT)
+    for name, array in data.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    files = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in data}
+    with regression(f64).build(device, SGD(0.01)) as one, regression(f64).build(device, SGD(0.01)) as other:
+        one.set_data(
+            {name: file[first:end] for name, file in files.items()} for first, end in ((0, 3), (3, 4), (4, 10))
+        )
+        other.set_data(data)
+        for graph in (one, other):
+            graph.train(3, batch=4)
+        for name, weights in other.weights.items():
+            np.testing.assert_array_equal(one.weights[name], weights)
+        with pytest.raises(InvalidOperation, match="part 1 of the data must have inputs x, y, got"):
+            one.set_data([data, {"x": data["x"]}])
+        with pytest.raises(ShapeMismatch, match="parts of the data must have examples of one shape, got"):
+            one.set_data([data, {"x": data["x"][:, :2], "y": data["y"]}])
