@@ -3,6 +3,15 @@
 import numpy as np
 import pytest
 
+from warploom.engine.device.host.device import HostDevice
+
+
+@pytest.fixture
+def host(quick_host: HostDevice) -> HostDevice:
+    """Run quickly compiled code, which is translated as for the optimiser."""
+    return quick_host
+
+
 SOURCE = """
 struct Big { int a; double b; float c[5]; };
 __noinline__ __device__ Big make(int a, Big other) {

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from warploom.engine.device.arguments import pack_arguments
+from warploom.engine.device.host.device import HostDevice
 from warploom.engine.device.host.launch import Launch
 from warploom.engine.device.host.modules import native
 from warploom.engine.device.protocol import LaunchConfig
@@ -14,6 +15,12 @@ from warploom.engine.diagnostics import DeviceError, KernelError
 from warploom.engine.host_compiler import abi
 from warploom.engine.host_compiler.module import translate_module
 from warploom.engine.ptx import parse
+
+
+@pytest.fixture
+def host(quick_host: HostDevice) -> HostDevice:
+    """Run quickly compiled code, which is translated as for the optimiser."""
+    return quick_host
 
 
 def test_histogram_with_atomics_in_shared_and_global_memory(run, dialect):

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
+from warploom.engine.device.host.device import HostDevice
 from warploom.engine.diagnostics import KernelFault
+
+
+@pytest.fixture
+def host(quick_host: HostDevice) -> HostDevice:
+    """Run quickly compiled code, which is translated as for the optimiser."""
+    return quick_host
+
 
 HEAD = """.version 8.0
 .target sm_75

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
+from warploom.engine.device.host.device import HostDevice
 from warploom.engine.diagnostics import KernelError, KernelFault
+
+
+@pytest.fixture
+def host(quick_host: HostDevice) -> HostDevice:
+    """Run quickly compiled code, which is translated as for the optimiser."""
+    return quick_host
+
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 KERNEL = """.visible .entry k(.param .u64 out, .param .u32 n) {
