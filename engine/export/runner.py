@@ -192,7 +192,8 @@ class _Variant:
         parameters: Any = driver.CUgraphNodeParams()
         parameters.type = driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_CONDITIONAL
         parameters.conditional.handle = driver.CUgraphConditionalHandle(self._condition(made))
-        parameters.conditional.type = driver.CUgraphConditionalNodeType[f"CU_GRAPH_COND_TYPE_{made['kind'].upper()}"]
+        kind = f"CU_GRAPH_COND_TYPE_{made['kind'].upper()}"
+        parameters.conditional.type = getattr(driver.CUgraphConditionalNodeType, kind)
         parameters.conditional.size = len(made["bodies"])
         parameters.conditional.ctx = self._owner._context
         graph = self._scopes[made["scope"]]
