@@ -133,7 +133,7 @@ class XHand:
         _xdotool("keydown" if down else "keyup", name.lower())
 
     def type(self, text: str) -> None:
-        _xdotool("type", "--delay", "8", text)
+        _xdotool("type", "--delay", "8", "--", text)  # a text may begin with a dash
 
 
 def _xdotool(*arguments: str) -> None:
