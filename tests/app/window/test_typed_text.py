@@ -49,12 +49,6 @@ def make_file(path: Path) -> Path:
 
 
 @pytest.fixture
-def window(shared_window: MainWindow) -> MainWindow:
-    """One window for all tests of this file."""
-    return shared_window
-
-
-@pytest.fixture
 def opened(window: MainWindow, asked: Asked, tmp_path: Path) -> MainWindow:
     """A window with such a patch; the answer about unsaved changes is Cancel."""
     asked.about_changes = UnsavedChoice.CANCEL
