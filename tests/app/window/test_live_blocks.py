@@ -51,12 +51,6 @@ class Project:
 
 
 @pytest.fixture
-def window(shared_window: Any) -> Any:
-    """One window for all tests of this file."""
-    return shared_window
-
-
-@pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
     """A project whose patch has not been opened."""
     made = Project(tmp_path / "project")

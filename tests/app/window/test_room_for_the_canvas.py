@@ -19,12 +19,6 @@ from warploom.app.window.docks import LISTS
 from warploom.engine.patch.document import Patch
 
 
-@pytest.fixture
-def window(shared_window: Any) -> Any:
-    """One window for all tests of this file."""
-    return shared_window
-
-
 def button(window: Any, text: str) -> QPushButton:
     """Return a button of the status bar."""
     return next(found for found in window.statusBar().findChildren(QPushButton) if found.text() == text)

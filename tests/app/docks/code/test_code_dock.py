@@ -40,12 +40,6 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
-def window(shared_window: MainWindow) -> MainWindow:
-    """One window for all tests of this file."""
-    return shared_window
-
-
-@pytest.fixture
 def kernel(tmp_path: Path) -> Path:
     """A kernel file beside a patch."""
     (tmp_path / "louder.cu").write_text(KERNEL)
