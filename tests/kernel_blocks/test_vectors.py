@@ -126,11 +126,11 @@ def test_files_scripts_and_exports_keep_vectors(tmp_path: Path) -> None:
     require_same(patch, load_patch(tmp_path / "vectors.loom"))
     require_same(patch, built(patch, tmp_path))
     graph = exported_graph(patch)
-    ((index, offset, *form),) = graph.parameters["cuda.b_y"].places
+    ((_, _, *form),) = graph.parameters["cuda.b_y"].places
     assert form == [4, "f"]
     device = open_device("host")
     replay = Replay(graph, device)
-    struct.pack_into("<f", replay.blocks[index], offset, -6.0)
+    replay.set("cuda.b_y", -6.0)
     replay.step()
     found = replay.read(next(item for item in graph.outputs if item.node == "cuda"))
     replay.close()

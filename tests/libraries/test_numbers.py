@@ -11,7 +11,7 @@ from warploom import Engine, Patch, UpdateLevel
 from warploom.api import Block, BlockBuilder, In, Out, any_type, param, port
 from warploom.engine.descriptions.handles import BufferHandle
 from warploom.engine.device.device import Device
-from warploom.engine.libraries.blas import Axpy, Copy, Geam, Gemm, Gemv, Scal
+from warploom.engine.libraries.blas import Axpy, Copy, Geam, Gemm, Gemv, Scal, SolveTriangular
 from warploom.engine.libraries.call import LibraryCall
 from warploom.engine.libraries.sparse import SparseProduct
 
@@ -43,6 +43,11 @@ CALLS: dict[LibraryCall, tuple[tuple[str, ...], dict[str, tuple[int, ...]], Call
     Geam(): (FULL, {"a": (3, 5), "b": (3, 5)}, lambda at, alpha, beta: alpha * at["a"] + beta * at["b"]),
     Axpy(): (FULL, {"x": (7,), "y": (7,)}, lambda at, alpha, beta: alpha * at["x"] + at["y"]),
     Scal(): (FULL, {"x": (7,)}, lambda at, alpha, beta: alpha * at["x"]),
+    SolveTriangular(unit_diagonal=True): (
+        FULL,
+        {"a": (3, 3), "b": (3, 2)},
+        lambda at, alpha, beta: np.linalg.solve(np.triu(at["a"], 1) + np.eye(3), alpha * at["b"]),
+    ),
     SparseProduct(): (FULL[:2], {"x": (3,)}, _sparse),
 }
 CASES = [(call, dtype) for call, (dtypes, _, _) in CALLS.items() for dtype in dtypes]

@@ -117,7 +117,7 @@ ON_A_GRAPH: list[tuple[Callable[[Any], object], str]] = [
     (lambda graph: graph.set(["rate"], 0.1), "variable must be one of x,"),
     (lambda graph: graph.set_weights(None), "weights must be arrays by their names, got None"),
     (lambda graph: graph.step([1]), "inputs must be arrays by their names, got [1]"),
-    (lambda graph: graph.set_data(None), "inputs must be arrays by their names, got None"),
+    (lambda graph: graph.set_data(None), "data must be arrays by their names, or parts of them, got None"),
     (lambda graph: graph.train(2**40, batch=2), "number of steps must be at most 2147483647, got 1099511627776"),
     (lambda graph: graph.steps(2**40), "number of steps must be at most 2147483647, got 1099511627776"),
     (lambda graph: graph.train(1, batch=2, shuffle=-1), "seed of the shuffled order must be 0 or more, got -1"),
