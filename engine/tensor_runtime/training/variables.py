@@ -160,7 +160,7 @@ class Variables:
                 last, found = type_.shape[0] - 1, f"{array.min()} to {array.max()}"
                 raise InvalidOperation(f"rows of sparse {name!r} must be from 0 to {last}, or -1, got {found}")
             return array.astype(s32.numpy, copy=False)
-        return array
+        return array.reshape(shape)
 
     def _put(self, buffer: TensorBuffer, array: Array) -> None:
         buffer.write(to_bf16(array.astype(np.float32)) if buffer.type.stored_dtype == bf16 else array)

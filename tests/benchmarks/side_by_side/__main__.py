@@ -32,6 +32,13 @@ def main() -> int:
     parser.add_argument("--markdown", type=Path, help="where the table is written")
     parser.add_argument("--baseline", type=Path, help="an earlier JSON file that ratios are compared with")
     options = parser.parse_args()
+    for path in filter(None, (options.json, options.markdown)):
+        if not path.resolve().parent.is_dir():
+            parser.error(f"file must be in a folder that is there, got {path}")
+    try:
+        earlier = table.read_ratios(options.baseline) if options.baseline else {}
+    except (OSError, ValueError, LookupError, TypeError) as problem:
+        parser.error(f"baseline must be a file that --json wrote, got {options.baseline}: {problem}")
     wanted, rows = tuple(name.lower() for name in options.only), []
     with closing(open_device(options.device)) as device:
         on_gpu = device.info.name != "host"
@@ -43,13 +50,15 @@ def main() -> int:
                     rows.append(hold(contest))
                     print(rows[-1], file=sys.stderr, flush=True)
         about = table.machine(device.info.title)
+    if not rows:
+        parser.error(f"--only must name a topic ({', '.join(TOPICS)}) or a row, got {' '.join(options.only)}")
     text = table.markdown(about, rows, ceiling)
     print(text)
     if options.markdown:
         options.markdown.write_text(text + "\n")
     if options.json:
         table.write_json(options.json, about, rows)
-    worse = table.worse_than(options.baseline, rows) if options.baseline else []
+    worse = table.worse_than(earlier, rows)
     print(*(f"worse: {line}" for line in worse), sep="\n")
     return bool(worse)
 

@@ -34,7 +34,6 @@ def contests(device: Device) -> Iterator[Contest]:
             "JAX": partial(jax_chain, pair),
             "torch": partial(torch_chain, pair),
             "CuPy": partial(cupy_chain, pair),
-            "numba": partial(numba_chain, pair),
         }
         if on_gpu
         else {OURS: partial(our_chain, device, pair), "numba": partial(numba_chain, pair)},

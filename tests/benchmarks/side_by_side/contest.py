@@ -40,8 +40,8 @@ class Contest:
     """A piece of work.
 
     `programs` makes what does it: a function for each program, which gets a stack for what must be closed and raises
-    `Missing`. Each of `batch` launches in a row is a unit of work; they are waited for once. `wanted` is the ratio of
-    our time to that of the program `against`, or to the fastest other one without it.
+    `Missing`. A program makes `batch` launches in a row, waits once, and its time is that of one launch. `wanted` is
+    the ratio of our time to that of the program `against`, or to the fastest other one without it.
     """
 
     name: str

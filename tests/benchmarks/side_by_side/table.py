@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -76,12 +76,16 @@ def write_json(path: Path, about: dict[str, Any], rows: Iterable[Row]) -> None:
     )
 
 
-def worse_than(path: Path, rows: Iterable[Row]) -> list[str]:
+def read_ratios(path: Path) -> dict[str, float | None]:
+    """Return the ratios of an earlier run by the names of its rows."""
+    return {row["name"]: row["ratio"] for row in json.loads(path.read_text())["rows"]}
+
+
+def worse_than(earlier: Mapping[str, float | None], rows: Iterable[Row]) -> list[str]:
     """Return a line for each row whose ratio is worse than in an earlier run.
 
     Ratios are compared, since the speed of a machine varies more than that of one program relative to another.
     """
-    earlier = {row["name"]: row["ratio"] for row in json.loads(path.read_text())["rows"]}
     found = []
     for row in rows:
         before, now = earlier.get(row.name), row.ratio

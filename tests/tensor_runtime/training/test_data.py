@@ -55,6 +55,23 @@ def test_sparse_inputs(device: Device) -> None:
         assert len(one.losses) == 4
 
 
+def test_columns_may_be_vectors(device: Device) -> None:
+    """Data takes columns [n, 1] as vectors [n] too, as batches do, and trains to the same bits."""
+    data = examples(COUNT)
+    vectors = {name: array[..., 0] for name, array in data.items()}
+    with regression(f64).build(device, SGD(0.01)) as one, regression(f64).build(device, SGD(0.01)) as other:
+        one.set_data(vectors)
+        other.set_data(data)
+        for graph in (one, other):
+            graph.train(3, batch=4)
+        for name, weights in other.weights.items():
+            np.testing.assert_array_equal(one.weights[name], weights)
+        assert one.evaluate(batch=3) == other.evaluate(batch=3)
+        one.step(vectors)
+        other.step(data)
+        assert one.loss == other.loss
+
+
 def test_other_data(device: Device) -> None:
     """New data replaces the old data, and may have another number of examples."""
     with regression(f64).build(device, SGD(0.01)) as graph:
