@@ -348,9 +348,9 @@ def inverse(change: Change) -> Change:
     return change if opposite is None else opposite(*msgspec.structs.astuple(change))
 
 
-def merge(first: Change, second: Change) -> Change | None:
-    """Return one change that combines two, if both set the same property; otherwise None."""
-    if not isinstance(first, ValueChanged) or what_is_set(first) != what_is_set(second):
+def merged(first: Change, second: Change) -> Change | None:
+    """Return one change that combines two with the same `what_is_set`, or None if they don't set a property."""
+    if not isinstance(first, ValueChanged):
         return None
     field = _NEW_VALUE[type(first)]
     return msgspec.structs.replace(first, **{field: getattr(second, field)})

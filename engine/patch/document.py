@@ -329,8 +329,9 @@ class Patch(EditablePatch):
         """Set parameters of a node; calls with the same `gesture` become one undo step."""
         found = self._require(self._id_of(node))
         made: list[changes.ParameterChanged] = []
-        for name, value in spread(self._known_type(found.id).parameters, values).items():
-            spec = self.parameter(found.id, name)
+        block_type = self._known_type(found.id)
+        for name, value in spread(block_type.parameters, values).items():
+            spec = block_type.parameter(name)
             checked = spec.coerce(value)
             for node_id, parameter in self.leaves(found.id, spec.name):
                 previous = self.nodes[node_id].parameters.get(parameter)
@@ -353,7 +354,7 @@ class Patch(EditablePatch):
         after: dict[str, dict[str, Any]] = {}
         for change in made:
             node = self.nodes[change.node]
-            if self.members(node.id) and self.decides_interface(node.id, change.parameter):
+            if self._index.members(node.id) and self.decides_interface(node.id, change.parameter):
                 after.setdefault(node.id, dict(node.parameters))[change.parameter] = change.value
         for node_id, values in after.items():
             held = {name: value for name, value in values.items() if value is not None}

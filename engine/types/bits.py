@@ -36,6 +36,8 @@ def same(a: Any, b: Any) -> bool:
     kind = type(a)
     if kind is not type(b):
         return False
+    if kind is float:
+        return _PACK(a) == _PACK(b)
     if kind is dict:  # those that differ mostly differ in one item of many
         return len(a) == len(b) and all(x == y and same(a[x], b[y]) for x, y in zip(a, b, strict=True))
     if kind is tuple or kind is list:

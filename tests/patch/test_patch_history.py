@@ -20,7 +20,6 @@ from warploom.engine.patch.changes import (
     ParameterChanged,
     PortRef,
     inverse,
-    merge,
 )
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.editing.history import Edit, History
@@ -374,15 +373,44 @@ def test_the_inverse_of_an_inverse_is_the_change(change: Change) -> None:
 
 def test_only_changes_of_the_same_thing_merge() -> None:
     """Two values of one parameter merge into one change; changes of different things stay separate."""
+
+    def both(first: Change, second: Change) -> list[Change]:
+        edit = Edit("drag", [first])
+        edit.merge([second])
+        return edit.changes
+
     first, second = ParameterChanged("a", "gain", 2.0, 1.0), ParameterChanged("a", "gain", 3.0, 2.0)
-    assert merge(first, second) == ParameterChanged("a", "gain", 3.0, 1.0)
-    assert merge(first, ParameterChanged("a", "other", 3.0, 2.0)) is None
-    assert merge(first, ParameterChanged("b", "gain", 3.0, 2.0)) is None
-    assert merge(NodeMoved("a", (1.0, 1.0), (0.0, 0.0)), NodeMoved("b", (2.0, 2.0), (0.0, 0.0))) is None
-    assert merge(first, NodeRenamed("a", "x", "")) is None
+    assert both(first, second) == [ParameterChanged("a", "gain", 3.0, 1.0)]
     into, out = NodeRegionChanged("a", "loop", ""), NodeRegionChanged("a", "choice.else", "loop")
-    assert merge(into, out) == NodeRegionChanged("a", "choice.else", "")
-    assert merge(into, NodeRegionChanged("b", "loop", "")) is None
+    assert both(into, out) == [NodeRegionChanged("a", "choice.else", "")]
+    for one, other in (
+        (first, ParameterChanged("a", "other", 3.0, 2.0)),
+        (first, ParameterChanged("b", "gain", 3.0, 2.0)),
+        (NodeMoved("a", (1.0, 1.0), (0.0, 0.0)), NodeMoved("b", (2.0, 2.0), (0.0, 0.0))),
+        (first, NodeRenamed("a", "x", "")),
+        (into, NodeRegionChanged("b", "loop", "")),
+    ):
+        assert both(one, other) == [one, other]
+
+
+def test_the_size_of_a_history_follows_gestures_undo_and_redo() -> None:
+    """Texts that were replaced in a gesture, or undone, don't count against the limit; those redone do."""
+
+    def text(gesture: object, letters: int) -> Edit:
+        return Edit("write", [ParameterChanged("a", "text", "x" * letters, "")], gesture)
+
+    history = History(most_bytes=100)
+    for letters in (90, 60):
+        history.record(text("drag", letters))
+    history.record(text(None, 40))
+    assert len(history.names) == 2
+    history.take_undo()
+    history.take_redo()
+    history.take_undo()
+    history.record(text(None, 40))
+    assert len(history.names) == 2
+    history.record(text(None, 1))
+    assert len(history.names) == 2
 
 
 def test_history_forgets_the_oldest_steps_and_with_them_the_saved_moment() -> None:

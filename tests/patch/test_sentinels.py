@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.inner_patches.op_patch import OpPatch
-from warploom.engine.patch.changes import Connection, PortRef, Sentinel, SentinelAction, SentinelChanged, inverse, merge
+from warploom.engine.patch.changes import Connection, PortRef, Sentinel, SentinelAction, SentinelChanged, inverse
 from warploom.engine.patch.document import NodeRef, Patch
 from warploom.engine.patch.editing.comparison import describe_difference, difference
+from warploom.engine.patch.editing.history import Edit
 from warploom.engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
 
 
@@ -242,8 +243,9 @@ def test_changes_of_one_output_merge_and_those_of_two_do_not() -> None:
     """Changes to the sentinel of one output merge, as the values of one parameter do."""
     here, there = PortRef("a", "x"), PortRef("a", "y")
     one, two = Sentinel(maximum=1.0), Sentinel(maximum=2.0)
-    assert merge(SentinelChanged(here, one, None), SentinelChanged(here, two, one)) == SentinelChanged(here, two, None)
-    assert merge(SentinelChanged(here, one, None), SentinelChanged(there, two, None)) is None
+    edit = Edit("check", [SentinelChanged(here, one, None)])
+    edit.merge([SentinelChanged(here, two, one), elsewhere := SentinelChanged(there, two, None)])
+    assert edit.changes == [SentinelChanged(here, two, None), elsewhere]
     assert Connection(here, there).source is here
 
 

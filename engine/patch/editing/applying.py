@@ -17,7 +17,11 @@ def check_change(change: Change, nodes: Container[str], connections: Mapping[Por
     Another thread may have removed the change's node, or added it already.
     """
     match change:
-        case changes.Connected():  # the most frequent changes come first, since opening a patch makes thousands of them
+        # The most frequent changes come first: sliders make them all the time, and opening a patch makes thousands.
+        case changes.ParameterChanged(node_id, name):
+            if node_id not in nodes:
+                raise _misfit(change, f"a node of the patch, got {name} of {node_id}, which is not in it")
+        case changes.Connected():
             connection = change.connection
             source, target = connection.source, connection.target
             if source.node not in nodes or target.node not in nodes:
@@ -39,8 +43,7 @@ def check_change(change: Change, nodes: Container[str], connections: Mapping[Por
         case _:
             (node_id,) = nodes_of(change)
             if node_id not in nodes:
-                what = f"{change.parameter} of {node_id}" if isinstance(change, changes.ParameterChanged) else node_id
-                raise _misfit(change, f"a node of the patch, got {what}, which is not in it")
+                raise _misfit(change, f"a node of the patch, got {node_id}, which is not in it")
 
 
 def _misfit(change: Change, rule: str) -> PatchError:
@@ -62,6 +65,8 @@ def apply_change(
 ) -> None:
     """Apply a change; `nodes` are by id, `connections` by input, `sentinels` by output, `annotations` by key."""
     match change:
+        case changes.ParameterChanged(node_id):
+            nodes[node_id] = changes.applied(nodes[node_id], change)
         case changes.NodeAdded(node):
             nodes[node.id] = node
         case changes.NodeRemoved(node):
@@ -101,6 +106,8 @@ class PatchIndex:
     def follow(self, change: Change) -> None:
         """Update the index after a change."""
         match change:
+            case changes.ParameterChanged():
+                pass
             case changes.NodeAdded(node):
                 self._lies_in(node.id, node.region)
             case changes.NodeRemoved(node):

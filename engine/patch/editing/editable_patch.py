@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Hashable
+from contextlib import AbstractContextManager
 from typing import Self
 
 from warploom.engine.catalogue.catalogue import Catalogue
@@ -34,42 +34,30 @@ class EditablePatch(GroupedContents):
         self._has_news = False  # listeners got a change since `when_done` was last called
         self._open_edit: Edit | None = None
 
-    @contextmanager
-    def edit(self, name: str, *, gesture: object = None) -> Iterator[None]:
+    def edit(self, name: str, *, gesture: object = None) -> AbstractContextManager[None]:
         """Make all edits inside one undo step. An exception undoes them."""
-        outer = self._open_edit
         if not isinstance(name, str):
             raise PatchError(f"name of an edit must be a text, got {shown(name)}")
         if not isinstance(gesture, Hashable):
             raise PatchError(f"gesture must be a text or another object that never changes, got {shown(gesture)}")
-        edit = outer or Edit(name, gesture=gesture)
-        self._open_edit, start = edit, len(edit.changes)
-        try:
-            yield
-            if outer is None:  # a connection may come and go within an edit
-                for followed in following(self, edit.changes):
-                    for change in followed:
-                        self._apply(change, edit)
-                for port in [port for port in self.sentinels if not self.feeds(port)]:
-                    self._apply(changes.SentinelChanged(port, None, self.sentinels[port]), edit)
-                for key, note in [*self.annotations.items()]:
-                    is_loose = isinstance(note, Dots) and changes.PortRef(note.node, note.port) not in self._by_target
-                    is_loose = is_loose or (isinstance(note, Pin | OscOut) and note.node not in self.nodes)
-                    if isinstance(note, RunOrder):
-                        is_loose = not {note.first, note.then} <= self.nodes.keys()
-                    if isinstance(note, PinnedViewer):  # perhaps of a block inside another one
-                        is_loose = note.node.partition("/")[0] not in self.nodes
-                    if is_loose or ((group := getattr(note, "group", "")) and group not in self.nodes):
-                        self._apply(changes.AnnotationChanged(key, None, note), edit)
-        except BaseException:
-            while len(edit.changes) > start:
-                self._apply(inverse(edit.changes.pop()))
-            raise
-        finally:
-            self._open_edit = outer
-            if outer is None:
-                self.history.record(edit)
-                self._tell_done()
+        return _Step(self, name, gesture)
+
+    def _complete(self, edit: Edit) -> None:
+        """Add what follows from an edit: a connection may come and go within it."""
+        for followed in following(self, edit.changes):
+            for change in followed:
+                self._apply(change, edit)
+        for port in [port for port in self.sentinels if not self.feeds(port)]:
+            self._apply(changes.SentinelChanged(port, None, self.sentinels[port]), edit)
+        for key, note in [*self.annotations.items()]:
+            is_loose = isinstance(note, Dots) and changes.PortRef(note.node, note.port) not in self._by_target
+            is_loose = is_loose or (isinstance(note, Pin | OscOut) and note.node not in self.nodes)
+            if isinstance(note, RunOrder):
+                is_loose = not {note.first, note.then} <= self.nodes.keys()
+            if isinstance(note, PinnedViewer):  # perhaps of a block inside another one
+                is_loose = note.node.partition("/")[0] not in self.nodes
+            if is_loose or ((group := getattr(note, "group", "")) and group not in self.nodes):
+                self._apply(changes.AnnotationChanged(key, None, note), edit)
 
     def shelve(self, edit: Callable[[Self], object]) -> None:
         """Make an edit and take it back before listeners are notified. Nothing changes, but redo applies the edit."""
@@ -200,3 +188,38 @@ class EditablePatch(GroupedContents):
                     sentinel = self.sentinels[port]
                     self._apply(changes.SentinelChanged(port, None, sentinel))
                     self._apply(changes.SentinelChanged(present, sentinel, None))
+
+
+class _Step:
+    """An edit while it is made: a class, since a generator takes longer and each move of a slider is an edit."""
+
+    __slots__ = ("_edit", "_outer", "_patch", "_start")
+
+    def __init__(self, patch: EditablePatch, name: str, gesture: object) -> None:
+        self._patch, self._outer = patch, patch._open_edit
+        self._edit = self._outer or Edit(name, gesture=gesture)
+        self._start = len(self._edit.changes)
+
+    def __enter__(self) -> None:
+        self._patch._open_edit = self._edit
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        patch, edit = self._patch, self._edit
+        try:
+            if kind is None and self._outer is None:
+                patch._complete(edit)
+        except BaseException:
+            self._take_back()
+            raise
+        else:
+            if kind is not None:
+                self._take_back()
+        finally:
+            patch._open_edit = self._outer
+            if self._outer is None:
+                patch.history.record(edit)
+                patch._tell_done()
+
+    def _take_back(self) -> None:
+        while len(self._edit.changes) > self._start:
+            self._patch._apply(inverse(self._edit.changes.pop()))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from warploom.engine.patch.changes import Change, NodeAdded, NodeRemoved, ParameterChanged, merge, what_is_set
+from warploom.engine.patch.changes import Change, NodeAdded, NodeRemoved, ParameterChanged, merged, what_is_set
 
 
 @dataclass
@@ -18,6 +18,22 @@ class Edit:
     gesture: object = None
     #: The size of the arrays and texts in it.
     size_bytes: int = 0
+    #: The index in `changes` of each property that is set, once edits were merged.
+    places: dict[object, int] = field(default_factory=dict)
+
+    def merge(self, more: list[Change]) -> None:
+        """Add the changes of a later edit; a property that both set is changed once, to the last value."""
+        if not self.places:
+            for index, change in enumerate(self.changes):
+                self.places[what_is_set(change)] = index
+        for change in more:
+            index = self.places.setdefault(what_is_set(change), len(self.changes))
+            if index == len(self.changes) or (both := merged(self.changes[index], change)) is None:
+                self.changes.append(change)
+                self.size_bytes += _size_bytes(change)
+            else:
+                self.size_bytes += _size_bytes(both) - _size_bytes(self.changes[index])
+                self.changes[index] = both
 
 
 #: Stands for the saved state when undo can no longer reach it.
@@ -35,6 +51,7 @@ class History:
         self._done: list[Edit] = []
         self._undone: list[Edit] = []
         self._limit, self._most_bytes = limit, most_bytes
+        self._done_bytes = 0  # of all edits in `_done`
         self._saved: Edit | None = None
 
     @property
@@ -82,6 +99,7 @@ class History:
         """Replace all changes, done and undone."""
         for edit in (*self._done, *self._undone):
             edit.changes = list(map(new, edit.changes))
+            edit.places.clear()
 
     def record(self, edit: Edit) -> None:
         """Add a finished edit, and drop the edits that could be redone."""
@@ -90,15 +108,16 @@ class History:
         self._undone.clear()
         last = self._done[-1] if self._done else None
         if last is not None and edit.gesture is not None and last.gesture == edit.gesture:
-            last.changes = _merged(last.changes, edit.changes)
-            edit = last
+            self._done_bytes -= last.size_bytes
+            last.merge(edit.changes)
+            self._done_bytes += last.size_bytes
         else:
+            edit.size_bytes = sum(map(_size_bytes, edit.changes))
+            self._done_bytes += edit.size_bytes
             self._done.append(edit)
-        edit.size_bytes = sum(map(_size_bytes, edit.changes))
-        total_bytes = sum(each.size_bytes for each in self._done)
-        while len(self._done) > self._limit or (total_bytes > self._most_bytes and len(self._done) > 1):
+        while len(self._done) > self._limit or (self._done_bytes > self._most_bytes and len(self._done) > 1):
             oldest = self._done.pop(0)
-            total_bytes -= oldest.size_bytes
+            self._done_bytes -= oldest.size_bytes
             # Undoing everything now leads to the state after `oldest`, and no longer to the state before it.
             if self._saved is None:
                 self._saved = OUT_OF_REACH
@@ -107,11 +126,15 @@ class History:
 
     def take_undo(self) -> Edit | None:
         """Move the last edit to the redo side and return it."""
-        return self._move(self._done, self._undone)
+        edit = self._move(self._done, self._undone)
+        self._done_bytes -= edit.size_bytes if edit is not None else 0
+        return edit
 
     def take_redo(self) -> Edit | None:
         """Move the last undone edit back and return it."""
-        return self._move(self._undone, self._done)
+        edit = self._move(self._undone, self._done)
+        self._done_bytes += edit.size_bytes if edit is not None else 0
+        return edit
 
     @staticmethod
     def _move(source: list[Edit], target: list[Edit]) -> Edit | None:
@@ -134,21 +157,8 @@ def _size_bytes(change: Change) -> int:
 
 
 def _value_bytes(value: object) -> int:
+    if isinstance(value, int | float):  # most values; others take longer to tell apart
+        return 0
     if isinstance(value, Mapping):
         return sum(map(_value_bytes, value.values()))
     return len(value) if isinstance(value, str) else getattr(value, "nbytes", 0)
-
-
-def _merged(changes: list[Change], more: list[Change]) -> list[Change]:
-    """Return the changes of both lists. If both set the same property, only one change with the last value remains."""
-    result = list(changes)
-    places = {what_is_set(change): index for index, change in enumerate(result)}
-    for change in more:
-        index = places.get(what_is_set(change))
-        both = merge(result[index], change) if index is not None else None
-        if index is not None and both is not None:
-            result[index] = both
-        else:
-            places.setdefault(what_is_set(change), len(result))
-            result.append(change)
-    return result
