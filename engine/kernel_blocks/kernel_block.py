@@ -272,7 +272,7 @@ def _refuse_textures(image: KernelImage, entry: str) -> None:
             f"kernel {entry} must read and write buffers, got a texture or surface",
             file=image.source.file,
             line=_line_of(image.text, entry),
-            remedy="read a pointer in the kernel instead of the texture",
+            remedy="take a Texture<float4> of warploom/texture.h instead, or a pointer",
         )
 
 

@@ -40,6 +40,7 @@ from warploom.engine.kernel_sources.specialise import (
     specialised_ptx,
 )
 from warploom.engine.kernel_sources.texts import read_source
+from warploom.engine.kernel_sources.texture_inputs import with_textures
 from warploom.engine.ops import OpError
 from warploom.engine.ops.lowering.places import without_lines
 from warploom.engine.ptx import parse, read_signatures
@@ -155,7 +156,7 @@ def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
 
 def load_cuda(source: CudaFile | CudaText, architecture: str, cache: CompileCache) -> KernelImage:
     """Compile CUDA C++ for `architecture`. Raise KernelError with file and line if it has mistakes or no kernel."""
-    text = read_cuda(source)
+    text = with_textures(read_cuda(source))
     compiled = compile_source(source, text, architecture, cache, compile_kernels)
     if compiled.part is not None:
         text = compiled.part.text

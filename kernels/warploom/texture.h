@@ -1,10 +1,17 @@
 // Buffers as textures: elements between the pixels, and beyond the edges.
+//
+// A kernel of a block may take a texture: `Texture<float4> image` is an input, whose edge and filter are live
+// parameters, `Volume<float> field` one with three axes. Its `sample` is what CUDA's tex2D and tex3D are for pixels
+// without normalised coordinates; the weights are those of f32 on every device, where a GPU's own have 8 bits.
 #pragma once
 
 #include "vector.h"
 
 // What lies beyond the edges: the nearest pixel, the texture again, its mirror image, or zeros.
 enum class Edge { CLAMP, REPEAT, MIRROR, ZERO };
+
+// What `sample` takes: the pixel that has the position, or what is linear between pixels.
+enum class Filter { NEAREST, LINEAR };
 
 // The whole number at or below a coordinate. One beyond every pixel, or NaN, becomes one that an int holds.
 __device__ inline int texture_whole(float x) { return static_cast<int>(floorf(clamp(x, -1e9f, 1e9f))); }
@@ -24,6 +31,7 @@ struct Texture {
     const Pixel* pixels;
     int width, height;
     Edge edge = Edge::CLAMP;
+    Filter filter = Filter::LINEAR;
 
     // The pixel of a column and a row, which may lie beyond the edges.
     __device__ Pixel at(int x, int y) const {
@@ -40,6 +48,9 @@ struct Texture {
         const int x = texture_whole(q.x), y = texture_whole(q.y);
         return lerp(lerp(at(x, y), at(x + 1, y), t.x), lerp(at(x, y + 1), at(x + 1, y + 1), t.x), t.y);
     }
+
+    // The pixel at a position as the filter says.
+    __device__ Pixel sample(float2 p) const { return filter == Filter::NEAREST ? nearest(p) : linear(p); }
 
     // Bicubic between the middles of 16 pixels, through their values (Catmull and Rom, 1974).
     __device__ Pixel cubic(float2 p) const {
@@ -72,8 +83,9 @@ private:
 
 // A texture of a buffer of shape [height, width]: `texture(image, width, height, Edge::REPEAT).linear(p)`.
 template <class Pixel>
-__device__ inline Texture<Pixel> texture(const Pixel* pixels, int width, int height, Edge edge = Edge::CLAMP) {
-    return {pixels, width, height, edge};
+__device__ inline Texture<Pixel> texture(
+    const Pixel* pixels, int width, int height, Edge edge = Edge::CLAMP, Filter filter = Filter::LINEAR) {
+    return {pixels, width, height, edge, filter};
 }
 
 // Pixels in a box, slice after slice. The middle of the first one is at 0.5, 0.5, 0.5.
@@ -82,6 +94,7 @@ struct Volume {
     const Pixel* pixels;
     int width, height, depth;
     Edge edge = Edge::CLAMP;
+    Filter filter = Filter::LINEAR;
 
     // The pixel of a column, a row and a slice, which may lie beyond the edges.
     __device__ Pixel at(int x, int y, int z) const {
@@ -102,10 +115,14 @@ struct Volume {
         };
         return lerp(slice(z), slice(z + 1), t.z);
     }
+
+    // The pixel at a position as the filter says.
+    __device__ Pixel sample(float3 p) const { return filter == Filter::NEAREST ? nearest(p) : linear(p); }
 };
 
 // A texture of a buffer of shape [depth, height, width]: `volume(field, width, height, depth).linear(p)`.
 template <class Pixel>
-__device__ inline Volume<Pixel> volume(const Pixel* pixels, int width, int height, int depth, Edge edge = Edge::CLAMP) {
-    return {pixels, width, height, depth, edge};
+__device__ inline Volume<Pixel> volume(
+    const Pixel* pixels, int width, int height, int depth, Edge edge = Edge::CLAMP, Filter filter = Filter::LINEAR) {
+    return {pixels, width, height, depth, edge, filter};
 }
