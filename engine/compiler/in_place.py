@@ -5,14 +5,14 @@ other; views are parts of it. Blocks that touch parts without a common byte need
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from warploom.engine.compiler.buffers import BufferPlan, Lifetime
 from warploom.engine.compiler.description import GraphDescription, Nesting
 from warploom.engine.compiler.operations import Place
 from warploom.engine.diagnostics import Diagnostic, error
-from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.regions import region_of
 
 
@@ -68,6 +68,68 @@ def _last(
                 waiting += inside
                 if not inside:
                     yield made
+
+
+def chained_by_orders(description: GraphDescription) -> GraphDescription:
+    """Return a description in which blocks that change one output in place take it from each other, as orders say.
+
+    Two such blocks need an order, and a connection shows none: both lead from the same output. An order of blocks in
+    one scope decides, so the second changes what the first has made. Everything after this sees a chain of connections.
+    """
+    after = _closure(description.orders)
+    if not after:
+        return description
+    connections = list(description.connections)
+    for _ in connections:  # a block may move behind several others
+        changers: dict[PortRef, list[PortRef]] = {}
+        for each in connections:
+            if _changed(description, each.target) is not None:
+                changers.setdefault(each.source, []).append(each.target)
+        moved = False
+        for place, each in enumerate(connections):
+            earlier = [
+                port
+                for port in changers.get(each.source, ())
+                if each.target in changers[each.source] and _is_ordered(description, after, port.node, each.target.node)
+            ]
+            if earlier:
+                last = max(earlier, key=lambda port: sum(port.node in after.get(other.node, ()) for other in earlier))
+                made = _changed(description, last)
+                assert made is not None
+                connections[place], moved = Connection(made, each.target), True
+        if not moved:
+            break
+    return replace(description, connections=tuple(connections))
+
+
+def _closure(orders: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """Return the blocks that orders put after each block, also by way of others."""
+    following: dict[str, set[str]] = {}
+    for first, then in orders:
+        following.setdefault(first, set()).add(then)
+    found: dict[str, set[str]] = {}
+    for first in following:
+        waiting, seen = [first], found.setdefault(first, set())
+        while waiting:
+            fresh = following.get(waiting.pop(), set()) - seen
+            seen |= fresh
+            waiting += fresh
+    return found
+
+
+def _is_ordered(description: GraphDescription, after: dict[str, set[str]], first: str, then: str) -> bool:
+    """True for two blocks of one scope with an order between them, and no order the other way round."""
+    known = description.by_id
+    is_after = then in after.get(first, ()) and first not in after.get(then, ())
+    return is_after and known[first].region == known[then].region
+
+
+def _changed(description: GraphDescription, target: PortRef) -> PortRef | None:
+    """Return the output that a block makes of an input by changing it in place; None if it doesn't change the input."""
+    node = description.by_id.get(target.node)
+    if node is None or target.port not in node.description.changed_inputs:
+        return None
+    return next(PortRef(target.node, spec.name) for spec in node.description.outputs if spec.inplace == target.port)
 
 
 def _name(port: PortRef) -> tuple[str, str]:
@@ -165,7 +227,7 @@ def _accesses(description: GraphDescription, buffers: BufferPlan, contents: Port
 
 def _two_writers(contents: PortRef, first: PortRef, second: PortRef) -> Diagnostic:
     text = f"only one block may change {contents} in place, got {first.node} and {second.node}"
-    return error(text, node=second.node, port=second.port, remedy=REMEDY)
+    return error(text, node=second.node, port=second.port, remedy=f"{REMEDY}, or let them run in order")
 
 
 def _provided(contents: PortRef, writer: PortRef) -> Diagnostic:

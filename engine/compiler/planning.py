@@ -11,6 +11,7 @@ from warploom.engine.compiler.buffers import plan_buffers
 from warploom.engine.compiler.checking.check import check_description
 from warploom.engine.compiler.description import GraphDescription, Nesting, NumberDrive
 from warploom.engine.compiler.fusion.fuse import fuse
+from warploom.engine.compiler.in_place import chained_by_orders
 from warploom.engine.compiler.inlining import Inlined, inline, owner
 from warploom.engine.compiler.memory.placement import place_buffers
 from warploom.engine.compiler.ordering import order_blocks
@@ -50,6 +51,7 @@ def _plan(
     shares: bool = True,
     workspace_of: WorkspaceOf | None = None,
 ) -> Plan:
+    description = chained_by_orders(description)
     checked = check_description(description, previous.checked if previous is not None else None, workspace_of)
     if checked.errors:
         raise GraphValidationError(checked.errors, (*checked.warnings, *checked.advice))

@@ -57,7 +57,7 @@ def test_two_writers_in_place_are_refused() -> None:
     assert order == {}
     assert (problem.node, problem.port) == ("two", "x")
     assert problem.message == "only one block may change s.out in place, got one and two"
-    assert problem.remedy == "put a Copy block in front of one of them"
+    assert problem.remedy == "put a Copy block in front of one of them, or let them run in order"
 
 
 def test_a_reader_that_needs_the_writers_result_is_refused() -> None:

@@ -132,9 +132,23 @@ class Running:
 
     @property
     def orders(self) -> dict[str, RunOrder]:
-        """The orders of blocks that run, by key."""
-        found = {key: note for key, note in self.annotations.items() if isinstance(note, RunOrder)}
-        return {key: order for key, order in found.items() if {order.first, order.then} <= self.nodes.keys()}
+        """The orders of blocks that run, by key; a block that is left out passes them on."""
+        following: dict[str, list[str]] = {}
+        for note in self.annotations.values():
+            if isinstance(note, RunOrder):
+                following.setdefault(note.first, []).append(note.then)
+        found: dict[str, RunOrder] = {}
+        for first in following.keys() & self.nodes.keys():
+            waiting, seen = list(following[first]), set[str]()
+            while waiting:
+                then = waiting.pop()
+                if then in self.nodes:
+                    order = RunOrder(first=first, then=then)
+                    found[order.key] = order
+                elif then not in seen:
+                    seen.add(then)
+                    waiting += following.get(then, ())
+        return found
 
     @classmethod
     def of(cls, patch: GroupedContents) -> Running:

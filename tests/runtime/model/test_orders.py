@@ -85,6 +85,24 @@ def test_orders_hold_through_edits(noted: tuple[Patch, dict[str, NodeRef]]) -> N
         assert frame(engine) == ran
 
 
+@pytest.mark.parametrize("mode", ["disabled", "bypassed"])
+def test_orders_go_through_blocks_that_are_left_out(noted: tuple[Patch, dict[str, NodeRef]], mode: str) -> None:
+    """What runs before disabled or bypassed blocks runs before what runs after them, also while frames run."""
+    patch, _ = noted
+    for first, then in ("dc", "cb", "ba"):
+        patch.order(first, then)
+    patch.set_mode("c", mode)
+    with Engine(patch, device="host") as engine:
+        assert frame(engine) == "dba"
+        patch.set_mode("b", mode)
+        assert frame(engine) == "da"
+        patch.remove_order("c", "b")
+        assert frame(engine) == "ad"
+        patch.undo()
+        patch.set_mode("c", "")
+        assert frame(engine) == "dca"
+
+
 def test_regions_are_ordered(noted: tuple[Patch, dict[str, NodeRef]]) -> None:
     """A block outside a loop runs after all turns of a block inside, and one before the first turn."""
     patch, _ = noted
