@@ -10,10 +10,10 @@ from warploom.app.edits.compatible import best_end
 from warploom.app.edits.organise.frames import top_of
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.catalogue.catalogue import Catalogue
-from warploom.engine.descriptions.entries import OTHERWISE
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import Diagnostic, PatchError
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.ops.graph import OTHERWISE
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.annotations import Frame

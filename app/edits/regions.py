@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from warploom.app.edits.nodes import carry_dots, put_into
 from warploom.engine.blocktypes.block import Block
-from warploom.engine.descriptions.entries import OTHERWISE
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.figures import plural
+from warploom.engine.ops.graph import OTHERWISE
 from warploom.engine.patch.changes import Connection, Position
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.regions import branch_of, region_of, scope_text

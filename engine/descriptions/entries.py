@@ -275,8 +275,6 @@ class RegionKind(StrEnum):
         return self in (RegionKind.WHILE, RegionKind.FOR)
 
 
-#: The branch of an IfElse that runs when its condition is 0.
-OTHERWISE = "else"
 #: The most branches of a Switch.
 MOST_BRANCHES = 16
 

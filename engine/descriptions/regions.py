@@ -4,7 +4,6 @@ from warploom.engine.arguments import checked
 from warploom.engine.descriptions.builder import BlockBuilder
 from warploom.engine.descriptions.checks import whole
 from warploom.engine.descriptions.entries import (
-    OTHERWISE,
     Argument,
     BufferArgument,
     ConditionArgument,
@@ -17,6 +16,7 @@ from warploom.engine.descriptions.entries import (
     switch_branches,
 )
 from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.ops.graph import OTHERWISE
 from warploom.engine.types import u32
 
 _FILE = "control.cu"

@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 
 from warploom.engine.descriptions.checks import shown
-from warploom.engine.descriptions.entries import OTHERWISE
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.export.source import Bracketed, Expression, Word, call, lines, literal, text
+from warploom.engine.ops.graph import OTHERWISE
 from warploom.engine.patch.animation.keys import dump_curve
 from warploom.engine.patch.animation.timeline import Timeline
 from warploom.engine.patch.changes import Node, PortRef, Sentinel

@@ -14,6 +14,8 @@ from warploom.engine.diagnostics import Diagnostic, WarploomError, error
 
 #: The scope outside all regions. A region op's id names the scope of its body, "id.else" that of its other branch.
 TOP = ""
+#: The branch of an If that runs when its condition is 0, in a patch too.
+OTHERWISE = "else"
 #: The most ops of a graph. A person would draw less, and a graph is compiled in this process.
 MOST_OPS = 50_000
 

@@ -16,9 +16,9 @@ from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue
 from warploom.engine.descriptions.checks import SHOWN, shown
-from warploom.engine.descriptions.entries import OTHERWISE
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.ops.graph import OTHERWISE
 from warploom.engine.patch import changes, rules
 from warploom.engine.patch.changes import Change, Connection, Node, OwnPort, PortRef, Position, Sentinel
 from warploom.engine.patch.editing.applying import PatchIndex, apply_change, check_change

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from warploom.engine.blocktypes.block import Block
-from warploom.engine.descriptions.entries import OTHERWISE
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.ops.graph import OTHERWISE
 
 #: The scope outside all regions.
 TOP = ""

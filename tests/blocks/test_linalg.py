@@ -128,6 +128,17 @@ def test_a_call_in_a_region_that_did_not_run_warns_of_nothing() -> None:
         ("dot", {"x": (3,), "y": (4,)}, "y", "must be of shape [3]"),
         ("multiply", {"a": (3, 4), "b": (4, 2), "bias": (4,)}, "bias", "must be of shape [2] without gaps"),
         ("solve", {"a": (3, 3), "b": (4,)}, "b", "right side must have 3 rows"),
+        *(
+            ("solve_factored", {"lower": (3, 3), "upper": (3, 3), "order": (3,), "b": (3, 2)} | wrong, port, words)
+            for wrong, port, words in (
+                ({"b": (4, 2)}, "b", "right side must have 3 rows"),
+                ({"b": (2,)}, "b", "right side must have 3 rows"),
+                ({"order": (4,)}, "b", "as many rows as there are indices in order"),
+                ({"order": (1, 3)}, "order", "must have 1 dimensions"),
+                ({"lower": (2, 2)}, "b", "right side must have 2 rows"),
+                ({"upper": (3, 2)}, "upper", "matrix must be square"),
+            )
+        ),
         ("eigen", {"a": (3, 4)}, "a", "matrix must be square"),
         ("add_scaled", {"x": (3,), "y": (3,), "factor": (2,)}, "factor", "[1]"),
     ],

@@ -287,7 +287,9 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: Work
         except ShapeRuleError as problem:
             # Otherwise the problem at `buffer.of` is the cause.
             if buffer.of is None or all(found.port != buffer.of for found in problems):
-                problems.append(error(f"buffer {buffer.name}: {problem}", remedy=HELP))
+                port = problem.port if isinstance(problem, _Misfit) else None
+                text = str(problem) if port is not None else f"buffer {buffer.name}: {problem}"
+                problems.append(error(text, port=port, remedy=HELP))
         else:
             layouts[buffer.name] = layout
             work.outputs[buffer.name] = layout.shape
@@ -386,8 +388,11 @@ def _captured_layout(work: _Work, name: str, waiting: frozenset[str] = frozenset
 
 
 def _operand_port(work: _Work, made: CapturedCall, problem: OperandError) -> str | None:
-    """Return the port of a wrong operand; None for an internal buffer."""
-    return _port(work, dict(made.operands)[problem.slot].name)
+    """Return the port of a wrong operand, or the input that gives it its shape; None for an internal buffer."""
+    name = dict(made.operands)[problem.slot].name
+    rule = work.rules.output_of.get(name)
+    source = rule.spec.shape.removeprefix("same(").removesuffix(")") if rule is not None else name
+    return _port(work, source if source in work.rules.input_of else name)
 
 
 def _port(work: _Work, name: str) -> str | None:

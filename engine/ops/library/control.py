@@ -5,6 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from warploom.engine.ops.emission import I32, LLVM, Emission, OpBuffer, OpValue
+from warploom.engine.ops.graph import OTHERWISE
 from warploom.engine.ops.lowering.ptx import LOOP
 from warploom.engine.ops.rules import integer, take
 from warploom.engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpType, Signature, register
@@ -12,8 +13,6 @@ from warploom.engine.ops.types import BOOLEAN, S32, ValueType, promote
 
 _CATEGORY = "Control"
 _SLOTS = "abcd"
-#: The scope of the branch that runs when the condition is false; patches use the same name.
-_ELSE = "else"
 
 
 def _both(call: OpCall, names: tuple[str, str]) -> ValueType | None:
@@ -51,7 +50,7 @@ def _if(emission: Emission, code: OpCode) -> dict[str, OpValue | OpBuffer]:
     builder.cbranch(code.value("condition").parts[0], then, otherwise)
     slots = {slot: kind for slot, kind in code.signature.outputs.items() if isinstance(kind, ValueType)}
     ends: list[tuple[ir.Block, dict[str, tuple[ir.Value, ...]]]] = []
-    for block, branch, prefix in ((then, "", "then_"), (otherwise, _ELSE, "else_")):
+    for block, branch, prefix in ((then, "", "then_"), (otherwise, OTHERWISE, "else_")):
         builder.position_at_end(block)
         code.region.emit(branch)
         values = {}
@@ -82,7 +81,7 @@ register(
             take("condition", "The condition; every value but 0 holds."),
             *(
                 OpInput(f"{branch}_{slot}", f"Value of {slot} {when}.", optional=True, delayed=True, branch=scope)
-                for branch, scope, when in (("then", "", "where the condition holds"), ("else", _ELSE, "elsewhere"))
+                for branch, scope, when in (("then", "", "where the condition holds"), ("else", OTHERWISE, "elsewhere"))
                 for slot in _SLOTS
             ),
         ),
@@ -90,7 +89,7 @@ register(
         _if_type,
         _if,
         tags=("branch", "condition"),
-        regions=("", _ELSE),
+        regions=("", OTHERWISE),
     )
 )
 
