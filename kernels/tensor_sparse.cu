@@ -1,4 +1,4 @@
-// Products of a matrix with sparse columns, which hold the numbers of the rows with ones, and -1 in unused places.
+// Products of a matrix with sparse columns, which hold the numbers of the rows with ones, and end at a number below 0.
 // ELEMENT is the element type; ACTIVATION is applied to each result.
 #include "tensor_activations.cuh"
 
@@ -30,7 +30,8 @@ extern "C" __global__ void sum_rows(
 #pragma unroll 8
     for (int i = 0; i < count; ++i) {
         const int row = own[i];
-        if (row >= 0 && row < size) sum += number(table[static_cast<size_t>(row) * width + column]);
+        if (row < 0) break;
+        if (row < size) sum += number(table[static_cast<size_t>(row) * width + column]);
     }
     if (bias) sum += number(bias[column]);
     out[example * stride + offset + column] = Stored<ELEMENT>::of(ACTIVATION(sum));
@@ -43,15 +44,18 @@ extern "C" __global__ void sum_rows(
 #endif
 constexpr int THREADS = 64, TOGETHER = THREADS * COLUMNS;
 
+// Returns false after the end of the column.
 template <int UNROLLED>
-__device__ void add_rows(Number (&sum)[COLUMNS], const ELEMENT* __restrict__ table, const int* own, int size, int width) {
+__device__ bool add_rows(Number (&sum)[COLUMNS], const ELEMENT* __restrict__ table, const int* own, int size, int width) {
     int row[UNROLLED];
     ELEMENT found[UNROLLED][COLUMNS];
+    bool goes_on = true;
 #pragma unroll
     for (int i = 0; i < UNROLLED; ++i) row[i] = own[i];
 #pragma unroll
     for (int i = 0; i < UNROLLED; ++i) {
-        const bool is_there = row[i] >= 0 && row[i] < size;
+        goes_on = goes_on && row[i] >= 0;
+        const bool is_there = goes_on && row[i] < size;
         const ELEMENT* from = table + static_cast<size_t>(is_there ? row[i] : 0) * width;
 #pragma unroll
         for (int k = 0; k < COLUMNS; ++k) {
@@ -63,6 +67,7 @@ __device__ void add_rows(Number (&sum)[COLUMNS], const ELEMENT* __restrict__ tab
     for (int i = 0; i < UNROLLED; ++i)
 #pragma unroll
         for (int k = 0; k < COLUMNS; ++k) sum[k] += number(found[i][k]);
+    return goes_on;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) sum_rows_together(
@@ -86,8 +91,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) sum_rows_together(
     const int* own = rows + example * count;
     Number sum[COLUMNS] = {};
     int i = 0;
-    for (; i + 8 <= count; i += 8) add_rows<8>(sum, table + column, own + i, size, width);
-    for (; i < count; ++i) add_rows<1>(sum, table + column, own + i, size, width);
+    bool goes_on = true;
+    for (; goes_on && i + 8 <= count; i += 8) goes_on = add_rows<8>(sum, table + column, own + i, size, width);
+    for (; goes_on && i < count; ++i) goes_on = add_rows<1>(sum, table + column, own + i, size, width);
     ELEMENT* to = out + example * stride + offset + column;
 #pragma unroll
     for (int k = 0; k < COLUMNS; ++k) {
@@ -98,14 +104,16 @@ extern "C" __global__ void __launch_bounds__(THREADS) sum_rows_together(
 
 // The same for a width that is a multiple of 4, with four results per thread.
 template <int UNROLLED>
-__device__ void add_four(Number (&sum)[4], const ELEMENT* __restrict__ table, const int* own, int size, int width) {
+__device__ bool add_four(Number (&sum)[4], const ELEMENT* __restrict__ table, const int* own, int size, int width) {
     int row[UNROLLED];
     ELEMENT found[UNROLLED][4];
+    bool goes_on = true;
 #pragma unroll
     for (int i = 0; i < UNROLLED; ++i) row[i] = own[i];
 #pragma unroll
     for (int i = 0; i < UNROLLED; ++i) {
-        const bool is_there = row[i] >= 0 && row[i] < size;
+        goes_on = goes_on && row[i] >= 0;
+        const bool is_there = goes_on && row[i] < size;
         const auto four = load_several<ELEMENT, 4>(table + static_cast<size_t>(is_there ? row[i] : 0) * width);
 #pragma unroll
         for (int k = 0; k < 4; ++k) found[i][k] = is_there ? four.at[k] : ELEMENT{};
@@ -114,6 +122,7 @@ __device__ void add_four(Number (&sum)[4], const ELEMENT* __restrict__ table, co
     for (int i = 0; i < UNROLLED; ++i)
 #pragma unroll
         for (int k = 0; k < 4; ++k) sum[k] += number(found[i][k]);
+    return goes_on;
 }
 
 extern "C" __global__ void sum_rows_by_four(
@@ -134,8 +143,9 @@ extern "C" __global__ void sum_rows_by_four(
     const int* own = rows + example * count;
     Number sum[4] = {};
     int i = 0;
-    for (; i + 8 <= count; i += 8) add_four<8>(sum, table + column, own + i, size, width);
-    for (; i < count; ++i) add_four<1>(sum, table + column, own + i, size, width);
+    bool goes_on = true;
+    for (; goes_on && i + 8 <= count; i += 8) goes_on = add_four<8>(sum, table + column, own + i, size, width);
+    for (; goes_on && i < count; ++i) goes_on = add_four<1>(sum, table + column, own + i, size, width);
     Several<ELEMENT, 4> four;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -143,4 +153,17 @@ extern "C" __global__ void sum_rows_by_four(
         four.at[k] = Stored<ELEMENT>::of(ACTIVATION(sum[k]));
     }
     store_several(out + example * stride + offset + column, four);
+}
+
+// The row numbers of sparse columns with -1 behind the end of each, for what takes entries in any order.
+extern "C" __global__ void end_rows(const int* __restrict__ rows, int* __restrict__ out, int examples, int count) {
+    const int example = blockIdx.x * blockDim.x + threadIdx.x;
+    if (example >= examples) return;
+    const size_t first = static_cast<size_t>(example) * count;
+    bool goes_on = true;
+    for (int i = 0; i < count; ++i) {
+        const int row = rows[first + i];
+        goes_on = goes_on && row >= 0;
+        out[first + i] = goes_on ? row : -1;
+    }
 }

@@ -25,7 +25,7 @@ class TensorType(msgspec.Struct, frozen=True, gc=False):
 
     `shape` is that of one example. A `batched` tensor has one more axis in front, whose size is set when the graph
     runs. With `nnz`, it is a sparse column [n, 1] with at most `nnz` ones. It is stored as their row numbers: s32[nnz],
-    with -1 in unused places.
+    which end at -1.
     """
 
     shape: Shape

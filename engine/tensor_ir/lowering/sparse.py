@@ -128,9 +128,14 @@ def write_sparse_outer(step: LoweringStep, *, transpose_a: bool) -> None:
     assert column.nnz is not None
     if dense.batched and not column.batched:
         vectors = _summed(step, vectors, height, dense.dtype)
-    keys, steps = step.input(1), (height, 1) if transpose_a else (1, size)
+    steps = (height, 1) if transpose_a else (1, size)
     outer = 1 if dense.batched and column.batched else 0
     examples: SizeExpression = step.batch if column.batched else 1
+    keys = step.temporary("ended", s32, size_product([examples, column.nnz]))
+    ends = element_kernel("tensor_sparse.cu", "end_rows", dense.dtype)
+    number = size_argument(examples)
+    args = (read_only(step.input(1)), write_only(keys), number, column.nnz)
+    step.build.launch(ends, num_threads=number, args=args)
     groups: SizeExpression = 1
     count, total = size_product([examples, column.nnz]), None
     share = GROUP_BYTES // (height * dense.dtype.size_bytes)

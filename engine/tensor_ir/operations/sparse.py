@@ -1,4 +1,7 @@
-"""Products with sparse columns, which hold ones in at most `nnz` rows and zeros elsewhere."""
+"""Products with sparse columns, which hold ones in at most `nnz` rows and zeros elsewhere.
+
+A column ends at the first row number below 0: what lies behind counts for nothing, as in bullet.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ class SparseMatMul(TensorOperation):
         """Compute the operation with numpy."""
         weights, column = inputs
         table = weights[0] if self.transpose_a else weights[0].T
-        rows = Gather(0).evaluate(table[np.newaxis], column)
+        rows = Gather(0).evaluate(table[np.newaxis], _ended(column))
         summed: Array = rows.sum(axis=1, dtype=weights.dtype)
         return summed[..., np.newaxis]
 
@@ -81,7 +84,7 @@ class SparseOuter(TensorOperation):
         """Compute the operation with numpy."""
         dense, column = inputs
         rows = np.repeat(dense[:, np.newaxis, :, 0], column.shape[1], axis=1)
-        total = ScatterAdd(0, self.size, sum_batch=True).evaluate(column, rows)
+        total = ScatterAdd(0, self.size, sum_batch=True).evaluate(_ended(column), rows)
         return total if self.transpose_a else total.swapaxes(-1, -2)
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
@@ -97,7 +100,7 @@ class SparseOuter(TensorOperation):
 
 @dataclass(frozen=True)
 class SparseRows(TensorOperation):
-    """The row numbers of a sparse column as a dense tensor: s32[nnz], with -1 in unused places."""
+    """The row numbers of a sparse column as a dense tensor: s32[nnz], as they are stored."""
 
     keeps_elements = True
 
@@ -118,7 +121,7 @@ class SparseRows(TensorOperation):
 
 @dataclass(frozen=True)
 class SparseColumn(TensorOperation):
-    """A sparse column [size, 1], given by its row numbers: s32[nnz], with -1 in unused places."""
+    """A sparse column [size, 1], given by its row numbers: s32[nnz], up to the first one below 0."""
 
     keeps_elements = True
 
@@ -137,6 +140,12 @@ class SparseColumn(TensorOperation):
     def evaluate(self, *inputs: Array) -> Array:
         """Return the rows, which is how the column is stored."""
         return inputs[0]
+
+
+def _ended(rows: Array) -> Array:
+    """Return the row numbers of columns with -1 behind the end of each."""
+    ended: Array = np.where(np.logical_or.accumulate(rows < 0, axis=1), -1, rows)
+    return ended
 
 
 def require_column(column: TensorType) -> None:

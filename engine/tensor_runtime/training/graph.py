@@ -81,7 +81,7 @@ class TrainingGraph:
         return self._variables.batch
 
     def set_inputs(self, inputs: InputArrays) -> None:
-        """Upload inputs. Each has the batch as first axis; a sparse input is s32[batch, nnz], with -1 in unused places.
+        """Upload inputs. Each has the batch as first axis; a sparse input is s32[batch, nnz], which ends at -1.
 
         Inputs that are left out keep their contents, unless the number of examples changes.
         """

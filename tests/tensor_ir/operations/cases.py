@@ -132,10 +132,10 @@ def _rows(shape: Shape, size: int, *, batched: bool) -> Given:
 
 
 def column(size: int, nnz: int, *, batched: bool = True, seed: int = 5) -> Given:
-    """Return a sparse column, with one place left free in each example, and one row named twice."""
+    """Return a sparse column that ends before its last place in each example, with one row named twice."""
     value = np.random.default_rng(seed).integers(0, size, (*([BATCH] if batched else []), nnz))
-    value[..., 0] = -1
-    value[..., 1] = value[..., 2]
+    value[..., -2] = -1
+    value[..., 0] = value[..., 1]
     return Given(TensorType((size, 1), f64, batched, nnz), value)
 
 
@@ -293,8 +293,9 @@ def _sparse(transposed: bool) -> Callable[..., Any]:
         dense = torch.zeros(len(rows), len(table), dtype=weights.dtype)
         for at, example in enumerate(rows.tolist()):
             for row in example:
-                if row >= 0:
-                    dense[at, row] += 1
+                if row < 0:
+                    break
+                dense[at, row] += 1
         return (dense @ table)[..., None]
 
     return oracle
