@@ -12,7 +12,7 @@ from warploom.engine.descriptions.checks import shown
 from warploom.engine.tensor_ir.errors import InvalidOperation
 from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
 from warploom.engine.tensor_ir.networks.initialisations import FirstWeights, Initialisation, Normal
-from warploom.engine.tensor_ir.networks.optimiser_options import DECAY, FROZEN, UPDATES
+from warploom.engine.tensor_ir.networks.optimiser_options import DECAY, FROZEN, LIMITS, UPDATES
 from warploom.engine.tensor_ir.networks.schedules import CONSTANT, Schedule, require_schedule
 from warploom.engine.tensor_ir.operations.leaves import Leaf
 from warploom.engine.tensor_ir.passes.verification import verify_nodes
@@ -22,7 +22,9 @@ from warploom.engine.types import DType, Shape, f32, f64
 #: The name of the variable, f64[], that holds the number of steps done.
 STEP = "step"
 #: Names of variables that training adds.
-RESERVED = frozenset({"loss", STEP, "rate", "clip_norm", DECAY, FROZEN, UPDATES, "batches", "order", "losses"})
+RESERVED = frozenset(
+    {"loss", STEP, "rate", "clip_norm", DECAY, FROZEN, UPDATES, *LIMITS, "batches", "order", "losses"}
+)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from math import inf, isnan
+from math import inf, isinf, isnan
 from numbers import Real
 from typing import Any, Protocol
 
@@ -19,13 +19,14 @@ from warploom.engine.types import f64
 Limits = float | tuple[float, float]
 #: Names of variables: the number of updates since the optimiser's state was reset, and numbers that can be set.
 UPDATES, DECAY, FROZEN = "updates", "decay", "frozen"
+LIMITS = ("weight_minimum", "weight_maximum")
 
 
 @dataclass(frozen=True)
 class WeightOptions:
     """The settings of an optimiser for one tensor of weights. Those that are None are the optimiser's own.
 
-    `decay` and `frozen` can be set between steps, as the numbers NAME.decay and NAME.frozen.
+    They can be set between steps, as the numbers NAME.decay, NAME.frozen, NAME.weight_minimum and NAME.weight_maximum.
     """
 
     decay: float | None = None
@@ -56,7 +57,7 @@ class OptimiserState:
     """What an optimiser knows and keeps, from step to step, about one tensor of weights.
 
     `step`, f64[], is the number of steps before this one. `decay`, f64[], and `frozen`, boolean[], are the weights'
-    options, or None if they have none; `weight_limit` is (minimum, maximum) or None.
+    options, or None if they have none; so are `limits`, a minimum and a maximum, f64[].
     """
 
     def __init__(self, store: StateStore, weights: TensorNode, settings: Any, own: WeightOptions | None) -> None:
@@ -66,8 +67,9 @@ class OptimiserState:
         self.decay = self._number(DECAY, settings, own)
         frozen = self._number(FROZEN, settings, own)
         self.frozen = None if frozen is None else frozen.not_equal(0.0)
-        limit = settings.weight_limit if own is None or own.weight_limit is None else own.weight_limit
-        self.weight_limit = None if limit is None else limits_of("weight_limit", limit)
+        shared = self._limits("", settings.weight_limit)
+        mine = None if own is None else own.weight_limit
+        self.limits = shared if mine is None else self._limits(f"{self._label}.", mine)
 
     def number(self, name: str, value: float) -> TensorNode:
         """Return a number, f64[], that can be set between steps; the same one for the same name."""
@@ -100,6 +102,14 @@ class OptimiserState:
         value, mine = getattr(settings, name), None if own is None else getattr(own, name)
         shared = None if value is None else self.number(name, float(value))
         return shared if mine is None else self.number(f"{self._label}.{name}", float(mine))
+
+    def _limits(self, prefix: str, limits: Limits | None) -> tuple[TensorNode | None, TensorNode | None]:
+        """Return the numbers of a minimum and a maximum; None for an infinite one."""
+        if limits is None:
+            return None, None
+        pairs = zip(LIMITS, limits_of("weight_limit", limits), strict=True)
+        least, most = (None if isinf(value) else self.number(f"{prefix}{name}", value) for name, value in pairs)
+        return least, most
 
 
 def checked_settings(settings: Any) -> None:

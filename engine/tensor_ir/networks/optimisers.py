@@ -39,7 +39,8 @@ class Optimiser:
     gradients. `options` has settings for single weights, by name. The default of a setting that may be None is to do
     nothing.
 
-    `rate`, `clip_norm`, `decay` and `frozen` are numbers that can be set between steps, unless they are None.
+    `rate`, `clip_norm`, `decay`, `frozen` and the limits of weights, `weight_minimum` and `weight_maximum`, are numbers
+    that can be set between steps, unless they are None or infinite. A minimum above its maximum counts.
     """
 
     rate: float = 1e-3
@@ -71,7 +72,9 @@ class Optimiser:
         for weight, gradient, state in zip(weights, self._clipped(gradients, states, store), states, strict=True):
             with made_for(weight.parts):
                 updated = self.update(weight, gradient, rate, state)
-                updated = updated if state.weight_limit is None else clamp(updated, state.weight_limit)
+                least, most = state.limits
+                updated = updated if most is None else updated.minimum(like(most, updated))
+                updated = updated if least is None else updated.maximum(like(least, updated))
                 found.append(updated if state.frozen is None else state.frozen.where(weight, updated))
         return found
 

@@ -30,7 +30,7 @@ from warploom.engine.tensor_ir.networks.data import (
 from warploom.engine.tensor_ir.networks.functions import NetworkFunction, NetworkInstruction, Role
 from warploom.engine.tensor_ir.networks.instructions import function_code, node_names
 from warploom.engine.tensor_ir.networks.network import LOSS, Network, build_network
-from warploom.engine.tensor_ir.networks.optimiser_options import DECAY, FROZEN, UPDATES, require_setting
+from warploom.engine.tensor_ir.networks.optimiser_options import DECAY, FROZEN, LIMITS, UPDATES, require_setting
 from warploom.engine.tensor_ir.networks.optimisers import Optimiser
 from warploom.engine.tensor_ir.types import real_number, whole_number
 from warploom.engine.tensor_runtime.program import Ancillary, EntryTime, Program
@@ -224,8 +224,9 @@ class TrainingGraph:
         and `frozen`, or `l0w.decay` and `l0w.frozen` for weights l0w that have these options.
         """
         weight, _, option = name.rpartition(".") if isinstance(name, str) else ("", "", "")
-        if option in (DECAY, FROZEN, "clip_norm") and name not in self.network.variables:
-            remedy = f"options={{{weight!r}: WeightOptions({option}=...)}}" if weight else f"{option}=..."
+        if option in (DECAY, FROZEN, *LIMITS, "clip_norm") and name not in self.network.variables:
+            setting = "weight_limit" if option in LIMITS else option
+            remedy = f"options={{{weight!r}: WeightOptions({setting}=...)}}" if weight else f"{setting}=..."
             raise InvalidOperation(f"number {name!r} must be an option of the optimiser; build with {remedy}")
         if self._variables.variable(name).role is Role.INPUT:
             raise InvalidOperation(f"input {name!r} must be set by set_inputs, which knows the batch")

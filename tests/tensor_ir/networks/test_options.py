@@ -19,7 +19,7 @@ from warploom.engine.tensor_ir.errors import InvalidOperation
 from warploom.engine.tensor_ir.networks import schedules
 from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
 from warploom.engine.tensor_ir.networks.network import build_network
-from warploom.engine.tensor_ir.networks.optimiser_options import WeightOptions
+from warploom.engine.tensor_ir.networks.optimiser_options import LIMITS, WeightOptions
 from warploom.engine.tensor_ir.networks.optimisers import SGD, AdamW, Optimiser, RAdam, Ranger
 from warploom.engine.types import f64
 
@@ -99,7 +99,9 @@ def runs(draw: st.DrawFn) -> tuple[Optimiser, Settings, dict[str, Array], list[d
     live += [("decay", 0.3)] * (mine.get("decay") is not None) + [("frozen", True), ("frozen", False)] * (
         "frozen" in mine
     )
+    live += [("weight_minimum", -0.2), ("weight_maximum", 0.25)] * ("weight_limit" in mine)
     for name, one in own.items():
+        live += [(f"{name}.weight_maximum", 0.15)] * ("weight_limit" in one)
         live += [(f"{name}.decay", 0.4)] * ("decay" in one)
         live += [(f"{name}.frozen", True), (f"{name}.frozen", False)] * ("frozen" in one)
     changes = [dict([draw(st.sampled_from(live))] if draw(st.booleans()) else []) for _ in range(9)]
@@ -112,6 +114,10 @@ def change(reference: Reference, changes: Mapping[str, Any]) -> None:
         weight, _, option = name.rpartition(".")
         if name == "reset":
             reference.reset()
+        elif option in LIMITS:
+            limits = reference.settings.of[weight] if weight else vars(reference.settings)
+            least, most = limits["weight_limit"]
+            limits["weight_limit"] = (value, most) if option == LIMITS[0] else (least, value)
         elif weight:
             reference.settings.of[weight][option] = value
         else:

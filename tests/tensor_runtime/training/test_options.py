@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ CASES = [
 #: What is set before a step.
 CHANGES: dict[int, dict[str, Any]] = {
     3: {"a.frozen": True},
-    5: {"a.decay": 0.0, "decay": 0.6},
+    5: {"a.decay": 0.0, "decay": 0.6, "b.weight_minimum": -0.2, "weight_maximum": 0.5},
     6: {"a.frozen": False, "rate": 0.02},
     8: {"reset": None},
 }
@@ -65,7 +66,7 @@ def step(graph: TrainingGraph, number: int) -> dict[str, Array]:
 @pytest.mark.parametrize(("optimiser", "settings"), CASES, ids=["ranger", "adamw"])
 def test_options_on_a_device(device: Device, optimiser: Any, settings: Settings, tmp_path: Path) -> None:
     """Weights follow the formula; a second graph that loads them at any step continues with the same bits."""
-    settings.of = {name: dict(one) for name, one in OPTIONS.items()}
+    settings = replace(settings, of={name: dict(one) for name, one in OPTIONS.items()})
     reference = Reference(settings, WEIGHTS)
     path = tmp_path / "state.safetensors"
     with (
