@@ -22,9 +22,7 @@ from warploom.engine.types import DType, Shape, f32, f64
 #: The name of the variable, f64[], that holds the number of steps done.
 STEP = "step"
 #: Names of variables that training adds.
-RESERVED = frozenset(
-    {"loss", STEP, "rate", "clip_norm", DECAY, FROZEN, UPDATES, *LIMITS, "batches", "order", "losses"}
-)
+RESERVED = frozenset({"loss", STEP, "rate", "clip_norm", DECAY, FROZEN, UPDATES, *LIMITS, "batches", "order", "losses"})
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class NetworkBuilder:
         return self._input(name, TensorType(self._shape(name, shape), self.dtype, batched))
 
     def sparse_input(self, name: str, shape: Sequence[int], nnz: int) -> TensorNode:
-        """Add an input column [n, 1] of zeros and at most `nnz` ones, given as row numbers, s32[nnz], which end at -1."""
+        """Add an input column [n, 1] of zeros and at most `nnz` ones, given as row numbers, s32[nnz], up to -1."""
         shape = self._shape(name, shape)
         if len(shape) != 2 or shape[1] != 1:
             raise InvalidOperation(f"sparse input {name!r} must be a column [n, 1], got {list(shape)}")
