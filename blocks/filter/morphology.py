@@ -17,8 +17,8 @@ class Morphology(
 
     "erode" sets each pixel to the smallest value around it, "dilate" to the largest; channels are separate. "open"
     erodes and then dilates, which removes bright specks and mostly keeps the rest. "close" dilates and then erodes,
-    which fills dark gaps. Beyond the border, the nearest pixel is used. NaN is left out. Use it on masks, or to thicken
-    lines.
+    which fills dark gaps. A disc has the pixels whose middles are at most radius + 0.5 away. Beyond the border, the
+    nearest pixel is used. NaN is left out. Use it on masks, or to thicken lines.
     """
 
     image: In[any_type] = port(

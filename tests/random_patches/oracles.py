@@ -10,6 +10,7 @@ import numpy as np
 from scipy import ndimage, signal
 
 from tests.blocks.blends import BLENDS
+from tests.random_patches.image_oracles import IMAGES, LUMINANCE, WINDOWS
 from tests.random_patches.list_oracles import FINITE, LISTS
 from tests.random_patches.list_oracles import numbers as _numbers
 from tests.random_patches.materials import Array
@@ -177,12 +178,9 @@ def _magnitude(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str
     return {"out": out, "within": out * 2e-6}
 
 
-_WINDOWS = {"blackman-harris": "blackmanharris", "flat top": "flattop", "none": "boxcar"}
-
-
 def _window(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
     x = _wide(i["x"], t["x"])
-    weights = signal.get_window(_WINDOWS.get(p["window"], p["window"]), x.shape[-1])
+    weights = signal.get_window(WINDOWS.get(p["window"], p["window"]), x.shape[-1])
     if p["unit_mean"]:
         weights = weights / weights.mean()
     return {"out": x * weights, "within": np.abs(x) * np.abs(weights).max() * 2e-6}
@@ -295,7 +293,7 @@ def _weighted(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]
 
 def _gray(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
     x = i["image"].astype(np.float64)
-    light = x[..., :3] @ np.array([0.2126, 0.7152, 0.0722])
+    light = x[..., :3] @ LUMINANCE
     out = x.copy()
     out[..., :3] += (light[..., None] - x[..., :3]) * p["amount"]
     return {"out": out, "within": np.abs(x).max(-1, keepdims=True) * 1e-5}
@@ -438,6 +436,7 @@ class _Chosen(ast.NodeTransformer):
 
 ORACLES: Mapping[str, Oracle] = {
     **LISTS,
+    **IMAGES,
     "buffer.convert": _convert,
     "buffer.copy": _same,
     "buffer.slice": _slice,
