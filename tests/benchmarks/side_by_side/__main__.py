@@ -1,26 +1,47 @@
 """Measure Warploom beside other programs, in one run.
 
-    python -m tests.benchmarks.side_by_side --device host|cuda:0 [--only NAME ...] [--json FILE] [--baseline FILE]
+    python -m tests.benchmarks.side_by_side --device host|cuda:0 [--only NAME ...] [--grow] [--json FILE]
+        [--baseline [FILE]]
 
 The programs of a row warm up, their results are compared, and they take turns in random order. The table has medians
 and quartiles, the ratio of our time to that of the fastest other program or of the one that is named, and the bytes
 that the work must read and write as a share of a copy's bandwidth. A program that is not installed is named. With
-`--baseline`, rows whose ratio is worse than in that earlier run are listed, and the exit status is 1.
+`--grow`, rows are measured at a 64th, a 16th and a quarter of their size too. With `--baseline`, rows whose ratio is
+worse than in that earlier run are listed, and the exit status is 1; without FILE, the run is the one of such a machine
+in `baselines`.
 """
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from tests.benchmarks.bench_fusion import run_copy
-from tests.benchmarks.side_by_side import arrays, frames, programs, table
-from tests.benchmarks.side_by_side.contest import hold
+from tests.benchmarks.side_by_side import arrays, edits, fluids, frames, media, programs, starts, table
+from tests.benchmarks.side_by_side.contest import Contest, hold
 from warploom import open_device
+from warploom.engine.device.device import Device
 
-TOPICS = {"frames": frames.contests, "arrays": arrays.contests, "programs": programs.contests}
+#: Topics whose rows grow, and those whose rows have sizes of their own.
+GROWING = {
+    "arrays": arrays.contests, "media": media.contests, "fluids": fluids.contests, "programs": programs.contests,
+}  # fmt: skip
+FIXED = {"frames": frames.contests, "edits": edits.contests, "starts": starts.contests}
+SIZES = (1 / 64, 1 / 16, 1 / 4, 1)
+
+
+def all_contests(device: Device, sizes: Sequence[float]) -> Iterator[tuple[str, Contest]]:
+    """Yield the contests with their topics; growing rows at each size in turn."""
+    for topic, fixed in FIXED.items():
+        yield from ((topic, contest) for contest in fixed(device))
+    for topic, growing in GROWING.items():
+        for size in sizes:
+            for contest in growing(device, size):
+                yield topic, contest if size == 1 else replace(contest, name=f"{contest.name}, {size:g} of its size")
 
 
 def main() -> int:
@@ -28,30 +49,39 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="host")
     parser.add_argument("--only", nargs="*", default=[], help="topics, or beginnings of names of rows")
+    parser.add_argument("--grow", action="store_true", help="measure rows at several sizes")
     parser.add_argument("--json", type=Path, help="where the figures are written as JSON")
     parser.add_argument("--markdown", type=Path, help="where the table is written")
-    parser.add_argument("--baseline", type=Path, help="an earlier JSON file that ratios are compared with")
+    parser.add_argument(
+        "--baseline",
+        type=Path,
+        nargs="?",
+        const=table.BASELINES,
+        help="an earlier JSON file to compare ratios with",
+    )
     options = parser.parse_args()
     for path in filter(None, (options.json, options.markdown)):
         if not path.resolve().parent.is_dir():
             parser.error(f"file must be in a folder that is there, got {path}")
-    try:
-        earlier = table.read_ratios(options.baseline) if options.baseline else {}
-    except (OSError, ValueError, LookupError, TypeError) as problem:
-        parser.error(f"baseline must be a file that --json wrote, got {options.baseline}: {problem}")
     wanted, rows = tuple(name.lower() for name in options.only), []
     with closing(open_device(options.device)) as device:
+        baseline = table.baseline_of(device.info) if options.baseline == table.BASELINES else options.baseline
+        try:
+            earlier = table.read_ratios(baseline) if baseline else {}
+        except (OSError, ValueError, LookupError, TypeError) as problem:
+            parser.error(f"baseline must be a file that --json wrote, got {baseline}: {problem}")
         on_gpu = device.info.name != "host"
         copied = np.ones(1 << (26 if on_gpu else 24), np.float32)
         ceiling = 2 * copied.nbytes / (run_copy(device, copied, 10 if on_gpu else 1) * 1e-3)
-        for topic, contests in TOPICS.items():
-            for contest in contests(device):
-                if not wanted or topic in wanted or contest.name.lower().startswith(wanted):
-                    rows.append(hold(contest))
-                    print(rows[-1], file=sys.stderr, flush=True)
+        for topic, contest in all_contests(device, SIZES if options.grow else (1,)):
+            if not wanted or topic in wanted or contest.name.lower().startswith(wanted):
+                rows.append(hold(contest))
+                print(rows[-1], file=sys.stderr, flush=True)
         about = table.machine(device.info.title)
     if not rows:
-        parser.error(f"--only must name a topic ({', '.join(TOPICS)}) or a row, got {' '.join(options.only)}")
+        parser.error(
+            f"--only must name a topic ({', '.join((*FIXED, *GROWING))}) or a row, got {' '.join(options.only)}"
+        )
     text = table.markdown(about, rows, ceiling)
     print(text)
     if options.markdown:

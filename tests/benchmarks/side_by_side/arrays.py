@@ -22,13 +22,13 @@ PICTURES = ("Gaussian, sigma 3", "Mean, radius 20", "Erode, square 2", "Sobel", 
 DATA = ("Sum", "Largest", "Sort", "Sort by Key", "Scan", "Histogram", "Top K", "Gather", "Where", "Mean of columns")
 
 
-def contests(device: Device) -> Iterator[Contest]:
-    """Yield the contests on a device."""
+def contests(device: Device, scale: float = 1.0) -> Iterator[Contest]:
+    """Yield the contests on a device; `scale` multiplies the elements."""
     on_gpu = device.info.name != "host"
-    numbers, count = np.random.default_rng(5), 1 << (26 if on_gpu else 24)
+    numbers, count = np.random.default_rng(5), round((1 << (26 if on_gpu else 24)) * scale)
     pair = tuple(numbers.uniform(0.5, 1.5, count).astype(np.float32) for _ in range(2))
     yield Contest(
-        f"25 operations, {count >> 20} M numbers",
+        f"25 operations, {count / 2**20:g} M numbers",
         {
             OURS: partial(our_chain, device, pair),
             "JAX": partial(jax_chain, pair),
@@ -41,7 +41,8 @@ def contests(device: Device) -> Iterator[Contest]:
         moved_bytes=12 * count,
         tolerance=1e-4,
     )
-    given = bench_blocks.arrays(*bench_blocks.SIZES["gpu" if on_gpu else "host"])
+    sizes = bench_blocks.SIZES["gpu" if on_gpu else "host"]
+    given = bench_blocks.arrays(*(4 * round(size * scale**0.5 / 4) for size in sizes))
     height, width = given["image"].shape[:2]
     rows = [*bench_blocks.ROWS, bench_blocks.resize(width, height, 0.5, "linear")]
     for row in rows:
@@ -51,6 +52,8 @@ def contests(device: Device) -> Iterator[Contest]:
                 programs[name] = partial(peer, name, row, given)
             if on_gpu and row.name in TORCH:
                 programs["torch"] = partial(torch_peer, row, given)
+            if on_gpu and row.name in CUB:
+                programs["cuda-cccl"] = partial(cub_peer, device, row, given)
             yield Contest(
                 row.name, programs, batch=10 if on_gpu else 1, tolerance=row.at,
                 moved_bytes=sum(given[kind].nbytes for kind in row.inputs.values()),
@@ -209,3 +212,38 @@ def torch_peer(row: bench_blocks.Row, given: Mapping[str, Array], _: ExitStack) 
         results[0] = TORCH[row.name](torch, *inputs)
 
     return Program(launch, torch.cuda.synchronize, lambda: results[0].cpu().numpy())
+
+
+#: The same in CUB by `cuda.compute`, by the name of the row; each takes the list, the result and their size.
+CUB: Mapping[str, Callable[..., Any]] = {
+    "Sum": lambda cub, x, out, n: cub.reduce_into(
+        d_in=x, d_out=out, num_items=n, op=cub.OpKind.PLUS, h_init=np.zeros(1, np.float32)
+    ),
+    "Largest": lambda cub, x, out, n: cub.reduce_into(
+        d_in=x, d_out=out, num_items=n, op=cub.OpKind.MAXIMUM, h_init=np.full(1, -np.inf, np.float32)
+    ),
+    "Sort": lambda cub, x, out, n: cub.radix_sort(
+        d_in_keys=x, d_out_keys=out, num_items=n, order=cub.SortOrder.ASCENDING
+    ),
+    "Scan": lambda cub, x, out, n: cub.inclusive_scan(
+        d_in=x, d_out=out, op=cub.OpKind.PLUS, init_value=np.zeros(1, np.float32), num_items=n
+    ),
+    "Histogram": lambda cub, x, out, n: cub.histogram_even(
+        d_samples=x, d_histogram=out, num_output_levels=257, lower_level=np.float32(0), upper_level=np.float32(1),
+        num_samples=n,
+    ),
+}  # fmt: skip
+
+
+def cub_peer(device: Device, row: bench_blocks.Row, given: Mapping[str, Array], opened: ExitStack) -> Program:
+    """Call CUB on the GPU."""
+    from cuda import compute
+
+    x = given["list"]
+    shape, dtype = {"Sum": (1, np.float32), "Largest": (1, np.float32), "Histogram": (256, np.int32)}.get(
+        row.name, (len(x), np.float32)
+    )
+    source, out = device.upload(x), device.upload(np.zeros(shape, dtype))
+    for buffer in (source, out):
+        opened.callback(buffer.free)
+    return Program(lambda: CUB[row.name](compute, source, out, len(x)), device.synchronize, out.download)

@@ -41,7 +41,8 @@ class Contest:
 
     `programs` makes what does it: a function for each program, which gets a stack for what must be closed and raises
     `Missing`. A program makes `batch` launches in a row, waits once, and its time is that of one launch. `wanted` is
-    the ratio of our time to that of the program `against`, or to the fastest other one without it.
+    the ratio of our time to that of the program `against`, or to the fastest other one without it. `turns` is the least
+    number of measurements of each program, and `settles` is False for programs that begin anew in each launch.
     """
 
     name: str
@@ -51,6 +52,8 @@ class Contest:
     against: str | None = None
     moved_bytes: int = 0
     tolerance: float = 1e-5
+    turns: int = LEAST_TURNS
+    settles: bool = True
 
 
 @dataclass
@@ -82,17 +85,24 @@ def hold(contest: Contest) -> Row:
     row = Row(contest.name, contest.wanted, contest.against, moved_bytes=contest.moved_bytes)
     with ExitStack() as opened:
         programs: dict[str, Program] = {}
+        took: dict[str, float] = {}
         for name, prepare in contest.programs.items():
             try:
-                programs[name] = prepare(opened)
+                program = prepare(opened)
+                took[name] = time_of(program, 1)
             except (ImportError, Missing) as problem:
                 row.missing[name] = str(problem)
-        settle(programs)
+            except Exception as problem:  # noqa: BLE001 - the other rows are measured all the same
+                row.missing[name] = f"{contest.name}: {type(problem).__name__}: {str(problem).partition(chr(10))[0]}"
+            else:
+                programs[name] = program
+        if contest.settles:
+            took = settle(programs)
         row.differs = differences(programs, contest.tolerance)
-        turns = {name: max(1, round(TURN_S / time_of(each, contest.batch))) for name, each in programs.items()}
+        turns = {name: max(1, round(TURN_S / contest.batch / took[name])) for name in programs}
         found: dict[str, list[float]] = {name: [] for name in programs}
         spent = dict.fromkeys(programs, 0.0)
-        while any(spent[name] < MEASURED_S or len(found[name]) < LEAST_TURNS for name in programs):
+        while any(spent[name] < MEASURED_S or len(found[name]) < contest.turns for name in programs):
             for name in random.sample(list(programs), len(programs)):
                 times = [time_of(programs[name], contest.batch) for _ in range(turns[name])]
                 # The first call after another program's fills the caches again.
@@ -113,13 +123,12 @@ def time_of(program: Program, batch: int) -> float:
     return time.perf_counter() - start
 
 
-def settle(programs: Mapping[str, Program]) -> None:
-    """Let programs work until optimised code has replaced quickly compiled code."""
-    until = time.perf_counter() + SETTLE_S
+def settle(programs: Mapping[str, Program]) -> dict[str, float]:
+    """Let programs work until optimised code has replaced quickly compiled code; return the seconds of a launch."""
+    took, until = {name: time_of(program, 1) for name, program in programs.items()}, time.perf_counter() + SETTLE_S
     while time.perf_counter() < until or any(thread.name == "warploom-optimiser" for thread in threading.enumerate()):
-        for program in programs.values():
-            program.launch()
-            program.wait()
+        took = {name: time_of(program, 1) for name, program in programs.items()}
+    return took
 
 
 def differences(programs: Mapping[str, Program], tolerance: float) -> dict[str, float]:

@@ -51,10 +51,10 @@ def our_frame(device: Device, length: int, opened: ExitStack) -> Program:
     return Program(engine_of(device, length, opened).step)
 
 
-def our_sliders(device: Device, length: int, opened: ExitStack) -> Program:
-    """Run frames that each find a new value for every kernel."""
+def our_sliders(device: Device, length: int, opened: ExitStack, *, sliders: int | None = None) -> Program:
+    """Run frames that each find new values for this number of kernels, or for all."""
     engine = engine_of(device, length, opened)
-    names, value = [node for node in engine.patch.nodes if node.startswith("saxpy")], 1.0
+    names, value = [node for node in engine.patch.nodes if node.startswith("saxpy")][:sliders], 1.0
 
     def frame() -> None:
         nonlocal value

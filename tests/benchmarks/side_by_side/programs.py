@@ -14,10 +14,10 @@ from warploom.engine.device.device import Device
 SIZE = 1920, 1080
 
 
-def contests(device: Device) -> Iterator[Contest]:
-    """Yield the contests on a device."""
+def contests(device: Device, scale: float = 1.0) -> Iterator[Contest]:
+    """Yield the contests on a device; `scale` multiplies the particles."""
     on_gpu = device.info.name != "host"
-    count = 10_000_000 if on_gpu else 200_000
+    count = round((10_000_000 if on_gpu else 200_000) * scale)
     particles = Particles(device, count)
     yield Contest(
         f"{count / 1e6:g} M particles",
@@ -28,7 +28,7 @@ def contests(device: Device) -> Iterator[Contest]:
         },
         batch=10 if on_gpu else 1, wanted=1.1,
     )  # fmt: skip
-    for case in bench_tensor.cases(on_gpu):
+    for case in bench_tensor.cases(on_gpu) if scale == 1 else ():  # their networks have one size
         yield Contest(
             f"training step, {case.name}, batch {case.batch}",
             {OURS: partial(our_step, device, case), "torch": partial(torch_step, case, on_gpu)},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.side_by_side.contest import OURS, Row
+from warploom.engine.device.device import DeviceInfo
 
 #: The packages whose versions a table names.
 PACKAGES = (
@@ -20,10 +22,16 @@ PACKAGES = (
     "numba",
     "torch",
     "jax",
+    "warp-lang",
+    "cuda-cccl",
+    "NodeGraphQt",
+    "orange-canvas-core",
     "cupy-cuda13x",
     "cupy-cuda12x",
     "opencv-python-headless",
 )
+#: Has a file for each kind of machine.
+BASELINES = Path(__file__).parent / "baselines"
 #: A ratio that has grown by so much since the earlier run is a regression.
 WORSE = 1.1
 
@@ -38,6 +46,12 @@ def machine(title: str) -> dict[str, Any]:
             continue
     return {"device": title, "system": f"{platform.system()} {platform.machine()}", "python": platform.python_version(),
             "versions": versions}  # fmt: skip
+
+
+def baseline_of(info: DeviceInfo) -> Path:
+    """Return the file of the earlier run on a machine of this kind: the same GPU, or as many cores."""
+    kind = f"host {info.cores} cores" if info.name == "host" else info.title
+    return BASELINES / f"{re.sub('[^a-z0-9]+', '-', kind.lower())}.json"
 
 
 def markdown(about: dict[str, Any], rows: Sequence[Row], ceiling: float) -> str:
@@ -55,8 +69,8 @@ def markdown(about: dict[str, Any], rows: Sequence[Row], ceiling: float) -> str:
         cells += ["" if ratio is None else f"{ratio:.2f}" + (" **missed**" if ratio > row.wanted else "")]
         cells += [f"{row.wanted:g} x {row.against or 'the fastest'}", share]
         lines.append("| " + " | ".join(cells) + " |")
-    missing = {name: why for row in rows for name, why in row.missing.items()}
-    lines += ["", *(f"Missing: {name}: {why}." for name, why in missing.items())]
+    missing = dict.fromkeys((name, why) for row in rows for name, why in row.missing.items())
+    lines += ["", *(f"Missing: {name}: {why}." for name, why in missing)]
     return "\n".join(lines)
 
 
