@@ -137,4 +137,5 @@ def test_frames_in_flight_give_older_values_with_their_age(late: Device, monkeyp
             driven[frame] = found["frame.value"]
             ages.add(found["value.age"])
             assert found["value.value"] == np.float32(driven[frame - int(found["value.age"])])
-    assert 1 < max(ages) <= 4
+    assert max(ages) <= 4
+    assert max(ages) > 1 or late.info.name != "host"  # a GPU may be done with a frame before the next one asks
