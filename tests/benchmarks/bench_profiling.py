@@ -31,6 +31,7 @@ class NoProfiler:
     level = ProfilingLevel.NONE
     operations: Mapping[GraphNode, int] | None = None
     every_frame = False
+    waiting = ()
 
     def __init__(self, uniforms: FrameUniforms) -> None:
         self._uniforms = uniforms

@@ -232,7 +232,9 @@ class CudaEngine:
                 reporter.put_off(plan, began_ns, frame, time_s, launcher.launches)
             elif not is_late:
                 reporter.prepare(level, now=by_hand or not self.running)
-            looks = self.profiler.level or has_status or self.results.is_watched or updates.diagnostics.fading
+            looks = (
+                self.profiler.waiting or is_late or has_status or self.results.is_watched or updates.diagnostics.fading
+            )
             if plan.waits:
                 launcher.synchronize()
             # In most frames, none of these steps is needed.
@@ -612,7 +614,7 @@ class CudaEngine:
     ) -> None:
         """Take the device's results, which only some frames have: status words with `has_status`, times, pictures."""
         diagnostics = self.updates.diagnostics
-        if is_launched and self.profiler.level:
+        if is_launched and self.profiler.waiting:
             self.profiler.collect()
         if has_status:
             diagnostics.read_status(compiled, fresh=by_hand)

@@ -104,7 +104,7 @@ class Launcher:
             if advance:
                 compiled.advance()
             self.launch_instead(compiled)
-        elif self._profiler.level:
+        elif self._profiler.level and (begun_ns >= self._profiler.quiet_until_ns or by_hand):
             frame = self._clock.moment.frame
             self._profiler.launch(compiled, stream, frame, begun_ns, advance=advance, wait=by_hand)
         else:

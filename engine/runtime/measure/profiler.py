@@ -42,6 +42,8 @@ _UNSEEN_NS = 10_000
 _MOST_TIMES = 1 << 19
 #: How many samples may be under way on the device.
 _SAMPLES = 3
+#: Longest time in which launches pass the profiler by.
+_QUIET_NS = 50_000_000
 #: The fields of a span that only a full profile has: `after`, `moved_bytes` and `kernel`.
 _Rest = tuple[tuple[int, ...], int, KernelFacts | None]
 _NO_REST: _Rest = ((), 0, None)
@@ -118,7 +120,10 @@ class FrameProfiler:
                 failing.callback(events[-1].destroy)
             failing.pop_all()
         self._free = [_Sample(*pair) for pair in zip(events[::2], events[1::2], strict=True)]
-        self._waiting: deque[_Sample] = deque()
+        #: Samples whose times are still to be read by `collect`.
+        self.waiting: deque[_Sample] = deque()
+        #: Until then, frames in a row may be launched without the profiler, since none of them would be measured.
+        self.quiet_until_ns = 0
         self._plan: Plan | None = None
         self._spans: tuple[Span, ...] = ()
         #: For each span, its constant facts, and the spans before it with the bytes that it moves; and the spans of
@@ -152,6 +157,7 @@ class FrameProfiler:
         """Measure at another level from now on."""
         if level is not self.level:
             self.level, self.every_frame = level, level is ProfilingLevel.DEEP_SYNC
+            self.quiet_until_ns = 0
             self.graph_changed()
             self._begin_again()
             self._tell(None)
@@ -171,8 +177,9 @@ class FrameProfiler:
         """Measure the graph's new time soon; then discard earlier measurements."""
         self._is_new, self._copies, self._plain = True, 0, 0
         self._jobs = optimiser.finished_jobs
-        for sample in self._waiting:
+        for sample in self.waiting:
             sample.is_current = False
+        self.quiet_until_ns = 0
         self.sampler.begin_again(time.perf_counter_ns())
 
     def launch(
@@ -190,7 +197,10 @@ class FrameProfiler:
             and not (self.every_frame or self._unpaid is not None or (wait and self._is_new))
         ):
             compiled.launch(stream, advance=advance, uniforms=self._uniforms.current)
+            if self._free and not self.waiting:
+                self.quiet_until_ns = min(self.sampler.due_ns, begun_ns + _QUIET_NS)
             return
+        self.quiet_until_ns = 0
         if compiled.plan is not self._plan:
             self._follow(compiled.plan)
         self._measured = compiled
@@ -213,12 +223,12 @@ class FrameProfiler:
             begun_ns += time.perf_counter_ns() - launched_ns
         stream.record(sample.stop)
         sample.host_ns = time.perf_counter_ns() - begun_ns
-        self._waiting.append(self._free.pop())
+        self.waiting.append(self._free.pop())
 
     def collect(self) -> None:
         """Take the times of launches that are done."""
-        while self._waiting and self._waiting[0].stop.is_reached:
-            sample = self._waiting.popleft()
+        while self.waiting and self.waiting[0].stop.is_reached:
+            sample = self.waiting.popleft()
             self._free.append(sample)
             if sample.is_current:
                 self._take(sample)
@@ -285,7 +295,7 @@ class FrameProfiler:
 
     def close(self) -> None:
         """Free all resources."""
-        events = (event for sample in (*self._free, *self._waiting) for event in (sample.start, sample.stop))
+        events = (event for sample in (*self._free, *self.waiting) for event in (sample.start, sample.stop))
         release_all(self._graph.close, *(event.destroy for event in events))
 
     def _buffer_statistics(self) -> dict[str, BufferStatistics]:
@@ -302,7 +312,7 @@ class FrameProfiler:
             self._was_copy = False
             return None
         copied = self._graph.copy_of(compiled, self.level, now_ns, wait=wait or is_each)
-        if copied is not None and any(sample.copied is copied for sample in self._waiting):
+        if copied is not None and any(sample.copied is copied for sample in self.waiting):
             copied = None  # the copy's results have not been read yet
         self._was_copy = copied is not None
         return copied

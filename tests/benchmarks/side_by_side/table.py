@@ -58,7 +58,7 @@ def markdown(about: dict[str, Any], rows: Sequence[Row], ceiling: float) -> str:
     """Return the table as Markdown; `ceiling` is the bandwidth of a copy in bytes a second."""
     peers = list(dict.fromkeys(name for row in rows for name in (*row.times, *row.missing) if name != OURS))
     names = ", ".join(f"{name} {found}" for name, found in about["versions"].items())
-    lines = [f"{about['device']}; Python {about['python']}; {names}. A copy moves {ceiling * 1e-12:.2f} TB/s.", ""]
+    lines = [f"{about['device']}; Python {about['python']}; {names}. A copy moves {ceiling * 1e-9:.3g} GB/s.", ""]
     lines += ["| work | " + " | ".join((OURS, *peers, "ratio", "wanted", "of a copy")) + " |"]
     lines += ["|---" * (len(peers) + 5) + "|"]
     for row in rows:
