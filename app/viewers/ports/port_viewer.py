@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QLabel,
-    QSizePolicy,
     QStackedWidget,
     QToolButton,
     QVBoxLayout,
@@ -50,6 +49,8 @@ _LEAST_PORT, _LEAST_PAGE = 44, 40
 _WAITING = "Waiting for the first frame …"
 #: The name of a sample that only tells the fields of a struct.
 _FIELDS = "fields"
+#: Between the labels of the footer, and at its ends.
+_SPACING = 8
 
 
 class PortViewer(QWidget):
@@ -90,9 +91,8 @@ class PortViewer(QWidget):
         self.stack = QStackedWidget()
         self.page = EmptyState(self.stack, _NOTHING)
         self.page.setMinimumHeight(_LEAST_PAGE)  # a view asks for more, and the controls above would be cut off
-        self.probe_label, self.facts_label = QLabel(objectName="figures"), ElidedLabel("figures")
+        self.probe_label, self.facts_label = ElidedLabel("figures"), ElidedLabel("figures")
         self.facts_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.probe_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.probe_label.hide()
         self._header, self._footer = self._make_header(), self._make_footer()
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
@@ -307,8 +307,14 @@ class PortViewer(QWidget):
         self._show_frame(None)
 
     def _show_probe(self, text: str) -> None:
+        """Show the element under the pointer. Leave out the facts, and the frame too, to show all of its numbers."""
         self.probe_label.setText(text)
         self.probe_label.setVisible(bool(text))  # otherwise it would take room from the facts
+        width = self.probe_label.fontMetrics().horizontalAdvance(text) + _SPACING
+        beside = self.frame_label.sizeHint().width() + _SPACING
+        room = self._footer.contentsRect().width() - 2 * _SPACING
+        self.frame_label.setVisible(not text or width + beside <= room)
+        self.facts_label.setVisible(not text or 2 * width + beside <= room)  # both labels get the same width
 
     def _show_frame(self, frame: int | None) -> None:
         shown = frame is not None
@@ -349,7 +355,7 @@ class PortViewer(QWidget):
 
     def _make_footer(self) -> QWidget:
         footer = QWidget(objectName="viewerFooter")
-        row = QHBoxLayout(footer, contentsMargins=QMargins(8, 4, 8, 4), spacing=8)
+        row = QHBoxLayout(footer, contentsMargins=QMargins(_SPACING, 4, _SPACING, 4), spacing=_SPACING)
         self.frame_label = QLabel(objectName="figures")
         row.addWidget(self.probe_label, 1)
         row.addWidget(self.facts_label, 1)

@@ -25,7 +25,7 @@ from warploom.engine.patch.changes import PortRef
 from warploom.engine.protocol.messages import BufferReport, NodeReport, NodeState
 from warploom.engine.protocol.sampling import ObservePorts, Sampling
 from warploom.engine.runtime.preview.reducing import make_sample
-from warploom.engine.types import NAMED, Array, DType, Struct, f32, float3, uchar4
+from warploom.engine.types import NAMED, Array, DType, Struct, f32, float3, float4, uchar4
 
 PICTURE = np.random.default_rng(3).integers(0, 256, (40, 60, 4)).astype(np.uint8)
 
@@ -120,6 +120,25 @@ def test_a_selected_block_shows_its_picture_and_true_numbers(ports: Ports) -> No
     x, y = view.picture.probe  # type: ignore[misc]
     assert viewer.probe_label.text() == f"({x}, {y})  {' '.join(map(str, PICTURE[y, x]))}"
     assert "uchar4" in viewer.facts_label.text()
+
+
+def test_the_numbers_under_the_pointer_have_room(ports: Ports) -> None:
+    """All numbers of a float4 pixel are readable in a narrow dock, where facts and frame give way until it leaves."""
+    pixels = np.random.default_rng(5).random((40, 60, 4), np.float32)
+    viewer = add_rows(ports, float4, pixels)
+    viewer.setFixedWidth(400)
+    QCoreApplication.processEvents()
+    view = viewer.view
+    assert isinstance(view, ImageView)
+    move_pointer(view.picture, QPoint(view.picture.width() // 2, view.picture.height() // 2))
+    ports.play()
+    QCoreApplication.processEvents()
+    label = viewer.probe_label
+    x, y = view.picture.probe  # type: ignore[misc]
+    np.testing.assert_allclose([*map(float, label.text().split()[2:])], pixels[y, x], rtol=1e-5)
+    assert label.fontMetrics().horizontalAdvance(label.text()) <= label.width()
+    QCoreApplication.sendEvent(view.picture, QEvent(QEvent.Type.Leave))
+    assert not label.isVisible() and viewer.facts_label.isVisible() and viewer.frame_label.isVisible()
 
 
 def test_a_connection_shows_its_source_and_a_viewer_its_input(ports: Ports) -> None:
