@@ -16,8 +16,9 @@ from warploom.engine.blocktypes.declarations import param
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.descriptions.builder import MOST_SHARED_BYTES, BlockBuilder
 from warploom.engine.descriptions.entries import Argument, BufferArgument, ExtentArgument, Kernel, ParameterArgument
-from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.extents import Extent, ShapeRuleError
 from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
+from warploom.engine.descriptions.shape_rules import parse_rule
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.diagnostics import Diagnostic, Incomplete, KernelError, warning
 from warploom.engine.kernel_blocks.arguments import GENERATED, Arguments, Parameter, arguments
@@ -238,7 +239,8 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
     if unknown := shapes.keys() - {port.name for port in made.ports if not port.is_input}:
         outputs = ", ".join(port.name for port in made.ports if not port.is_input) or "none"
         raise KernelError(
-            f"shapes must name outputs ({outputs}), got {', '.join(sorted(unknown))}", remedy="name others in shapes"
+            f"shapes must name outputs ({outputs}), got {', '.join(sorted(unknown))}",
+            remedy="change the names in shapes",
         )
     parameters, notes = live_parameters(made.parameters, values["constants"], made.parts)
     parameters += size_parameters([port.shape for port in made.ports])
@@ -386,6 +388,10 @@ def _shapes(text: str) -> dict[str, str]:
             raise KernelError(
                 f"shapes must be like 'out: [N, 16]; sum: [1]', got {part.strip()!r}", remedy="write shapes like that"
             )
+        try:
+            parse_rule(rule.strip())
+        except ShapeRuleError as problem:
+            raise KernelError(f"shape of {name.strip()}: {problem}", remedy="change it in shapes") from None
         rules[name.strip()] = rule.strip()
     return rules
 

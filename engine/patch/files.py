@@ -139,6 +139,8 @@ def save_with(patch: Patch, path: Path, moves: Callable[[Path], list[Change]]) -
         if not isinstance(problem, OSError | ValueError):
             raise
         reason = getattr(problem, "strerror", None) or problem  # ValueError for a NUL in the path
+        if isinstance(problem, FileNotFoundError) and not path.parent.exists():
+            reason = f"its folder {cut(str(path.parent), 300)} must exist; make it first"
         raise PatchError(f"patch must be writable: {cut(str(path), 300)}: {reason}") from problem
     _log.info("wrote %s", path)
     patch.path, patch.file_digest = path, file_version(data)

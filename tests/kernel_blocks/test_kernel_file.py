@@ -165,6 +165,10 @@ def test_an_entry_point_is_chosen_by_name(tmp_path: Path) -> None:
     [
         ({"over": "inn"}, "over must be a port (x, out), got 'inn'"),
         ({"shapes": "x: [3]"}, "shapes must name outputs (out), got x"),
+        (
+            {"shapes": "out: 3"},
+            "shape of out: shape rule must be same, same(port), broadcast(a,b), scalar or [..], got '3'",
+        ),
         ({"shapes": "[3]"}, "shapes must be like 'out: [N, 16]; sum: [1]', got '[3]'"),
         ({"thread_block": "many"}, "thread_block must be 1 to 3 numbers such as '16, 16', got 'many'"),
     ],
