@@ -38,18 +38,41 @@ from warploom.engine.patch.regions import branch_of, region_of, scope_text
 #: Parameters with these names can't be given to `Patch.add`, which has arguments of the same names.
 _ARGUMENTS = ("self", "type_id", "node_id", "position", "title", "region")
 #: Names in a script that no variable may take.
-_NAMES = ("argparse", "base64", "np", "patch", "build", "main", "FOLDER", "Path", "Engine", "Patch", "Frozen")
+_NAMES = (
+    "argparse",
+    "base64",
+    "np",
+    "patch",
+    "build",
+    "main",
+    "run",
+    "FOLDER",
+    "Path",
+    "Engine",
+    "Patch",
+    "Frozen",
+    "WarploomError",
+)
 _MAIN = '''
 
 def main() -> int:
-    """Run the patch, save its outputs, and return the exit status."""
+    """Read the options, run the patch, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--frames", type=int, default={frames})
     parser.add_argument("--device", default="auto", help="auto, host or cuda:0")
     parser.add_argument("--out", type=Path, help="folder for all outputs")
     options = parser.parse_args()
-    with Engine(build(), device=options.device) as engine:
-        for _ in range(options.frames):
+    try:
+        return run(options.frames, options.device, options.out)
+    except WarploomError as problem:
+        print(f"error: {{problem}}", file=sys.stderr)
+        return 1
+
+
+def run(frames: int, device: str, out: Path | None) -> int:
+    """Run frames of the patch, save its outputs, and return the exit status."""
+    with Engine(build(), device=device) as engine:
+        for _ in range(frames):
             report = engine.step()
             errors = [item for item in report.diagnostics if item.severity == "error"]
             if errors:
@@ -58,8 +81,9 @@ def main() -> int:
             if any(isinstance(event, Frozen) for event in engine.take_events()):
                 print(f"frame {{report.frame}} is frozen", file=sys.stderr)
                 break
-        for saved in engine.save_outputs(options.out):
-            print(f"{{saved.node}}.{{saved.port}}: {{saved.path}}")
+        for saved in engine.save_outputs(out):
+            place = saved.path or "not saved, without --out"
+            print(f"{{saved.node}}.{{saved.port}}: {{place}}")
     return 0
 
 
@@ -80,7 +104,7 @@ def python_script(patch: Patch, script: Path) -> str:
     imports = ["import argparse", *(["import base64"] if "base64" in used else []), "import sys"]
     imports += ["from pathlib import Path", ""]
     imports += ["import numpy as np", ""] if "np" in used else []
-    imports += ["from warploom import Engine, Patch"]
+    imports += ["from warploom import Engine, Patch, WarploomError"]
     imports += sorted(f"from {kind.__module__} import {kind.__name__}" for kind in notes)
     imports += ["from warploom.engine.protocol.messages import Frozen"]
     timeline = patch.timeline

@@ -71,6 +71,12 @@ def test_the_program_builds_the_graph_of_the_plan(tmp_path: Path) -> None:
     for setting, message in wrong.items():
         found = run("--set", setting)
         assert (found.returncode, found.stderr) == (1, f"error: {message}\n")
+    found = run("--help", fake=False)
+    assert (found.returncode, found.stdout.startswith("usage: run [FOLDER] [--frames N]"), found.stderr) == (
+        0,
+        True,
+        "",
+    )
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:

@@ -145,3 +145,24 @@ def test_instances_of_a_function_are_refused(tmp_path: Path) -> None:
         patch.set(group, function="f")
     with pytest.raises(PatchError, match=r"node group_2 .* function f must have one group, got group, group_2"):
         python_script(patch, tmp_path / "script.py")
+
+
+def test_a_script_tells_what_stops_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A device that is not there, or a run without a frame, is one line; outputs that are not saved are named."""
+    patch = Patch()
+    patch.add("io.array", data=np.ones(3, np.float32))
+    path = tmp_path / "script.py"
+    path.write_text(python_script(patch, path))
+    main = runpy.run_path(str(path))["main"]
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["script.py", *words])
+        return main(), *capsys.readouterr()
+
+    assert run("--device", "host", "--frames", "1") == (0, "array.out: not saved, without --out\n", "")
+    status, out, err = run("--device", "host", "--frames", "0")
+    assert (status, out, err) == (1, "", "error: outputs must come from a running patch; step it first\n")
+    status, _, err = run("--device", "toaster")
+    assert status == 1 and err.startswith("error: device") and err.count("\n") == 1

@@ -44,12 +44,25 @@ double number(const std::string& text) {
     return value;
 }
 
+constexpr const char* USAGE =
+    "usage: run [FOLDER] [--frames N] [--device N] [--set NODE.PARAM=VALUE]... [--out FOLDER]\n\n"
+    "Runs the graph of FOLDER on a GPU. Written by `warploom export`.\n\n"
+    "FOLDER                  folder with the kernels and buffers, by default this one\n"
+    "--frames N              number of frames\n"
+    "--device N              number of the GPU\n"
+    "--set NODE.PARAM=VALUE  set a live parameter; may be repeated\n"
+    "--out FOLDER            folder for the outputs, as .npy files\n";
+
 int run(int count, char** words) {
     std::string folder = ".", out;
     std::vector<std::string> settings;
     int frames = -1, device = 0;
     for (int at = 1; at < count; ++at) {
         const std::string word = words[at];
+        if (word == "--help" || word == "-h") {
+            std::cout << USAGE;
+            return 0;
+        }
         if (word.rfind("--", 0) != 0) {
             folder = word;
             continue;
