@@ -8,12 +8,15 @@ import msgspec
 from rich.markup import escape
 
 from warploom.app.console import heading, make_console, make_table
+from warploom.app.view_models.block_help import paragraphs
 from warploom.app.widgets.marked_text import without_marks
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.catalogue.catalogue import default_catalogue
+from warploom.engine.descriptions.checks import shown
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.device.open import list_devices
+from warploom.engine.diagnostics import PatchError
 from warploom.engine.kernel_sources.describe import describe_kernels
 from warploom.engine.kernel_sources.device_part.take import Taken
 from warploom.engine.kernel_sources.element_names import DeclaredType, Record
@@ -95,6 +98,11 @@ def list_blocks(reported: dict[str, Any], name: str | None, as_json: bool) -> No
     """
     catalogue = default_catalogue()
     found = catalogue.search(name) if name is not None and catalogue.get(name) is None else []
+    if name is not None and not found and catalogue.get(name) is None and "." not in name:
+        raise PatchError(
+            f"words must be in a block's title, tags or help, got {shown(name)}; `warploom blocks` lists all "
+            "blocks, and kernel.expression, kernel.cuda and value.expression compute what you write"
+        )
     if name is not None and not found:
         info = block_info(catalogue.require(name))
         reported.update(info) if as_json else _print_block(info)
@@ -112,7 +120,7 @@ def list_blocks(reported: dict[str, Any], name: str | None, as_json: bool) -> No
 def _print_block(info: dict[str, Any]) -> None:
     console = make_console()
     console.print(heading(info["title"], f"{info['id']}  version {info['version']}"))
-    console.print(without_marks(info["help"].strip()))
+    console.print("\n\n".join(map(without_marks, paragraphs(info["help"]))))
     ports = make_table("port", "", "elements", "shape", "")
     for port in info["ports"]:
         ports.add_row(port["name"], port["direction"], port["dtype"], port["shape"] or "", without_marks(port["doc"]))

@@ -14,7 +14,7 @@ import click
 from warploom.app.cli import cli
 from warploom.app.documents.gallery import Example, examples_by_type, find_examples
 from warploom.app.edits.example_patch import example_patch
-from warploom.app.view_models.block_help import HelpItem, help_paragraphs, help_sections
+from warploom.app.view_models.block_help import HelpItem, help_sections, paragraphs
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.export.python_script import python_script
@@ -54,7 +54,11 @@ def write_pages(make_examples: bool = True) -> None:
 
 def block_page(block: type[Block], example: Example | None, make_example: bool) -> str:
     """Return the page of a block type; `example` is a shipped one that has such a block."""
-    parts = [f"# {marked(block.title)}", f"`{block.id}`, {block.category}", *map(marked, help_paragraphs(block))]
+    parts = [
+        f"# {marked(block.title)}",
+        f"`{block.id}`, {block.category}",
+        *map(marked, paragraphs(block.__doc__ or "")),
+    ]
     for title, items in help_sections(block).items():
         parts += [f"## {title}", _table(title, items)]
     parts += _shipped(example) if example is not None else []

@@ -62,15 +62,15 @@ def help_sections(block_type: type[Block]) -> dict[str, list[HelpItem]]:
 def help_html(block_type: type[Block]) -> str:
     """Return the help of a block type as HTML."""
     parts = [f"<h3>{escape(block_type.title)}</h3>", f"<p class=faint>{block_type.category} · {block_type.id}</p>"]
-    parts += [f"<p>{_inline(paragraph)}</p>" for paragraph in help_paragraphs(block_type)]
+    parts += [f"<p>{_inline(paragraph)}</p>" for paragraph in paragraphs(block_type.__doc__ or "")]
     for title, items in help_sections(block_type).items():
         parts.append(f"<h4>{title}</h4>" + "".join(map(_item, items)))
     return "\n".join(parts)
 
 
-def help_paragraphs(block_type: type[Block]) -> list[str]:
+def paragraphs(docstring: str) -> list[str]:
     """Return the paragraphs of a block type's help, each on one line."""
-    return [" ".join(text.split()) for text in inspect.cleandoc(block_type.__doc__ or "").split("\n\n")]
+    return [" ".join(text.split()) for text in inspect.cleandoc(docstring).split("\n\n")]
 
 
 def _type(spec: PortSpec) -> str:

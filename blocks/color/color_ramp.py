@@ -17,7 +17,7 @@ def _colors(palette: str) -> OpGraphSource:
     )
 
 
-class ColorRamp(Block, id="image.color_ramp", tags=("colormap", "heatmap", "palette", "false color")):
+class ColorRamp(Block, id="image.color_ramp", tags=("colormap", "heatmap", "palette", "false color", "rainbow")):
     """Maps numbers to colours.
 
     Values up to `low` are black, and values of `high` and above have the first colour of the palette. Use it to view

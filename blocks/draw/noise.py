@@ -7,7 +7,7 @@ KINDS = ("value", "gradient", "cellular")
 class Noise(
     Block,
     id="image.noise",
-    tags=("clouds", "fractal", "generator", "texture", "random", "perlin", "worley", "voronoi", "fbm"),
+    tags=("clouds", "fractal", "generator", "texture", "random", "perlin", "worley", "voronoi", "fbm", "plasma"),
 ):
     """Outputs smooth grey noise that can move.
 

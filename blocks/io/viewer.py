@@ -2,7 +2,9 @@ from warploom.api import Block, BlockBuilder, In, OpGraphSource, float4, param, 
 from warploom.blocks.io.pixels import PIXEL
 
 
-class Viewer(Block, id="io.viewer", tags=("display", "preview", "screen", "show", "output")):
+class Viewer(
+    Block, id="io.viewer", tags=("display", "preview", "screen", "show", "output", "full screen", "fullscreen")
+):
     """Shows an image in the editor.
 
     Converts linear light to sRGB for the screen. `exposure` brightens or darkens only the shown picture, not the image.

@@ -17,7 +17,9 @@ _START = """extern "C" __global__ void scale(
 """
 
 
-class CudaKernel(KernelBlock, id="kernel.cuda", title="CUDA Kernel", tags=("nvrtc", "c++", "source", "code", "shader")):
+class CudaKernel(
+    KernelBlock, id="kernel.cuda", title="CUDA Kernel", tags=("nvrtc", "c++", "source", "code", "shader", "glsl")
+):
     """Runs a CUDA C++ kernel that you write in the inspector.
 
     Pointer parameters become inputs and outputs, and number parameters become sliders; numbers with a name such as

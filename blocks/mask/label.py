@@ -4,7 +4,9 @@ FILE = "parts.cu"
 
 
 class Label(
-    Block, id="image.label", tags=("connected", "components", "blobs", "islands", "segments", "count", "parts")
+    Block,
+    id="image.label",
+    tags=("connected", "components", "blobs", "islands", "segmentation", "count", "parts", "objects"),
 ):
     """Numbers the parts of a mask that hang together.
 

@@ -26,7 +26,7 @@ class Lfo(
     ValueBlock,
     id="value.lfo",
     title="LFO",
-    tags=("oscillator", "wave", "sine", "animate", "modulate"),
+    tags=("oscillator", "wave", "sine", "animate", "modulate", "wobble", "wiggle"),
 ):
     """Outputs a wave around `offset`, `frequency` times a second: a low-frequency oscillator.
 

@@ -2,7 +2,7 @@ from warploom.api import Block, BlockBuilder, Kernel, Out, param, port
 from warploom.blocks.particles.particle import Particle
 
 
-class Emitter(Block, id="particles.emitter", tags=("source", "fountain", "spawn", "simulation")):
+class Emitter(Block, id="particles.emitter", tags=("source", "fountain", "spawn", "simulation", "sparks", "fireworks")):
     """Emits particles in each frame.
 
     Particles leave a horizontal disc in jets that can rotate about its vertical axis; one jet without lean is a simple

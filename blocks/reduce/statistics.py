@@ -49,7 +49,24 @@ def _quotient(total: str, out: str) -> OpGraphSource:
 
 
 class Statistics(
-    Block, id="reduce.statistics", tags=("mean", "average", "variance", "deviation", "minimum", "maximum", "std")
+    Block,
+    id="reduce.statistics",
+    tags=(
+        "mean",
+        "average",
+        "variance",
+        "deviation",
+        "minimum",
+        "maximum",
+        "std",
+        "rms",
+        "rmse",
+        "mse",
+        "psnr",
+        "error",
+        "measure",
+        "noise",
+    ),
 ):
     """Finds the mean, the standard deviation, and the smallest and the largest element.
 

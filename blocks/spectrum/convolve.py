@@ -6,7 +6,11 @@ BORDERS = ("nearest", "black", "wrap")
 STEP = 32
 
 
-class Convolve(Block, id="signal.convolve", tags=("fft", "filter", "bokeh", "psf", "blur", "kernel", "convolution")):
+class Convolve(
+    Block,
+    id="signal.convolve",
+    tags=("fft", "filter", "bokeh", "depth of field", "psf", "blur", "kernel", "convolution"),
+):
     """Convolves an image with weights: each pixel becomes a small picture, as bright as the pixel.
 
     out[y, x] = sum over j, i of weights[j, i] image[y + h // 2 - j, x + w // 2 - i], as in scipy.ndimage.convolve, for

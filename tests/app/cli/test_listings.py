@@ -1,6 +1,7 @@
 """`warploom blocks`, `devices` and `kernel`."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 from tests.app.cli.cli_support import Warploom, edited
@@ -48,6 +49,23 @@ def test_brackets_and_colons_of_help_and_shapes_are_printed(warploom: Warploom) 
         told = "".join([info["help"], *docs, *(port["shape"] or "" for port in info["ports"])])
         assert "[" in told
         assert warploom("blocks", block).out.count("[") == told.count("[")
+
+
+def test_the_help_of_a_block_fills_its_lines(warploom: Warploom) -> None:
+    """A line of help ends where the next word has no room, whatever the width of the docstring."""
+    title, _, rest = warploom("blocks", "io.load_image").out.partition("\n\n")
+    lines = rest.split("\n\n")[0].splitlines()
+    assert "Load Image" in title and len(lines) > 3
+    for line, after in pairwise(lines):
+        assert len(line.rstrip()) + 1 + len(after.split()[0]) > 79
+
+
+def test_words_that_no_block_has_are_named(warploom: Warploom) -> None:
+    """A search without a block names the blocks that compute what a person writes."""
+    result = warploom("blocks", "qqq zzz")
+    assert (result.status, result.out) == (1, "")
+    assert "words must be in a block's title, tags or help, got 'qqq zzz'" in result.err
+    assert "kernel.expression" in result.err
 
 
 def test_an_unknown_block_gets_a_suggestion(warploom: Warploom) -> None:
