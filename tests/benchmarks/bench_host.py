@@ -60,10 +60,10 @@ def compare(library: ctypes.CDLL | None, ptx: str, names: Sequence[str], write: 
             continue
         works: list[Callable[[], object]] = []
         for device, module in zip(devices, modules, strict=True):
-            work, result = _host_work(device, module.kernel(case.kernel), case)
+            work, result = host_work(device, module.kernel(case.kernel), case)
             works.append(work)
             if library is not None:
-                works.append(_c_work(library, case, device.info.cores))
+                works.append(c_work(library, case, device.info.cores))
                 _check(name, case, works, result)
         times = [item / case.turns for item in best(*works)]
         if library is None:
@@ -78,7 +78,7 @@ def compare(library: ctypes.CDLL | None, ptx: str, names: Sequence[str], write: 
         device.close()
 
 
-def _host_work(device: HostDevice, kernel: Any, case: Case) -> tuple[Callable[[], object], Callable[[], Array]]:
+def host_work(device: HostDevice, kernel: Any, case: Case) -> tuple[Callable[[], object], Callable[[], Array]]:
     """Return a function that runs a case on the host device, and one that returns the result."""
     given = [device.upload(item) if isinstance(item, np.ndarray) else item for item in case.values]
 
@@ -98,7 +98,7 @@ def _host_work(device: HostDevice, kernel: Any, case: Case) -> tuple[Callable[[]
     return lambda: executable.launch(stream), given[case.output].download
 
 
-def _c_work(library: ctypes.CDLL, case: Case, threads: int) -> Callable[[], object]:
+def c_work(library: ctypes.CDLL, case: Case, threads: int) -> Callable[[], object]:
     function = getattr(library, case.kernel)
     given = [
         item.ctypes.data_as(ctypes.c_void_p)

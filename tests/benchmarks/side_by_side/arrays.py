@@ -50,8 +50,8 @@ def contests(device: Device, scale: float = 1.0) -> Iterator[Contest]:
             programs: dict[str, Callable[[ExitStack], Program]] = {OURS: partial(our_block, device, row, given)}
             for name in ("CuPy",) if on_gpu else ("numpy", "OpenCV"):
                 programs[name] = partial(peer, name, row, given)
-            if on_gpu and row.name in TORCH:
-                programs["torch"] = partial(torch_peer, row, given)
+            if row.name in TORCH:
+                programs["torch"] = partial(torch_peer, "cuda" if on_gpu else "cpu", row, given)
             if on_gpu and row.name in CUB:
                 programs["cuda-cccl"] = partial(cub_peer, device, row, given)
             yield Contest(
@@ -200,18 +200,19 @@ TORCH: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def torch_peer(row: bench_blocks.Row, given: Mapping[str, Array], _: ExitStack) -> Program:
-    """Call torch on the GPU."""
+def torch_peer(on: str, row: bench_blocks.Row, given: Mapping[str, Array], _: ExitStack) -> Program:
+    """Call torch."""
     import torch
 
-    inputs = [torch.from_numpy(given[kind]).cuda() for kind in row.inputs.values()]
+    wait: Callable[[], object] = torch.cuda.synchronize if on == "cuda" else lambda: None
+    inputs = [torch.from_numpy(given[kind]).to(on) for kind in row.inputs.values()]
     results: list[Any] = [None]
 
     def launch() -> None:
         results[0] = None
         results[0] = TORCH[row.name](torch, *inputs)
 
-    return Program(launch, torch.cuda.synchronize, lambda: results[0].cpu().numpy())
+    return Program(launch, wait, lambda: results[0].cpu().numpy())
 
 
 #: The same in CUB by `cuda.compute`, by the name of the row; each takes the list, the result and their size.

@@ -1,0 +1,195 @@
+"""The editor with a large patch beside NodeGraphQt's own: opening a file, zooming, and moving all blocks.
+
+    python -m tests.benchmarks.side_by_side.editors NAME COUNT
+
+is a process with one editor. It reads the name of a work from each line, does it, and answers when the view is painted.
+Each editor has a process of its own, since both want to be the only one in theirs.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.benchmarks.side_by_side.contest import OURS, Contest, Missing, Program
+
+COUNTS, WORKS = (100, 1000, 5000), ("open", "zoom", "move all")
+#: An editor that isn't open by then takes no part.
+OPEN_S = 60.0
+_too_slow: set[tuple[str, int]] = set()
+COLUMNS, STEP_X, STEP_Y, SIZE = 80, 200.0, 140.0, (1280, 800)
+
+
+def contests(device: Any) -> Iterator[Contest]:
+    """Yield the contests, which have no engine, beside those of the host device."""
+    if device.info.name != "host":
+        return
+    for count in COUNTS:
+        for work in WORKS:
+            programs = {
+                OURS: partial(editor, "ours", count, work),
+                "NodeGraphQt": partial(editor, "other", count, work),
+            }
+            yield Contest(f"editor with {count} blocks: {work}", programs, settles=False)
+
+
+def editor(name: str, count: int, work: str, opened: ExitStack) -> Program:
+    """Start an editor's process."""
+    if (name, count) in _too_slow:
+        raise Missing(f"it has not made {count} blocks after {OPEN_S:g} s")
+    command = [sys.executable, "-m", "tests.benchmarks.side_by_side.editors", name, str(count)]
+    kwargs: dict[str, Any] = {"cwd": Path(__file__).parents[3], "text": True, "bufsize": 1}
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, **kwargs
+    )
+    opened.callback(process.communicate)  # the end of its input ends it
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    ready, _, _ = select.select([process.stdout], [], [], OPEN_S)
+    if not ready:
+        process.kill()
+        _too_slow.add((name, count))
+        raise Missing(f"it has not made {count} blocks after {OPEN_S:g} s")
+    if process.stdout.readline() != "ready\n":
+        raise Missing((process.stderr.read().strip().splitlines() or ["it has ended"])[-1])
+    ask, answers = process.stdin, process.stdout
+
+    def launch() -> None:
+        ask.write(f"{work}\n")
+        if answers.readline() != "done\n":
+            raise Missing("it has ended")
+
+    return Program(launch)
+
+
+def our_works(count: int, opened: ExitStack) -> dict[str, Callable[[], object]]:
+    """Return what our editor does."""
+    from PySide6.QtCore import Qt
+    from PySide6.QtTest import QTest
+    from PySide6.QtWidgets import QApplication
+
+    from tests.benchmarks.gesture_times import make_alike
+    from warploom.app.window.main_window import MainWindow
+    from warploom.engine.diagnostics import WarploomError
+    from warploom.engine.patch.files import save_patch
+
+    def no_engine(*_: object) -> Any:
+        raise WarploomError("the editor is measured alone")
+
+    folder = Path(opened.enter_context(TemporaryDirectory()))
+    window = MainWindow(no_engine, folder / "state")
+    window.resize(*SIZE)
+    window.show()
+    path, view = folder / "large.loom", window.canvas.view
+    save_patch(make_alike(count), path)
+    zoom = 0.0
+
+    def painted() -> None:
+        for _ in range(2):
+            QApplication.processEvents()
+        QApplication.sendPostedEvents()  # begins a painting that is still due
+        while not view.painting.rest.isEmpty():
+            QApplication.processEvents()
+
+    def open_file() -> None:
+        window.session.open(path)
+        painted()
+
+    def zoom_view() -> None:
+        view.set_zoom(view.zoom * (1.25 if view.zoom <= zoom else 0.8))
+        painted()
+
+    def move() -> None:
+        QTest.keyClick(view, Qt.Key.Key_Right)
+        painted()
+
+    open_file()
+    window.canvas.fit()
+    window.canvas.select_all()
+    painted()
+    zoom = view.zoom
+    return {"open": open_file, "zoom": zoom_view, "move all": move}
+
+
+def other_works(count: int, opened: ExitStack) -> dict[str, Callable[[], object]]:
+    """Return what NodeGraphQt does with nodes of the same ports and places."""
+    from NodeGraphQt import BaseNode, NodeGraph
+    from PySide6.QtWidgets import QApplication
+
+    class Saxpy(BaseNode):  # type: ignore[misc,unused-ignore]
+        __identifier__, NODE_NAME = "bench", "Saxpy"
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.add_input("x"), self.add_input("y"), self.add_output("out")
+
+    graph = NodeGraph()
+    graph.register_node(Saxpy)
+    graph.widget.resize(*SIZE)
+    graph.widget.show()
+    viewer, nodes = graph.viewer(), list[Any]()
+    for index in range(count):
+        place = (index % COLUMNS * STEP_X, index // COLUMNS * STEP_Y)
+        nodes.append(graph.create_node("bench.Saxpy", pos=place, selected=False, push_undo=False))
+        if index:
+            nodes[-2].output(0).connect_to(nodes[-1].input(0), push_undo=False)
+    path = str(Path(opened.enter_context(TemporaryDirectory()), "large.json"))
+    graph.save_session(path)
+    is_near = False
+
+    def painted() -> None:
+        viewer.viewport().repaint()
+        for _ in range(2):
+            QApplication.processEvents()
+
+    def open_file() -> None:
+        graph.clear_session()
+        graph.load_session(path)
+        painted()
+
+    def zoom_view() -> None:
+        nonlocal is_near
+        is_near = not is_near
+        viewer.scale(*(2 * (1.25 if is_near else 0.8,)))
+        painted()
+
+    def move() -> None:
+        for node in graph.all_nodes():
+            x, y = node.pos()
+            node.view.xy_pos = [x + 10, y]
+            node.model.pos = [x + 10, y]
+        painted()
+
+    graph.select_all()
+    graph.fit_to_selection()
+    painted()
+    return {"open": open_file, "zoom": zoom_view, "move all": move}
+
+
+def serve(name: str, count: int) -> None:
+    """Do what each line of the input names."""
+    from PySide6.QtWidgets import QApplication
+
+    app, answers = QApplication(["editors"]), os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what editors print is no answer
+    with ExitStack() as opened:
+        works = {"ours": our_works, "other": other_works}[name](count, opened)
+        answers.write("ready\n")
+        for line in sys.stdin:
+            works[line.strip()]()
+            answers.write("done\n")
+    answers.flush()
+    del app
+    os._exit(0)  # the windows of other editors may wait for answers
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], int(sys.argv[2]))
