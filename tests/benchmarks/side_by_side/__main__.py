@@ -13,7 +13,7 @@ in `baselines`.
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ import numpy as np
 from tests.benchmarks.bench_fusion import run_copy
 from tests.benchmarks.side_by_side import (
     arrays,
+    crowds,
     editors,
     edits,
     fluids,
@@ -38,13 +39,8 @@ from warploom import open_device
 from warploom.engine.device.device import Device
 
 #: Topics whose rows grow, and those whose rows have sizes of their own.
-GROWING: dict[str, Callable[[Device, float], Iterator[Contest]]] = {
-    "arrays": arrays.contests, "media": media.contests, "fluids": fluids.contests, "programs": programs.contests,
-}  # fmt: skip
-FIXED: dict[str, Callable[[Device], Iterator[Contest]]] = {
-    "frames": frames.contests, "edits": edits.contests, "starts": starts.contests,
-    "host_kernels": host_kernels.contests, "editors": editors.contests,
-}  # fmt: skip
+GROWING = {each.__name__.rpartition(".")[2]: each.contests for each in (arrays, media, fluids, programs, crowds)}
+FIXED = {each.__name__.rpartition(".")[2]: each.contests for each in (frames, edits, starts, host_kernels, editors)}
 SIZES = (1 / 64, 1 / 16, 1 / 4, 1)
 
 

@@ -75,9 +75,17 @@ class Row:
     @property
     def ratio(self) -> float | None:
         """Our time over the one that it is compared with; None if either is missing."""
+        return self._over(1)
+
+    @property
+    def least_ratio(self) -> float | None:
+        """The same with our lower quartile."""
+        return self._over(0)
+
+    def _over(self, quartile: int) -> float | None:
         others = {name: found[1] for name, found in self.times.items() if name != OURS}
         compared = min(others.values(), default=None) if self.against is None else others.get(self.against)
-        return None if compared is None or OURS not in self.times else self.times[OURS][1] / compared
+        return None if compared is None or OURS not in self.times else self.times[OURS][quartile] / compared
 
 
 def hold(contest: Contest) -> Row:

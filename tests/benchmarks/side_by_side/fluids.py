@@ -214,22 +214,26 @@ def fluid_by_hand(device: Device, given: Array, opened: ExitStack) -> Program:
     return Program(launch, stream.synchronize, after.download)
 
 
-def fluid_in_c(given: Array, opened: ExitStack) -> Program:
-    """Call C with OpenMP, on all cores."""
+def library_of(source: str, opened: ExitStack) -> ctypes.CDLL:
+    """Return a library that gcc makes of C with OpenMP."""
     folder = opened.enter_context(TemporaryDirectory())
-    source, library = Path(folder, "fluid.c"), Path(folder, "fluid.so")
-    source.write_text(FUNCTIONS % CELLS)
-    command = ["gcc", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-o", str(library), str(source), "-lm"]
+    path, library = Path(folder, "program.c"), Path(folder, "program.so")
+    path.write_text(source)
+    command = ["gcc", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-o", str(library), str(path), "-lm"]
     try:
         subprocess.run(command, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
         raise Missing("gcc is not installed") from None
-    height, width = given.shape[:2]
+    return ctypes.CDLL(str(library))
+
+
+def fluid_in_c(given: Array, opened: ExitStack) -> Program:
+    """Call C with OpenMP, on all cores."""
+    function, (height, width) = library_of(FUNCTIONS % CELLS, opened).fluid, given.shape[:2]
     moved, after = np.empty_like(given), np.empty_like(given)
     outflow, pressure = (np.empty((height, width), np.float32) for _ in range(2))
     arrays = [each.ctypes.data_as(ctypes.c_void_p) for each in (given, moved, outflow, pressure, after)]
     numbers = (ctypes.c_float(STEP_S), ctypes.c_float(OVER), SWEEPS, ctypes.c_float(ENOUGH), width, height)
-    function = ctypes.CDLL(str(library)).fluid
     return Program(lambda: function(*arrays, *numbers), result=lambda: after)
 
 

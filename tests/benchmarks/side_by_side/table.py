@@ -98,11 +98,12 @@ def read_ratios(path: Path) -> dict[str, float | None]:
 def worse_than(earlier: Mapping[str, float | None], rows: Iterable[Row]) -> list[str]:
     """Return a line for each row whose ratio is worse than in an earlier run.
 
-    Ratios are compared, since the speed of a machine varies more than that of one program relative to another.
+    Ratios are compared, since the speed of a machine varies more than that of one program relative to another; and a
+    ratio is worse only if that of our lower quartile is too.
     """
     found = []
     for row in rows:
-        before, now = earlier.get(row.name), row.ratio
-        if before is not None and now is not None and now > WORSE * before:
+        before, now, least = earlier.get(row.name), row.ratio, row.least_ratio
+        if before is not None and now is not None and least is not None and least > WORSE * before:
             found.append(f"{row.name}: {now:.2f} x {row.against or 'the fastest'}, before {before:.2f} x")
     return found

@@ -9,6 +9,7 @@ import pytest
 
 from tests.benchmarks.side_by_side import contest, table
 from tests.benchmarks.side_by_side.contest import OURS, Contest, Missing, Program, Row, hold
+from warploom.engine.device.device import DeviceInfo
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +49,30 @@ def test_results_of_every_type_are_compared(mine: object, theirs: object) -> Non
     """Differences don't wrap around, and imaginary parts count."""
     made = {OURS: partial(program, np.array([mine])), "other": partial(program, np.array([theirs]))}
     assert hold(Contest("work", made)).differs == {"other": abs(complex(mine) - complex(theirs))}  # type: ignore[call-overload]
+
+
+def broken(_: ExitStack) -> Program:
+    """Return a program that fails when it is launched."""
+
+    def launch() -> None:
+        raise ValueError("no memory\nand more")
+
+    return Program(launch)
+
+
+@pytest.mark.parametrize("settles", [True, False])
+def test_a_program_that_fails_is_named_and_the_others_are_measured(settles: bool) -> None:
+    """The first line of the error is shown; also where programs begin anew in each launch."""
+    row = hold(Contest("work", {OURS: partial(program, 1.0), "broken": broken}, turns=2, settles=settles))
+    assert set(row.times) == {OURS}
+    assert row.missing == {"broken": "work: ValueError: no memory"}
+
+
+def test_a_kind_of_machine_has_a_baseline() -> None:
+    """It is named after the GPU, or the number of cores."""
+    names = ("cuda:0", "NVIDIA H200"), ("host", "a CPU")
+    found = [table.baseline_of(DeviceInfo(*each, "compute_90", 1 << 30, 2)).name for each in names]
+    assert found == ["nvidia-h200.json", "host-2-cores.json"]
 
 
 def row_of(ours: float, *, against: str | None = None) -> Row:
