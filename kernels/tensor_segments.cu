@@ -112,10 +112,11 @@ struct Places {
     long long group, front, key, column;
 };
 
-// A thread adds up COLUMNS columns, which lie THREADS apart. More than one only for a multiple of THREADS * COLUMNS
-// columns, and in thread blocks of THREADS.
+// A thread adds up COLUMNS columns, which lie THREADS apart; more than one only in thread blocks of THREADS. With
+// IS_WHOLE, each thread has all of its columns.
 #ifndef COLUMNS
 #define COLUMNS 1
+#define IS_WHOLE 0
 #endif
 constexpr int THREADS = 64, AHEAD = 8;
 
@@ -131,7 +132,8 @@ extern "C" __global__ void sum_pieces(
     const int tile = blockDim.x * COLUMNS, tiles = (width + tile - 1) / tile, pieces = (count + piece - 1) / piece;
     const int number_of = blockIdx.x / tiles % pieces, front = blockIdx.x / tiles / pieces % fronts;
     const int group = blockIdx.x / tiles / pieces / fronts, column = blockIdx.x % tiles * tile + threadIdx.x;
-    if (COLUMNS == 1 && column >= width) return;
+    // A thread without columns goes on, so that those of a CPU stay together.
+    const int there = IS_WHOLE ? COLUMNS : (width - column + THREADS - 1) / THREADS;
     const int key_group = key_groups == 1 ? 0 : group;
     const int* own_starts = starts + static_cast<size_t>(key_group) * (size + 1);
     const int* own_sorted = sorted + static_cast<size_t>(key_group) * count;
@@ -152,7 +154,7 @@ extern "C" __global__ void sum_pieces(
                 const ELEMENT* from = own + static_cast<size_t>(own_vectors[is_there ? at + i : at]) * width;
 #pragma unroll
                 for (int k = 0; k < COLUMNS; ++k) {
-                    const ELEMENT value = from[k * THREADS];
+                    const ELEMENT value = k < there ? from[k * THREADS] : ELEMENT{};
                     found[i][k] = is_there ? value : ELEMENT{};
                 }
             }
@@ -164,6 +166,7 @@ extern "C" __global__ void sum_pieces(
         at = stop;
 #pragma unroll
         for (int k = 0; k < COLUMNS; ++k) {
+            if (k >= there) break;
             if (start < begin)
                 own_parts[k * THREADS] = sum[k];
             else if (after > begin + piece)

@@ -37,16 +37,18 @@ extern "C" __global__ void sum_rows(
     out[example * stride + offset + column] = Stored<ELEMENT>::of(ACTIVATION(sum));
 }
 
-// The same for a width that is a multiple of 64 * COLUMNS. A thread block adds up 64 * COLUMNS columns of one example, so
-// all its threads read the same row numbers, and neighbours read neighbouring elements.
+// The same in thread blocks that add up 64 * COLUMNS columns of one example each, so all threads of one read the same
+// row numbers, and neighbours read neighbouring elements. With IS_WHOLE, the width is a multiple of 64 * COLUMNS.
 #ifndef COLUMNS
 #define COLUMNS 4
+#define IS_WHOLE 1
 #endif
 constexpr int THREADS = 64, TOGETHER = THREADS * COLUMNS;
 
-// Returns false after the end of the column.
+// Adds up the first `there` columns of each thread; returns false after the end of the sparse column.
 template <int UNROLLED>
-__device__ bool add_rows(Number (&sum)[COLUMNS], const ELEMENT* __restrict__ table, const int* own, int size, int width) {
+__device__ bool add_rows(
+    Number (&sum)[COLUMNS], const ELEMENT* __restrict__ table, const int* own, int size, int width, int there) {
     int row[UNROLLED];
     ELEMENT found[UNROLLED][COLUMNS];
     bool goes_on = true;
@@ -59,7 +61,7 @@ __device__ bool add_rows(Number (&sum)[COLUMNS], const ELEMENT* __restrict__ tab
         const ELEMENT* from = table + static_cast<size_t>(is_there ? row[i] : 0) * width;
 #pragma unroll
         for (int k = 0; k < COLUMNS; ++k) {
-            const ELEMENT value = from[k * THREADS];
+            const ELEMENT value = k < there ? from[k * THREADS] : ELEMENT{};
             found[i][k] = is_there ? value : ELEMENT{};
         }
     }
@@ -84,19 +86,21 @@ extern "C" __global__ void __launch_bounds__(THREADS) sum_rows_together(
     size_t example = blockIdx.x;
     int column = threadIdx.x;
     if (width > TOGETHER) {
-        const int tiles = width / TOGETHER;
+        const int tiles = (width + TOGETHER - 1) / TOGETHER;
         example = blockIdx.x / tiles;
         column += blockIdx.x % tiles * TOGETHER;
     }
+    const int there = IS_WHOLE ? COLUMNS : (width - column + THREADS - 1) / THREADS;
     const int* own = rows + example * count;
     Number sum[COLUMNS] = {};
     int i = 0;
     bool goes_on = true;
-    for (; goes_on && i + 8 <= count; i += 8) goes_on = add_rows<8>(sum, table + column, own + i, size, width);
-    for (; goes_on && i < count; ++i) goes_on = add_rows<1>(sum, table + column, own + i, size, width);
+    for (; goes_on && i + 8 <= count; i += 8) goes_on = add_rows<8>(sum, table + column, own + i, size, width, there);
+    for (; goes_on && i < count; ++i) goes_on = add_rows<1>(sum, table + column, own + i, size, width, there);
     ELEMENT* to = out + example * stride + offset + column;
 #pragma unroll
     for (int k = 0; k < COLUMNS; ++k) {
+        if (k >= there) break;
         if (bias) sum[k] += number(bias[column + k * THREADS]);
         to[k * THREADS] = Stored<ELEMENT>::of(ACTIVATION(sum[k]));
     }

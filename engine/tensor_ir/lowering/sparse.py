@@ -27,6 +27,8 @@ SHARE, PIECE = 2048, 128
 #: The bytes of vectors that are added up as one group, so that they stay in a core's cache, and the fewest entries of a
 #: group for each key.
 GROUP_BYTES, GROUP_ENTRIES = 1 << 20, 32
+#: The fewest columns of a product for which a thread block shares the row numbers of an example.
+FEWEST_TOGETHER = 32
 #: The activations that kernels apply themselves, by name in the table, with their names in `tensor_activations.cuh`.
 _IN_KERNELS: Mapping[str | None, str] = {
     None: "identity",
@@ -59,10 +61,9 @@ def write_sparse_product(
     out, stride = step.out, width * len(columns)
     if not fits or not fused:
         out = step.temporary("sums", dtype, step.count(step.node.type))
-    # Results of an example that one thread block computes, if they divide evenly among thread blocks.
-    together = next((count for count in (256, 128, 64) if width % count == 0), 0)
-    if together:
-        name, threads, block = "sum_rows_together", width // together * 64, 64
+    together = columns_together(width)
+    if width >= FEWEST_TOGETHER:
+        name, threads, block = "sum_rows_together", -(-width // (together * 64)) * 64, 64
     else:
         name, threads = ("sum_rows_by_four", width // 4) if width % 4 == 0 else ("sum_rows", width)
         block = None
@@ -71,7 +72,8 @@ def write_sparse_product(
         name,
         dtype,
         ACTIVATION=_IN_KERNELS[activation] if fits and fused else _IN_KERNELS[None],
-        COLUMNS=max(together // 64, 1),
+        COLUMNS=together,
+        IS_WHOLE=int(width % (together * 64) == 0),
     )
     examples = size_argument(step.batch if step.node.type.batched else 1)
     for number, column in enumerate(columns):
@@ -84,6 +86,12 @@ def write_sparse_product(
         step.build.launch(kernel, num_threads=examples * threads, args=(*args, *places), thread_block=block)
     if out is not step.out:
         _write_activation(step, out, step.node.type, None if fits else bias, activation)
+
+
+def columns_together(width: int) -> int:
+    """Return how many columns, up to four, each of 64 threads adds up, so that few threads have none."""
+    whole = next((count for count in (4, 3, 2, 1) if width % (64 * count) == 0), None)
+    return -(-width // (64 * -(-width // 256))) if whole is None else whole
 
 
 def _write_activation(
@@ -239,12 +247,14 @@ def write_sums(
     parts = step.temporary("parts", number, size_product([vectors.groups, vectors.fronts, pieces, 2, vectors.width]))
     warps = size_argument(size_product([entries.groups, shares])) * 32
 
-    columns = next((each // 64 for each in (256, 128, 64) if vectors.width % each == 0), 1)
+    columns = columns_together(vectors.width)
     block = 64 if columns > 1 else min(256, -(-vectors.width // 32) * 32)
     tiles = -(-vectors.width // (block * columns))
+    is_whole = columns > 1 and vectors.width % (64 * columns) == 0
+    macros = {"COLUMNS": columns, "IS_WHOLE": int(is_whole), "KEY": entries.dtype.cuda_name}
 
     def launch(name: str, threads: Extent, args: Sequence[object], block: int) -> None:
-        kernel = element_kernel("tensor_segments.cu", name, vectors.dtype, KEY=entries.dtype.cuda_name, COLUMNS=columns)
+        kernel = element_kernel("tensor_segments.cu", name, vectors.dtype, **macros)
         build.launch(kernel, num_threads=threads, args=args, thread_block=block)
 
     build.fill(counts)

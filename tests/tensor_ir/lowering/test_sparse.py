@@ -16,7 +16,7 @@ from warploom.engine.types import DType, bf16, f16, f32, f64
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("batched", [False, True])
-@pytest.mark.parametrize("width", [1, 3, 36, 384])
+@pytest.mark.parametrize("width", [1, 3, 36, 65, 130, 300, 384])
 def test_products_and_their_gradients(tensors: Tensors, transposed: bool, batched: bool, width: int) -> None:
     """Products and gradients equal numpy's for widths with any divisors, and for weights in either order."""
     graph = TensorGraph()
