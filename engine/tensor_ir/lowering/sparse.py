@@ -251,7 +251,7 @@ def write_sums(
     block = 64 if columns > 1 else min(256, -(-vectors.width // 32) * 32)
     tiles = -(-vectors.width // (block * columns))
     is_whole = columns > 1 and vectors.width % (64 * columns) == 0
-    macros = {"COLUMNS": columns, "IS_WHOLE": int(is_whole), "KEY": entries.dtype.cuda_name}
+    macros: dict[str, str | int] = {"COLUMNS": columns, "IS_WHOLE": int(is_whole), "KEY": entries.dtype.cuda_name}
 
     def launch(name: str, threads: Extent, args: Sequence[object], block: int) -> None:
         kernel = element_kernel("tensor_segments.cu", name, vectors.dtype, **macros)
