@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -54,12 +55,11 @@ def our_frame(device: Device, length: int, opened: ExitStack) -> Program:
 def our_sliders(device: Device, length: int, opened: ExitStack, *, sliders: int | None = None) -> Program:
     """Run frames that each find new values for this number of kernels, or for all."""
     engine = engine_of(device, length, opened)
-    names, value = [node for node in engine.patch.nodes if node.startswith("saxpy")][:sliders], 1.0
+    names = [node for node in engine.patch.nodes if node.startswith("saxpy")][:sliders]
+    messages = cycle([[ParameterChanged(node, "a", value, None) for node in names] for value in (1.0, 2.0)])
 
     def frame() -> None:
-        nonlocal value
-        value = value % 9 + 1e-3
-        engine.core.inbox.extend(ParameterChanged(node, "a", value, None) for node in names)
+        engine.core.inbox.extend(next(messages))
         engine.core.frame()
 
     return Program(frame)
