@@ -341,7 +341,7 @@ def run(**options: Any) -> int:
     type=_PATH,
     required=True,
     metavar="DIR",
-    help="Folder of the table, results.parquet, and of the outputs. Runs that are done there are not run again.",
+    help="Folder of outputs and of the table, results.parquet and .csv. Runs that are done there are not run again.",
 )
 @_json
 @_trust

@@ -112,6 +112,8 @@ def run_headless(
         film_out, out = FilmOut(opened, out, port), None
     elif port is not None:
         raise click.BadParameter("--port must be given with a film, such as --out film.mp4, got none")
+    elif out is not None:
+        require_folder(out, "folder, or a film .mp4, .mov, .mkv, .webm or .avi")
     options: dict[str, Any] = {"time_step_s": step_s or _STEP_S, "fuse": fuse, "plain_edges": plain_edges}
     with (
         _folder(out) if out is not None else nullcontext(),
@@ -162,6 +164,16 @@ def _is_film(path: Path | None) -> bool:
     from warploom.app.film_out import is_film  # its imports take long, and most runs write no film
 
     return is_film(path)
+
+
+def require_folder(out: Path, rule: str = "folder") -> None:
+    """Raise BadParameter if `out` has the name of a file, such as table.csv, and is not there yet."""
+    if not out.suffix or out.exists():
+        return
+    from warploom.app.edits.files.dropped_files import is_usable  # as above
+
+    if is_usable(out):
+        raise click.BadParameter(f"--out must be a {rule}, got {out}")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import click
 
 from warploom.app.console import progress
 from warploom.app.documents.trust.trust import open_patch
-from warploom.app.headless import apply_settings
+from warploom.app.headless import apply_settings, require_folder
 from warploom.engine.diagnostics import PatchError, printable
 from warploom.engine.sweeps.sweep import Sweep
 
@@ -31,6 +31,7 @@ def sweep_headless(
     reported: dict[str, Any],
 ) -> int:
     """Run a sweep, report it on the terminal and in `reported`, and return the exit status."""
+    require_folder(out)
     opened = open_patch(patch, trust=trust)
     apply_settings(opened, settings)
     given = {"grid": _by_target("--grid", grid), "files": _by_target("--files", files)}
@@ -59,7 +60,7 @@ def sweep_headless(
             "failed": len(failed),
             "left": sweep.left,
             "skipped": sweep.skipped,
-            "table": str(sweep.table_path),
+            "table": str(sweep.table_paths[0]),
             "failures": [{"run": record.run, "values": record.values, "message": record.message} for record in failed],
         }
         if sweep.left:
@@ -67,7 +68,8 @@ def sweep_headless(
     if not as_json:
         before = f" ({sweep.skipped:,} of them before)" if sweep.skipped else ""
         click.echo(f"{done:,} of {len(sweep.runs):,} runs are done{before}, {len(failed):,} failed")
-        click.echo(f"wrote {sweep.table_path}")
+        for path in sweep.table_paths:
+            click.echo(f"wrote {path}")
     return 1 if failed else 0
 
 

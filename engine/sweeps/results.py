@@ -5,7 +5,7 @@
     OUT/sweep.json                  the patch, as workers read it
     OUT/runs/RUN/run.json           the record of a run that is done; its outputs lie beside it
     OUT/failed/RUN.json             the record of a run that failed
-    OUT/results.parquet             the table
+    OUT/results.parquet, .csv       the table
 
 A run's folder is moved into place whole, so that a run which was killed leaves no half of itself, and one that two
 workers have run is there once.
@@ -29,7 +29,7 @@ from warploom.engine.patch.files import write_atomically
 from warploom.engine.sweeps.axes import Value
 from warploom.engine.sweeps.plan import Run
 
-JOB_FILE, TABLE_FILE = "sweep.json", "results.parquet"
+JOB_FILE, TABLE = "sweep.json", "results"
 _RUNS, _FAILED, _RECORD = "runs", "failed", "run.json"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -37,7 +37,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 class Record(msgspec.Struct, frozen=True):
     """The outcome of a run. `outputs` are paths relative to the sweep's folder.
 
-    `frame_time_ms` is the median, without the first frame where there are others; None if no frame ended.
+    `numbers` are the contents of outputs of one number, by the file's name without its suffix. `frame_time_ms` is the
+    median, without the first frame where there are others; None if no frame ended.
     """
 
     run: str
@@ -49,6 +50,7 @@ class Record(msgspec.Struct, frozen=True):
     frame_time_ms: float | None = None
     device: str = ""
     outputs: tuple[str, ...] = ()
+    numbers: dict[str, float | str] = {}
     #: Warnings of the engine, which don't stop a run.
     warnings: tuple[str, ...] = ()
     #: The disk is full, so other runs would fail too.
@@ -135,23 +137,26 @@ class ResultFolder:
             return problem.errno in _FULL
         return False
 
-    def write_table(self, path: Path, table: Any) -> None:
-        """Write a table so that the file always holds a whole one."""
-        from pyarrow import parquet
+    def write_table(self, paths: tuple[Path, Path], table: Any) -> None:
+        """Write a table as Parquet, and as CSV without its lists, so that each file always holds a whole one."""
+        from pyarrow import csv, parquet
 
-        data = io.BytesIO()
-        parquet.write_table(table, data)
-        try:
-            write_atomically(path, data.getvalue())
-        except OSError as problem:
-            why = "the disk is full" if problem.errno in _FULL else problem.strerror or problem
-            raise PatchError(
-                f"table must be writable: {path}: {why}; no run is lost, and the same command writes the table"
-            ) from problem
+        for path, data in zip(paths, (io.BytesIO(), io.BytesIO()), strict=True):
+            if path.suffix == ".csv":
+                csv.write_csv(table.drop_columns(["outputs"]), data)
+            else:
+                parquet.write_table(table, data)
+            try:
+                write_atomically(path, data.getvalue())
+            except OSError as problem:
+                why = "the disk is full" if problem.errno in _FULL else problem.strerror or problem
+                raise PatchError(
+                    f"table must be writable: {path}: {why}; no run is lost, and the same command writes the table"
+                ) from problem
 
 
 def make_table(records: Sequence[Record]) -> Any:
-    """Return a `pyarrow.Table` with a row for each record; a parameter that a run did not set is null."""
+    """Return a `pyarrow.Table` with a row for each record; what a run did not set or measure is null."""
     arrow = load_arrow()
     targets = dict.fromkeys(target for record in records for target in record.values)
     columns: dict[str, Any] = {"run": arrow.array([record.run for record in records], arrow.string())}
@@ -166,6 +171,9 @@ def make_table(records: Sequence[Record]) -> Any:
         "message": arrow.array([record.message for record in records], arrow.string()),
         "outputs": arrow.array([list(record.outputs) for record in records], arrow.list_(arrow.string())),
     }
+    for name in dict.fromkeys(name for record in records for name in record.numbers if name not in columns):
+        found = [record.numbers.get(name) for record in records]
+        columns[name] = arrow.array([None if each is None else float(each) for each in found], arrow.float64())
     return arrow.table(columns)
 
 

@@ -5,12 +5,14 @@ can't clear what live blocks keep, whose own code runs in every frame. After a r
 the next run has a fresh engine.
 """
 
+import math
 import os
 import shutil
 from pathlib import Path
 from statistics import median_low
 
 import msgspec
+import numpy as np
 
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.catalogue.block_folders import block_folders
@@ -129,6 +131,7 @@ class Runner:
             frame_time_ms=round(median_low(times_ns[1:] or times_ns) / 1e6, 4),
             device=self._title(),
             outputs=tuple(self.folder.relative(name, run.id) for name in outputs),
+            numbers=_numbers(begun, outputs),
             warnings=tuple(warnings),
         )
 
@@ -153,6 +156,17 @@ class Runner:
 
     def _title(self) -> str:
         return self._device.info.name if self._device is not None else self._device_name
+
+
+def _numbers(folder: Path, outputs: list[str]) -> dict[str, float | str]:
+    """Return the contents of the arrays that hold one number, by name; NaN and infinity as texts, which JSON lacks."""
+    found: dict[str, float | str] = {}
+    for path in (folder / name for name in outputs if name.endswith(".npy")):
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if array.size == 1 and array.dtype.kind in "fiub":
+            number = float(array.reshape(()))
+            found[path.stem] = number if math.isfinite(number) else str(number)
+    return found
 
 
 def _open(name: str, cores: int) -> Device:

@@ -17,7 +17,7 @@ from warploom.engine.patch.files import write_atomically
 from warploom.engine.sweeps.axes import files_axis, grid_axis
 from warploom.engine.sweeps.cluster import run_on_dask
 from warploom.engine.sweeps.plan import Slice, plan_runs
-from warploom.engine.sweeps.results import JOB_FILE, TABLE_FILE, Record, ResultFolder, load_arrow, make_table
+from warploom.engine.sweeps.results import JOB_FILE, TABLE, Record, ResultFolder, load_arrow, make_table
 from warploom.engine.sweeps.runner import Job, recorded_files
 from warploom.engine.sweeps.workers import choose_workers, run_on_processes
 
@@ -119,11 +119,11 @@ class Sweep:
             self.write_table()
 
     @property
-    def table_path(self) -> Path:
-        """The file of the table: that of all runs in the folder, or of the slice."""
+    def table_paths(self) -> tuple[Path, Path]:
+        """The files of the table, Parquet and CSV: that of all runs in the folder, or of the slice."""
         slice_ = self.slice
-        name = TABLE_FILE if slice_ is None else f"results-{slice_.number}-of-{slice_.count}.parquet"
-        return self.folder.path / name
+        path = self.folder.path / (TABLE if slice_ is None else f"{TABLE}-{slice_.number}-of-{slice_.count}")
+        return path.with_suffix(".parquet"), path.with_suffix(".csv")
 
     def table(self) -> Any:
         """Return the `pyarrow.Table` of the runs that have ended, in the order of the plan."""
@@ -134,7 +134,7 @@ class Sweep:
         known = [self.records[run.id] for run in self.runs if run.id in self.records]
         if self.slice is None:
             known += [record for record in self.folder.records() if record.run not in self.records]
-        self.folder.write_table(self.table_path, make_table(known))
+        self.folder.write_table(self.table_paths, make_table(known))
 
     def _claim(self) -> None:
         """Write what is run into the folder. Raise PatchError if the folder has the runs of another patch."""
@@ -182,7 +182,8 @@ def sweep(
     `grid` has values by "NODE.PARAM": a text such as "0:1:0.1" (start, stop, step) or "1,2,3", or Python values.
     `files` has patterns such as `shots/*.exr`. `frames` is a number of frames, a range, or several ranges; by default,
     those of the patch's timeline, or 60. Outputs are those of the last frame. They lie in `out`, in a folder by run,
-    beside the table, `results.parquet`. Runs that are done in `out` are not run again.
+    beside the table, `results.parquet` and `results.csv`. An output of one number is a column of the table, by the name
+    of its file. Runs that are done in `out` are not run again.
 
     Runs go to `jobs` processes on this machine (one for each GPU or core by default), or to the Dask cluster whose
     scheduler is at `dask`. `task`, such as "2/8", runs one of several slices. `on_run` is called with each record. A

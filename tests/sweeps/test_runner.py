@@ -1,6 +1,7 @@
 """A run has the same results as in a fresh engine, whatever ran before it in the same one."""
 
 import errno
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch
 from warploom.engine.sweeps import results
 from warploom.engine.sweeps.plan import Run
-from warploom.engine.sweeps.results import Record, ResultFolder
+from warploom.engine.sweeps.results import Record, ResultFolder, make_table
 from warploom.engine.sweeps.sweep import Sweep
+
+parquet = pytest.importorskip("pyarrow.parquet", reason="the table needs pyarrow")
+csv = pytest.importorskip("pyarrow.csv")
 
 
 def keeping_patch() -> Patch:
@@ -157,3 +161,33 @@ def test_two_workers_with_one_run_leave_it_once(tmp_path: Path) -> None:
     assert [folder.finish(*each).device for each in zip(records, begun, strict=True)] == ["one", "one"]
     assert folder.records() == [records[0]]
     assert [path.name for path in (tmp_path / "runs").iterdir()] == [run.id]
+
+
+def test_outputs_of_one_number_are_columns(tmp_path: Path) -> None:
+    """Both tables have the numbers that numpy finds, NaN and infinity too, by the names of the outputs' files."""
+    patch = Patch()
+    x = patch.add("io.array", node_id="x", data=np.array([1, 2, 4], np.float32))
+    parts = patch.add("kernel.expression", node_id="parts", expression="x / by", sliders="by: -1..1 = 1")
+    found = patch.add("reduce.statistics", node_id="found")
+    saved = patch.add("data.save_array", file="spread.npy")
+    patch.connect(x["out"], parts["x"])
+    patch.connect(parts["out"], found["x"])
+    patch.connect(found["deviation"], saved["x"])
+    runner, folder = runner_in(tmp_path, patch), ResultFolder(tmp_path)
+    kept = [folder.done(runner.run(Run({"parts.by": by}, 0, 0)).run) for by in (-0.5, 0.0)]
+    runner.close()
+    paths = tmp_path / "results.parquet", tmp_path / "results.csv"
+    folder.write_table(paths, make_table([record for record in kept if record is not None]))
+    whole, plain = parquet.read_table(paths[0]), csv.read_csv(paths[1])
+    assert whole.drop_columns(["outputs"]).column_names == plain.column_names
+    expected = {
+        "parts.by": [-0.5, 0],
+        "spread": [2 * np.std([1, 2, 4]), math.nan],
+        "found.mean": [-2 * 7 / 3, math.inf],
+        "found.smallest": [-8, math.inf],
+        "found.largest": [-2, math.inf],
+    }
+    for name, numbers in expected.items():
+        for table in (whole, plain):
+            found_numbers = table[name].to_numpy()  # null, which pyarrow reads from a CSV's nan, is NaN
+            np.testing.assert_allclose(found_numbers, numbers, rtol=1e-6, err_msg=name)

@@ -29,6 +29,7 @@ from warploom.engine.patch.files import save_patch
         (["--budget", "nan"], "--budget must be a number of milliseconds, got nan"),
         (["--kernel-time-limit", "nan"], "--kernel-time-limit must be a number of seconds, got nan"),
         (["--unknown"], "No such option"),
+        (["--out", "waves.gif"], "--out must be a folder, or a film .mp4, .mov, .mkv, .webm or .avi, got waves.gif"),
     ],
 )
 def test_wrong_usage_exits_with_2(warploom: Warploom, saxpy_file: Path, words: list[str], message: str) -> None:

@@ -62,6 +62,7 @@ def test_a_failed_run_is_reported_and_the_rest_finished(warploom: Warploom, load
         (["--device", "gpu"], 2, 'device must be "auto", "host" or "cuda:0"'),
         (["--set", "saxpy.c=1"], 2, "--set saxpy.c=1"),
         (["--jobs", "0"], 2, "--jobs"),
+        (["--out", "table.csv"], 2, "--out must be a folder, got table.csv"),
     ],
 )
 def test_a_mistake_has_one_message(
