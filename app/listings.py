@@ -150,10 +150,10 @@ def show_devices(reported: dict[str, Any], as_json: bool) -> None:
     make_console().print(table)
 
 
-def _type_of(parameter: ManifestParameter, declared: DeclaredType) -> str:
+def _type_of(parameter: ManifestParameter, declared: DeclaredType, size_bytes: int) -> str:
     """Return the type of a parameter as its block has it; the code's, if the source has none."""
-    if isinstance(declared, Record):
-        return f"struct of {declared.size_bytes} bytes"
+    if isinstance(declared, Record) or (declared is None and parameter.ptx_type == "b8" and size_bytes > 1):
+        return f"struct of {size_bytes} bytes"
     return str(declared) if isinstance(declared, DType) else parameter.ptx_type or ""
 
 
@@ -182,9 +182,11 @@ def show_kernel(file: Path, write_json: bool) -> None:
         name = f"{labels[manifest.name]}  entry {manifest.name}" if manifest.name in labels else manifest.name
         console.print(heading(name, f"at most {manifest.max_threads} threads"), soft_wrap=True)
         table = make_table("", "parameter", "type", "elements", "direction")
+        taken = image.signature(manifest.name).parameters
         for p, declared in zip(manifest.parameters, declared_types(image, manifest.name), strict=False):
             fields = ", ".join(f"{each.name}: {each.type}" for each in p.fields)
-            table.add_row(str(p.index), p.name, _type_of(p, declared), p.element_type or fields, p.direction)
+            kind = _type_of(p, declared, taken[p.index].size_bytes)
+            table.add_row(str(p.index), p.name, kind, p.element_type or fields, p.direction)
         console.print(table)
     for part in filter(None, (image.part for image in images)):
         for line in _of_program(part):

@@ -270,8 +270,13 @@ def _parameter(p: Parameter, name: str) -> ParameterSpec:
     scalar = p.declared if isinstance(p.declared, DType) and p.declared.__name__ in _SCALARS else None
     is_struct = manifest.ptx_type == "b8" and p.size_bytes > 1 and scalar is None
     if is_struct or (scalar is None and manifest.ptx_type not in _WHOLE | _FLOATS):
-        what = f"a struct of {p.size_bytes} bytes" if is_struct else f"a value of type {manifest.ptx_type}"
-        raise KernelError(f"parameter {manifest.name} must be a number, a vector or a pointer, got {what}")
+        rule = f"parameter {manifest.name} must be a number, a vector, a pointer or a struct of numbers"
+        if not is_struct:
+            raise KernelError(f"{rule}, got a value of type {manifest.ptx_type}")
+        raise KernelError(
+            f"{rule}, got a struct of {p.size_bytes} bytes with other members, such as pointers",
+            remedy="give the kernel these members as parameters of their own",
+        )
     is_float = scalar.kind == "float" if scalar is not None else manifest.ptx_type in _FLOATS
     kind = "bool" if p.is_bool else "float" if is_float else "int"
     # PTX types an `int` as .u32, so without a source only its signed types and floats have a range.

@@ -42,9 +42,10 @@ def live_parameters(
     known = ", ".join(fitting) or "none"
     notes = [
         warning(
-            f"{CONSTANTS} must name parameters that are passed to the kernel ({known}), got {name}",
+            f"{CONSTANTS} must name parameters that are passed to the kernel ({known}), got {name}"
+            + (", a number of a vector or a struct" if name in parts else ""),
             port=CONSTANTS,
-            remedy="leave it out",
+            remedy="make it a parameter of its own, or a macro in defines" if name in parts else "leave it out",
         )
         for name in names
         if name not in fitting

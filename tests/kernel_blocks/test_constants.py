@@ -207,7 +207,9 @@ def test_other_structs_are_no_parameters_of_a_block(kind: str, size: int) -> Non
     node = patch.add("kernel.cuda", code=f"#include <cuda_bf16.h>\nstruct Held {{ float* x; }};\n{code}")
     placed = patch.nodes[node.id]
     _, problem = patch.catalogue.resolve(placed.type, placed.parameters, lambda: patch.folder, trusted=True)
-    assert f"parameter value must be a number, a vector or a pointer, got a struct of {size} bytes" in str(problem)
+    rule = "parameter value must be a number, a vector, a pointer or a struct of numbers"
+    assert f"{rule}, got a struct of {size} bytes with other members" in str(problem)
+    assert problem is not None and problem.remedy == "give the kernel these members as parameters of their own"
 
 
 def test_fused_neighbours_take_constants(device: Device) -> None:
@@ -273,6 +275,19 @@ def test_names_that_are_no_parameters_are_told() -> None:
     rule = "constants must name parameters that are passed to the kernel (gain, times, negates), got "
     assert [problem.message for problem in found] == [rule + name for name in ("x", "count", "nothing")]
     assert {(problem.node, problem.port) for problem in found} == {(node.id, "constants")}
+
+
+def test_numbers_of_a_struct_are_no_constants() -> None:
+    """The message says what they are, and the remedy names the two ways to compile them in."""
+    code = """struct Window { int radius; float gain; };
+extern "C" __global__ void scale(float* out, Window window) { *out = window.gain * window.radius; }
+"""
+    patch = Patch()
+    node = patch.add("kernel.cuda", code=code, constants="window_radius")
+    with Engine(patch, device="host") as engine:
+        (problem,) = engine.step().diagnostics
+    assert problem.message.endswith("(none), got window_radius, a number of a vector or a struct")
+    assert (problem.node, problem.remedy) == (node.id, "make it a parameter of its own, or a macro in defines")
 
 
 def test_a_saved_file_keeps_its_constants(tmp_path: Path) -> None:

@@ -98,14 +98,15 @@ def test_kernel_shows_the_declared_types(warploom: Warploom, tmp_path: Path) -> 
     """Types are those of the block: whole numbers have the sign of the source, and structs their fields."""
     source = tmp_path / "set.cu"
     source.write_text(
-        "struct P { float a; int n; };\n"
-        'extern "C" __global__ void set(int* out, int by, unsigned char c, P p) { *out = by + c + p.n; }'
+        "struct P { float a; int n; }; struct Q { int* x; int n; };\n"
+        'extern "C" __global__ void set(int* out, int by, unsigned char c, P p, Q q) { *out = by + c + p.n + *q.x; }'
     )
     lines = [line.split(maxsplit=3) for line in warploom("kernel", source).out.splitlines()]
     rows = {line[1]: line[2:] for line in lines if len(line) > 2 and line[0].isdecimal()}
     assert rows["out"][1].split() == ["s32", "out"]
     assert (rows["by"][0], rows["c"][0]) == ("s32", "u8")
     assert " ".join(rows["p"]).split() == ["struct", "of", "8", "bytes", "a:", "f32,", "n:", "s32", "in"]
+    assert " ".join(rows["q"]).split() == ["struct", "of", "16", "bytes", "in"]
 
 
 def test_kernel_describes_each_of_several_entry_points_so_that_a_block_can_use_them(
