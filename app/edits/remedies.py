@@ -9,6 +9,8 @@ from typing import Any
 from warploom.app.edits import nodes as node_edits
 from warploom.app.edits.compatible import EXPRESSION, ends
 from warploom.app.edits.drive import NodeSize, free_place
+from warploom.app.edits.organise.room import make_room
+from warploom.app.edits.rects import Rect
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import Diagnostic, Mend, PatchError
 from warploom.engine.patch.changes import Connection, Mode, PortRef, Position
@@ -180,12 +182,22 @@ def _conversion(patch: Patch, source: PortRef, target: PortRef, given: str, size
 
 
 def _insertion(patch: Patch, type_id: str, connection: Connection, size: NodeSize, **values: Any) -> Remedy:
-    """Return a button that puts a block before the target of two ends, which need not be connected yet."""
+    """Return a button that puts a block between two ends, which need not be connected yet.
+
+    If the target is on the right and there is too little room, what follows moves. Otherwise, the block goes to the
+    left of the target.
+    """
     block_type, target = patch.catalogue.require(type_id), connection.target.node
+
+    def rect(node: str) -> Rect:
+        return Rect(*patch.nodes[node].position, *size(patch, node))
 
     def insert() -> None:
         def settled(new: str) -> Position:
-            return free_place(patch, new, target, size)
+            if rect(connection.source.node).right > rect(target).x:
+                return free_place(patch, new, target, size)
+            make_room(patch, new, connection, rect)
+            return patch.nodes[new].position
 
         node_edits.insert(patch, block_type, patch.nodes[target].position, connection, settled=settled, **values)
 

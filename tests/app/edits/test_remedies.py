@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
 from warploom.app.edits.compatible import ends
-from warploom.app.edits.rects import Rect
 from warploom.app.edits.remedies import Remedy, connection_remedies, remedies
 from warploom.engine.diagnostics import Diagnostic, Mend, PatchError, error
 from warploom.engine.inner_patches.op_patch import OpPatch
@@ -137,19 +136,6 @@ def test_a_bypassed_block_that_passes_nothing_on_can_be_used_again() -> None:
     assert patch.nodes["e"].mode is Mode.ACTIVE
 
 
-def test_an_inserted_block_covers_no_other() -> None:
-    """It goes to the left of the block that it feeds, below what is there."""
-    patch = build({**images(p=4), "c": ("math.compare", {})}, "p.out c.x")
-    patch.move("c", (160.0, 0.0))
-    (problem,) = check_patch(patch)
-    (remedy,) = remedies(patch, problem, size)
-    assert remedy.edit is not None
-    remedy.edit()
-    places = [Rect(*node.position, *size(patch, node.id)) for node in patch.nodes.values()]
-    assert not any(one.overlaps(other) for one, other in combinations(places, 2))
-    assert patch.nodes["expression"].position[0] + 120 < 160
-
-
 def test_a_loop_that_nothing_enters_asks_for_a_block() -> None:
     """For a loop without a source, the remedy is to search for a block for `like`."""
     patch = build({**DELAY, "c": ("buffer.copy", {})}, "d.out c.x", "c.out d.x")
@@ -261,3 +247,22 @@ def test_a_float_among_whole_numbers_is_converted_by_a_button(op: str, port: str
     assert not [item for item in patch.problems if item.port == port]
     assert patch.undo() == "Insert Convert"
     assert patch.json() == before
+
+
+@pytest.mark.parametrize("gap", [20, 600])
+def test_a_button_puts_a_block_between_neighbours(gap: float) -> None:
+    """The new block is between the ends and covers nothing: what follows moves if the connection is too short."""
+    patch = Patch()
+    picture = patch.add("image.noise", node_id="picture")
+    sum_ = patch.add("reduce.sum", node_id="sum", position=(120 + gap, 0))
+    shown = patch.add("buffer.copy", node_id="shown", position=(240 + 2 * gap, 0))
+    patch.connect(picture["out"], sum_["x"])
+    patch.connect(sum_["out"], shown["x"])
+    before = dump_patch(patch)
+    (remedy,) = remedies(patch, check_patch(patch)[0], size)
+    assert remedy.title == "Insert Expression" and remedy.edit is not None
+    remedy.edit()
+    order = [patch.nodes[node].position for node in ("picture", "expression", "sum", "shown")]
+    assert all(after[0] - x > 120 and after[1] == y for (x, y), after in pairwise(order))
+    assert (order[2] == (120 + gap, 0)) == (gap > 200)
+    assert patch.undo() == "Insert Expression" and dump_patch(patch) == before
