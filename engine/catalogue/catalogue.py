@@ -26,6 +26,8 @@ from warploom.engine.diagnostics import Diagnostic, PatchError, WarploomError, c
 from warploom.engine.user_code.limits import FILE, GRACE_S
 
 ENTRY_POINT_GROUP = "warploom.blocks"
+#: The shipped library; patches in a clone of the repository lie beside it.
+_LIBRARY_FOLDER = Path(__file__).resolve().parents[2] / FOLDER_NAME
 #: How long a start waits for the files of the person's own folder; slower ones are added when they are done.
 WAIT_S = 5.0
 #: How long callers that need the types wait: until the slowest file is done or was stopped.
@@ -132,9 +134,9 @@ def configured_folder() -> Path:
 
 
 def folder_beside(patch_folder: Path) -> Path | None:
-    """Return the folder of blocks beside a patch, or None when there is none."""
-    folder = patch_folder / FOLDER_NAME
-    return folder.resolve() if folder.is_dir() else None
+    """Return the folder of blocks beside a patch, or None when there is none; Warploom's own is none."""
+    folder = (patch_folder / FOLDER_NAME).resolve()
+    return folder if folder.is_dir() and folder != _LIBRARY_FOLDER else None
 
 
 @cache

@@ -8,6 +8,7 @@ from warploom import Patch, load_patch, save_patch
 from warploom.engine.blocktypes.found_files import files_at, found_file
 from warploom.engine.blocktypes.parameters import given
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.patch.beside.collect import collect_files
 from warploom.engine.patch.organise.annotations import Preset
 
@@ -173,6 +174,34 @@ def test_nothing_is_copied_to_what_is_no_file(project: Path, wrong: str, monkeyp
     with pytest.raises(PatchError, match="patch must be writable"):
         collect_files(patch, wrong)
     assert (sorted(project.rglob("*")), sorted(project.parent.iterdir())) == before
+
+
+def test_undo_leads_to_the_copies(project: Path) -> None:
+    """After files were collected, undo and redo lead to the copies, and to other files as before."""
+    patch = patch_with(far=str(project / "other" / "sky.png"), near="pics/sky.png")
+    save_patch(patch, project / "home" / "p.loom")
+    patch.set("near", file="../other/sky.png")
+    patch.remove("far")
+    patch.undo()
+    (copied,) = collect_files(patch, project / "home" / "p.loom").copies
+    name = copied.relative_to(project / "home").as_posix()
+    assert files_in(patch) == {"far": name, "near": name}
+    patch.redo()
+    assert files_in(patch) == {"near": name}
+    patch.undo()
+    patch.undo()
+    assert files_in(patch) == {"far": name, "near": "pics/sky.png"}
+    patch.redo()
+    assert files_in(patch) == {"far": name, "near": name}
+
+
+def test_warplooms_own_blocks_are_not_copied(project: Path) -> None:
+    """A patch in a clone of Warploom lies beside the library, which is not a folder of blocks of its own."""
+    patch = patch_with(near="pics/sky.png")
+    patch.path = KERNELS_FOLDER.parent / "p.loom"
+    (project / "x").mkdir()
+    assert not collect_files(patch, project / "x" / "p.loom").copies
+    assert [path.name for path in (project / "x").iterdir()] == ["p.loom"]
 
 
 def test_other_files_of_the_same_name_stay(project: Path) -> None:

@@ -19,7 +19,7 @@ from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.catalogue.catalogue import folder_beside
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
-from warploom.engine.patch.beside.file_paths import paths_in
+from warploom.engine.patch.beside.file_paths import move_history, paths_in
 from warploom.engine.patch.changes import AnnotationChanged, Change, ParameterChanged
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import save_with
@@ -43,9 +43,10 @@ def collect_files(patch: Patch, path: Path | str) -> Collected:
 
     Files of the patch's folder keep their places in it. Others, such as pictures, and kernels with their headers, get
     relative paths too, in a folder of their own if other files have their names. The folders of blocks that the patch
-    uses become `blocks`. What Warploom brings is not copied. If a file can't be copied, raise PatchError; no file that
-    exists is overwritten, except the patch.
+    uses become `blocks`. What Warploom brings is not copied. Undo leads to the copies too. If a file can't be copied,
+    raise PatchError; no file that exists is overwritten, except the patch.
     """
+    before = patch.folder
     path = Path(path)
     try:
         folder = Path(os.path.realpath(path)).parent
@@ -66,6 +67,7 @@ def collect_files(patch: Patch, path: Path | str) -> Collected:
         copies.add(_visible_files(folder), folder, [copies.folder / FOLDER_NAME])
     found = Collected(copies.write(), copies.missing)
     save_with(patch, path, lambda _: made)
+    move_history(patch, before, copies.moved)
     return found
 
 
@@ -75,6 +77,8 @@ class _Copies:
     def __init__(self, patch: Patch, folder: Path) -> None:
         self.patch, self.folder = patch, folder
         self.missing: list[str] = []
+        #: The new paths in parameters, by the old ones.
+        self.moved: dict[str, str] = {}
         #: By the paths of the copies.
         self._originals: dict[Path, Path] = {}
 
@@ -89,7 +93,7 @@ class _Copies:
             if not (files := files_at(place)):
                 self.missing.append(value)
             elif (new := self._plan(place, read.union(files)).as_posix()) != value:
-                moves[name] = new
+                moves[name] = self.moved[value] = new
         self.add({file for file in read if file.is_relative_to(before)}, before, [self.folder])
         return moves
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -43,10 +44,16 @@ def moved_paths(patch: Patch, folder: Path) -> list[Change]:
     return changes
 
 
-def move_history(patch: Patch, before: Path) -> None:
-    """Change relative paths in the undo history of a patch that was saved elsewhere; they started at `before`."""
-    move = partial(_moved, before, patch.folder, is_first=False)
+def move_history(patch: Patch, before: Path, copied: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Change paths in the undo history of a patch that was saved elsewhere; relative ones started at `before`.
+
+    `copied` has the new paths of files that were copied, by the old ones.
+    """
     gone = {each.node.id: each.node.type for each in patch.history.changes if isinstance(each, NodeAdded | NodeRemoved)}
+
+    def move(value: str, reads: bool) -> str:
+        known = copied.get(value) if reads else None
+        return known if known is not None else _moved(before, patch.folder, value, reads, is_first=False)
 
     def moved(change: Change) -> Change:
         match change:
@@ -59,7 +66,7 @@ def move_history(patch: Patch, before: Path) -> None:
                 return type(change)(msgspec.structs.replace(added, parameters={**added.parameters, **moves}))
         return change
 
-    if patch.folder != before:
+    if patch.folder != before or copied:
         patch.history.rewrite(moved)
 
 
