@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ from warploom.engine.platforms.memory import free_bytes, total_bytes
 from warploom.engine.platforms.processor import processor_name
 
 _CUBIN_MAGIC = b"\x7fELF"
+#: They are read once: otherwise, it would take twice as long to make a device.
+_title, _memory_bytes = cache(processor_name), cache(total_bytes)
 _USES_HEAP = re.compile(r"\b(?:malloc|free)\b")
 
 
@@ -64,9 +67,9 @@ class HostDevice:
         self._is_open = True
         self.info = DeviceInfo(
             "host",
-            processor_name(),
+            _title(),
             HOST_ARCHITECTURE,
-            total_bytes(),
+            _memory_bytes(),
             self.pool.cores,
             has_own_memory=False,
             is_asynchronous=False,
