@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints, overload
+from weakref import WeakKeyDictionary
 
 from warploom.engine.blocktypes.parameters import TYPES, ParameterSpec
 from warploom.engine.blocktypes.vector_parameters import component_names, is_vector, vector_components
@@ -16,6 +18,8 @@ from warploom.engine.diagnostics import PatchError
 from warploom.engine.types import DType, any_type, u32
 
 T = TypeVar("T")
+#: The annotations of base classes, by class.
+_annotations = WeakKeyDictionary[type[Any], dict[str, Any]]()
 
 
 class In(BufferHandle, Generic[T]):
@@ -227,10 +231,30 @@ def declarations(cls: type[Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if isinstance(value, kinds)}
 
 
+def annotations_of(cls: type[Any]) -> dict[str, Any]:
+    """Return what `typing.get_type_hints` does; annotations of base classes, which most block types share, are kept."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__[1:]):
+        known = _annotations.get(base)
+        if known is None:
+            known = _annotations[base] = _own_annotations(base)
+        found |= known
+    return found | _own_annotations(cls)
+
+
+def _own_annotations(cls: type[Any]) -> dict[str, Any]:
+    annotations = vars(cls).get("__annotations__")
+    if not annotations:
+        return {}
+    # In this order, as `get_type_hints` does, names of the module come before those of the class.
+    names = dict(vars(cls)), getattr(sys.modules.get(cls.__module__), "__dict__", {})
+    return get_type_hints(type(cls.__name__, (), {"__annotations__": annotations}), *names)
+
+
 def collect(cls: type[Any]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
     """Return the ports and parameters that a class declares; raises a BlockDefinitionError for wrong ones."""
     try:
-        hints = get_type_hints(cls)
+        hints = annotations_of(cls)
     except Exception as problem:  # evaluating annotations may raise anything
         text = f"block {cls.id}: annotations must be names that the module defines or imports, got: {problem}"
         raise BlockDefinitionError(text) from problem
@@ -334,6 +358,7 @@ def _checked(cls: type[Any], spec: ParameterSpec, where: str) -> ParameterSpec:
     if spec.restarts and (spec.type != "bool" or spec.structural):
         raise BlockDefinitionError(f"{where}: a parameter that restarts must be a live boolean, got {spec.type}")
     try:
-        return replace(spec, default=spec.coerce(spec.default))
+        default = spec.coerce(spec.default)
+        return spec if default is spec.default else replace(spec, default=default)
     except PatchError as problem:
         raise BlockDefinitionError(f"block {cls.id}: default of {problem}") from None

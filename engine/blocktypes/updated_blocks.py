@@ -7,10 +7,10 @@ connection from a value output leads to a parameter, of another updated block or
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Protocol, get_args, get_origin
 
 from warploom.engine.blocktypes.block import Block, check_name
-from warploom.engine.blocktypes.declarations import ZEROS, Value, ValueSpec, declarations
+from warploom.engine.blocktypes.declarations import ZEROS, Value, ValueSpec, annotations_of, declarations
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.descriptions.checks import BlockDefinitionError, declaring, prose, texts
 from warploom.engine.descriptions.ports import PortSpec
@@ -121,7 +121,7 @@ class UpdatedBlock(Block, abstract=True):
     @classmethod
     def _declared(cls) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
         ports, parameters = super()._declared()
-        hints = get_type_hints(cls)
+        hints = annotations_of(cls)
         kind = next(base for base in cls.__mro__ if base.__module__.startswith(f"{__package__}."))
         values = [found for found in declarations(cls).values() if isinstance(found, Value)]
         cls.values_out = {found.name: _value_spec(cls, found, hints.get(found.name)) for found in values}

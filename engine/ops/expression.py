@@ -10,6 +10,7 @@ import math
 import operator
 import textwrap
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeGuard
 
 from warploom.engine.arguments import shown
@@ -122,6 +123,7 @@ def predefined_names() -> list[str]:
     return [*_NAMES, *_NUMBERS]
 
 
+@cache
 def _called_ops() -> dict[str, OpType]:
     """Return the ops that a call names, also by their other names."""
     ops = {op.id.removeprefix("op."): op for op in OPS.values() if _is_callable(op.id)}
