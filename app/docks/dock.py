@@ -61,6 +61,8 @@ class Dock:
     area: ClassVar[Qt.DockWidgetArea] = Qt.DockWidgetArea.BottomDockWidgetArea
     #: Whether it is shown before the person has opened any dock.
     is_open_at_first: ClassVar[bool] = False
+    #: Whether it is made only when it is first seen or asked for. `follow` then has to show what is open.
+    is_made_late: ClassVar[bool] = False
     #: The least share of the window's height that it gets when it is brought to the front.
     least_share: ClassVar[float] = 0.0
 

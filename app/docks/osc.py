@@ -101,6 +101,7 @@ class OscDock(QWidget, Dock):
 
     name, title = "osc", "OSC"
     area = Qt.DockWidgetArea.RightDockWidgetArea
+    is_made_late = True
     least_share = 0.4
 
     def __init__(self) -> None:
@@ -161,6 +162,8 @@ class OscDock(QWidget, Dock):
         self._editor = editor
         editor.session.replaced.connect(self.set_patch)
         editor.bridge.report.connect(self.show_report)
+        self.set_patch(editor.session.patch)
+        self._report = editor.bridge.last_report
 
     def set_patch(self, patch: Patch | None) -> None:
         """Show the addresses of another patch."""

@@ -74,6 +74,7 @@ class Recorder(EmptyState, Dock):
     """
 
     name, title = "recorder", "Recorder"
+    is_made_late = True
 
     #: The person wants to go to a node.
     node_activated = Signal(str)
@@ -140,6 +141,7 @@ class Recorder(EmptyState, Dock):
         self.node_activated.connect(editor.kernel.go_to)
         self.budget_changed.connect(lambda budget_ns: session.post(SetFrameBudget(budget_ns)))
         self.budget_changed.connect(editor.canvas.path.set_budget)
+        self.set_engine(session.engine)
 
     @property
     def budget_ns(self) -> int:

@@ -87,6 +87,8 @@ class Bridge(QObject):
         #: The engine's device has failed; below, its process is silent.
         self.has_stopped = self.is_silent = self.is_preparing = False
         self._waits_for = ""
+        #: The engine's newest report; None before its first one.
+        self.last_report: FrameReport | None = None
         self.report.connect(self._note)
         self._rate = refresh_rate(QGuiApplication.primaryScreen())
         self._timer = QTimer(self, interval=max(4, round(1000 / self._rate)))
@@ -105,6 +107,7 @@ class Bridge(QObject):
         """Follow another engine, or none."""
         self._engine, self.has_stopped, self.is_silent, self._waits_for = engine, False, False, ""
         self.profile, self._asks_profiles, self._takes_samples = None, False, False
+        self.last_report = None
         self.tape.clear()
         self._set_preparing(False)
         self._post_observed()
@@ -230,6 +233,7 @@ class Bridge(QObject):
         return self.moment is None
 
     def _note(self, report: FrameReport) -> None:
+        self.last_report = report
         self._set_preparing(report.preparing)
         if report.failed:
             self.has_stopped = True

@@ -1,10 +1,12 @@
 """The window's docks: which there are, and which are visible."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QWidget
+from shiboken6 import isValid
 
 from warploom.app.docks.code.code import Code
 from warploom.app.docks.console import Console
@@ -24,6 +26,7 @@ from warploom.app.docks.timeline.timeline import TimelineDock
 from warploom.app.docks.updates import Updates
 from warploom.app.inspector.inspector import Inspector
 from warploom.app.theme.fonts import title_font
+from warploom.app.widgets.list_table import grow_tables
 
 #: Every dock except the viewers, in the order of the View menu and the status bar. List new ones here.
 DOCKS: tuple[type[Dock], ...] = (
@@ -48,8 +51,14 @@ class Docks:
 
     def __init__(self, window: QMainWindow) -> None:
         self._window = window
-        self._widgets = {dock: dock() for dock in DOCKS}
-        self._docks = {widget.name: self._add(widget) for widget in self._widgets.values()}
+        #: How much larger texts are now than when the window was made.
+        self.growth = 1.0
+        self._editor: Editor | None = None
+        self._widgets: dict[type[Dock], Dock] = {}
+        self._docks = {dock.name: self._add(dock) for dock in DOCKS}
+        for dock in DOCKS:
+            if not dock.is_made_late:
+                self._make(dock)
         self._closed: frozenset[str] = frozenset()
         self._shown = False
         self._has_opened_lists = False
@@ -62,14 +71,21 @@ class Docks:
         return list(self._docks)
 
     def widget(self, dock: type[D]) -> D:
-        """Return the widget of a dock."""
-        widget = self._widgets[dock]
+        """Return the widget of a dock, which is made if it was not needed before."""
+        widget = self.made(dock) or self._make(dock)
         assert isinstance(widget, dock)
+        return widget
+
+    def made(self, dock: type[D]) -> D | None:
+        """Return the widget of a dock; None if it was not needed yet."""
+        widget = self._widgets.get(dock)
+        assert widget is None or isinstance(widget, dock)
         return widget
 
     def follow(self, editor: Editor) -> None:
         """Let each dock follow the editor."""
-        for widget in self._widgets.values():
+        self._editor = editor
+        for widget in tuple(self._widgets.values()):
             widget.follow(editor)
 
     def toggle_actions(self) -> list[QAction]:
@@ -96,17 +112,38 @@ class Docks:
     def _is_in_front(self, name: str) -> bool:
         return self._docks[name].isVisible() and not self._docks[name].visibleRegion().isEmpty()
 
-    def _add(self, widget: Dock) -> QDockWidget:
-        assert isinstance(widget, QWidget)
-        dock = QDockWidget(widget.title, self._window, objectName=widget.name)
+    def _add(self, kind: type[Dock]) -> QDockWidget:
+        dock = QDockWidget(kind.title, self._window, objectName=kind.name)
         dock.setFont(title_font())
-        dock.setWidget(widget)
-        dock.visibilityChanged.connect(widget.set_seen)
-        dock.visibilityChanged.connect(self._show_whole_tabs)
-        widget.windowTitleChanged.connect(dock.setWindowTitle)
-        widget.setMinimumSize(_LEAST_WIDTH, _LEAST_LIST if widget.name in LISTS else _LEAST)
-        self._window.addDockWidget(widget.area, dock)
+        dock.visibilityChanged.connect(partial(self._set_seen, kind))
+        self._window.addDockWidget(kind.area, dock)
         return dock
+
+    def _make(self, kind: type[Dock]) -> Dock:
+        widget, dock = kind(), self._docks[kind.name]
+        assert isinstance(widget, QWidget)
+        self._widgets[kind] = widget
+        widget.setMinimumSize(_LEAST_WIDTH, _LEAST_LIST if kind.name in LISTS else _LEAST)
+        widget.windowTitleChanged.connect(dock.setWindowTitle)
+        dock.setWidget(widget)
+        if self.growth != 1:
+            grow_tables(widget, self.growth)
+        if self._editor is not None:
+            widget.follow(self._editor)
+        return widget
+
+    def _set_seen(self, kind: type[Dock], seen: bool) -> None:
+        # Qt destroys the window before its docks. (shiboken6 gives no types.)
+        if not isValid(self._window):  # type: ignore[no-untyped-call]
+            return
+        widget = self._widgets.get(kind)
+        if widget is None and seen:
+            widget = self._make(kind)
+            assert isinstance(widget, QWidget)
+            widget.show()  # Qt does not show the contents of a dock that is visible already
+        if widget is not None:
+            widget.set_seen(seen)
+        self._show_whole_tabs()
 
     def _show_whole_tabs(self) -> None:
         """Let tabs scroll where they have no room, since shortened titles can't be told apart."""
@@ -147,7 +184,7 @@ class Docks:
             self._window.tabifyDockWidget(self._docks[Inspector.name], dock)
         dock.show()
         dock.raise_()
-        share = next(widget.least_share for widget in self._widgets.values() if widget.name == name)
+        share = next(kind.least_share for kind in DOCKS if kind.name == name)
         if self._shown and not dock.isFloating() and dock.height() < (least := round(share * self._window.height())):
             self._window.resizeDocks([dock], [least], Qt.Orientation.Vertical)
 

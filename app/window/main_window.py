@@ -26,7 +26,7 @@ from warploom.app.commands.help_dialogs import show_about
 from warploom.app.commands.keys import Keys
 from warploom.app.commands.palette import palette_choices
 from warploom.app.commands.shortcut_dialog import ShortcutDialog
-from warploom.app.docks.code.code import Code
+from warploom.app.docks.code.code import Code, is_own_code
 from warploom.app.docks.console import Console
 from warploom.app.docks.dock import D
 from warploom.app.docks.log import Log
@@ -132,6 +132,9 @@ class MainWindow(QMainWindow):
         self.inspector, self.log = self.docks.widget(Inspector), self.docks.widget(Log)
         self._make_bars()
         self.docks.follow(self)
+        self.canvas.node_activated.connect(self._show_own_code)
+        self.files.drafts.changed.connect(self._show_drafts)
+        self.own_code.noted.connect(self.note)
         self.viewers.follow(self)
         self.looking.follow(self)
         for viewers in (self.viewers, self.looking):
@@ -272,6 +275,7 @@ class MainWindow(QMainWindow):
         self.state.scale = scale
         self.set_theme(self.state.theme)
         grow_tables(self, growth)
+        self.docks.growth *= growth
         renew_code_fonts(self)
         self.inspector.align()
         self._set_narrow()
@@ -370,7 +374,8 @@ class MainWindow(QMainWindow):
         self.session.close()
         self.log.end()
         self.docks.widget(Console).end()
-        self.docks.widget(Pins).end()
+        if (pins := self.docks.made(Pins)) is not None:
+            pins.end()
         self.looking.end()
         self.gc_timer.close()
         self.beside.close()
@@ -398,6 +403,15 @@ class MainWindow(QMainWindow):
             self.layouts.show()
             # The canvas gets its size from the layout, in the next turn of the event loop.
             QTimer.singleShot(0, self.canvas.fit)
+
+    def _show_own_code(self, node: str) -> None:
+        if self.session.patch is not None and is_own_code(self.session.patch, node):
+            self.reveal(Code).show_node(node)
+
+    def _show_drafts(self) -> None:
+        """Have the code dock count typed code that is not saved, such as that of a recovered patch."""
+        if self.files.drafts.all():
+            self.docks.widget(Code)
 
     def _show_title(self) -> None:
         self.setWindowTitle(f"{self.session.name}[*] – Warploom" if self.session.patch else "Warploom[*]")

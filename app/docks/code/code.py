@@ -41,6 +41,13 @@ _LOOK_MS = 400  # milliseconds between looks at the shown file
 _HINT = "Select a block to see its code.\nCtrl+K opens that of the selected block; Code > New block … makes one"
 
 
+def is_own_code(patch: Patch, node: str) -> bool:
+    """Return whether a person has made the code of a block, which holds no patch to open instead."""
+    if node not in patch.nodes or inner_kind(patch, node) is not None:
+        return False
+    return any(not place.is_shipped for place in places_of(patch, node))
+
+
 class Code(EmptyState, Dock):
     """Shows the files and texts of the selected block's code. What is typed is kept until it is saved.
 
@@ -48,6 +55,7 @@ class Code(EmptyState, Dock):
     """
 
     name, title, least_share = "code", "Code", 0.45
+    is_made_late = True
 
     #: A message that does not interrupt the person.
     noted = Signal(str)
@@ -156,28 +164,21 @@ class Code(EmptyState, Dock):
         self.texts.drafts.changed.connect(self._list_places)
         editor.bridge.report.connect(lambda report: self.show_diagnostics(report.diagnostics))
         self.noted.connect(editor.note)
-        editor.own_code.noted.connect(editor.note)
 
         def show_made(node: str, path: Path) -> None:
             editor.reveal(Code)
             self.show_node(node)
             self.open_file(path)
 
-        def activate(node: str) -> None:
-            """Show the code of a block that a person has made, and that holds no patch to open instead."""
-            patch = self._patch
-            if patch is None or node not in patch.nodes or inner_kind(patch, node) is not None:
-                return
-            if any(not place.is_shipped for place in places_of(patch, node)):
-                editor.reveal(Code)
-                self.show_node(node)
-
-        canvas.node_activated.connect(activate)
         self.making = Making(editor, show_made, self)
         self.trials = Trials(editor, self)
         self.trials.finished.connect(self.trial.show_outcomes)
         self.trials.refused.connect(self.noted)
         self.bar.copy.clicked.connect(self.making.edit_copy)
+        self.set_patch(session.patch)
+        follow_selection(canvas.selected())
+        if editor.bridge.last_report is not None:
+            self.show_diagnostics(editor.bridge.last_report.diagnostics)
 
     def _set_parameter(self, place: CodePlace, text: str) -> None:
         patch = self._patch

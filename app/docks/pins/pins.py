@@ -71,6 +71,7 @@ class Pins(QWidget, Dock):
     """A row for each pin; the chosen one shows what it expects, and what was found in its place."""
 
     name, title = "pins", "Pins"
+    is_made_late = True
     least_share = 0.3
 
     def __init__(self) -> None:
@@ -114,6 +115,7 @@ class Pins(QWidget, Dock):
         """Follow the patch and its pins."""
         self._editor = editor
         editor.session.replaced.connect(self.set_patch)
+        self.set_patch(editor.session.patch)
 
     def set_patch(self, patch: Patch | None) -> None:
         """Show the pins of another patch, and end a run for the one before."""

@@ -42,6 +42,7 @@ class Profiler(QWidget, Dock):
     """
 
     name, title = "profiler", "Profiler"
+    is_made_late = True
 
     #: A node was selected here.
     node_chosen = Signal(str)
@@ -109,6 +110,11 @@ class Profiler(QWidget, Dock):
         self.node_chosen.connect(kernel.select)
         self.node_activated.connect(kernel.go_to)
         self.frame_chosen.connect(lambda flight, place: editor.reveal(Recorder).show_frame(flight, place))
+        self.set_patch(session.patch)
+        self.set_engine(session.engine)
+        self._report = bridge.last_report
+        self._show_page()
+        self.show_selection(() if kernel.is_open else canvas.selected())
 
     def set_seen(self, seen: bool) -> None:
         """Watch while the dock is visible, and not behind another dock's tab.

@@ -37,6 +37,7 @@ class TimelineDock(QWidget, Dock):
     """Plays the patch as a film, and shows and edits the keys of its parameters."""
 
     name, title = "timeline", "Timeline"
+    is_made_late = True
     least_share = 0.34
 
     def __init__(self) -> None:
@@ -96,6 +97,7 @@ class TimelineDock(QWidget, Dock):
         self.usual.clicked.connect(lambda: self._change("Automatic tangents", before=None, after=None))
         self.remove.clicked.connect(lambda: self.view.do(lambda: keyframes.remove_keys(self.patch, self.view.chosen)))
         self.fit.clicked.connect(self.view.fit)
+        self._set_patch(session.patch)
 
     def set_seen(self, seen: bool) -> None:
         """Follow edits while the dock is visible."""
