@@ -103,16 +103,15 @@ def test_a_scheduler_that_does_not_answer_is_named(
 
 @needs_dask
 @pytest.mark.filterwarnings("ignore")  # Dask's own
-def test_a_scheduler_that_ends_loses_nothing(tmp_path: Path) -> None:
+def test_a_scheduler_that_ends_loses_nothing(dask: Cluster, tmp_path: Path) -> None:
     """What is done stays, one message names the scheduler, and the same sweep goes on elsewhere."""
-    made = Cluster(1)
     given: dict[str, Any] = {"out": tmp_path, "grid": {"saxpy.a": "0:4.9:0.1"}, "frames": 1, "device": "host"}
     count = 0
     with pytest.raises(WarploomError, match=r"Dask's scheduler at .* must go on"):
-        for _ in Sweep(saxpy_patch(), dask=made.address, **given).run():
+        for _ in Sweep(saxpy_patch(), dask=dask.address, **given).run():
             count += 1
             if count == 3:
-                made.close()
+                dask.close()  # this is the last test that uses it
     assert 3 <= count < 50
     rest = Sweep(saxpy_patch(), jobs=2, **given)
     assert rest.skipped >= count

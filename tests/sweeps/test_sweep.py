@@ -183,16 +183,16 @@ def farm(tmp_path: Path) -> Iterator[Any]:
 
 def test_the_slices_of_a_farm_join_to_the_whole(tmp_path: Path, farm: Any) -> None:
     """Tasks in random order, of which one is killed and run again, give the runs of one sweep."""
-    out, tasks = tmp_path / "farm", [1, 2, 3]
+    out, tasks = tmp_path / "farm", [1, 2]
     random.Random(2).shuffle(tasks)
-    victim = farm(out, "--task", f"{tasks[0]}/3")
+    victim = farm(out, "--task", f"{tasks[0]}/2")
     while victim.poll() is None and not list(out.glob("runs/[!.]*")):
         time.sleep(0.01)
     victim.kill()
     victim.wait()
-    processes = [farm(out, "--task", f"{task}/3") for task in (*tasks[1:], tasks[0])]
-    assert [process.wait() for process in processes] == [0, 0, 0]
-    slices = [row for task in tasks for row in rows_of(out, f"results-{task}-of-3.parquet")]
+    processes = [farm(out, "--task", f"{task}/2") for task in reversed(tasks)]
+    assert [process.wait() for process in processes] == [0, 0]
+    slices = [row for task in tasks for row in rows_of(out, f"results-{task}-of-2.parquet")]
     assert sorted(row["saxpy.a"] for row in slices) == [number / 2 for number in range(20)]
     assert farm(out).wait() == 0  # the whole sweep finds all runs done, and writes the table
     joined = rows_of(out)
