@@ -33,6 +33,7 @@ from warploom.app.inspector.patch_page import PatchPage
 from warploom.app.inspector.typed_line import TypedInput
 from warploom.app.inspector.vector_row import VectorRow
 from warploom.app.qt.beside import Run, at_once
+from warploom.app.view_models.constant_gains import ConstantGains
 from warploom.app.view_models.parameter_text import common_parameters
 from warploom.app.widgets.empty_state import EmptyState
 from warploom.engine.blocktypes.block import Block
@@ -128,6 +129,7 @@ class Inspector(EmptyState, Dock):
         self._header: NodeHeader | None = None
         self._status: NodeStatus | None = None
         self._report: FrameReport | None = None
+        self._gains = ConstantGains()
         self._problems: tuple[Diagnostic, ...] | None = None  # the diagnostics whose remedies are shown
         self._drives = ParameterDrives(node_size, self)
         self._drives.refused.connect(self.refused)
@@ -200,7 +202,7 @@ class Inspector(EmptyState, Dock):
         self.enter_typed()
         self.show_nodes([])
         self._unsubscribe()
-        self._patch, self._report = patch or Patch(), None
+        self._patch, self._report, self._gains = patch or Patch(), None, ConstantGains()
         self._unsubscribe = self._patch.subscribe(self._on_change, self._refresh_stale)
         self._shelve = shelve or self._patch.shelve
         self.show_nodes([])
@@ -300,11 +302,18 @@ class Inspector(EmptyState, Dock):
         if time.monotonic() - self._refreshed_s > _REFRESH_S:
             self._refreshed_s = time.monotonic()
             self._show_patch()
+            self._show_gains()
         if self._status is not None and len(self.nodes) == 1:
             self._status.show_report(self._patch, self.nodes[0], report)
             if report.diagnostics is not self._problems:
                 self._problems = report.diagnostics
                 self._offer_remedies(self._status, self.nodes[0])
+
+    def _show_gains(self) -> None:
+        for name, row in self._rows.items():
+            if row.editor.spec.can_be_constant:
+                is_constant = row.editor.spec.is_constant
+                row.show_gain(self._gains.text(self.nodes[0], name, self._report, is_constant=is_constant))
 
     def _offer_remedies(self, status: NodeStatus, node: str) -> None:
         """Show a button for each problem of the node that one click can fix."""
@@ -466,6 +475,7 @@ class Inspector(EmptyState, Dock):
         self.enter_typed()
         text = self._patch.value(self.nodes[0], CONSTANTS)
         known = [row.editor.spec.name for row in self._rows.values() if row.editor.spec.can_be_constant]
+        self._gains.begin(self.nodes[0], name, self._report, is_constant=is_constant)
         self._edit(CONSTANTS, marked(text, name, is_constant=is_constant, known=known))
 
     def _do(self, parameter: str, edit: Callable[[Patch], None]) -> None:

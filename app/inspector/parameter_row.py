@@ -146,6 +146,10 @@ class ParameterRow(QWidget):
         """True while a value drives the parameter."""
         return self._place.currentWidget() is not self.editor
 
+    def show_gain(self, text: str) -> None:
+        """Show in the tooltip of the switch what compiling the parameter in has gained; "" if that is unknown."""
+        self.constant.setToolTip(f"{self._constant_tip}\n{text}" if text else self._constant_tip)
+
     def show_address(self, address: str) -> None:
         """Show the parameter's OSC address in the tooltip; the menu of the label copies it."""
         self.label.setToolTip(f"{self._facts}\nOSC: {address}")
@@ -199,6 +203,7 @@ class ParameterRow(QWidget):
             text = (
                 f"Compile {name} into the kernel: its loops are unrolled, and another value compiles the kernel again"
             )
+        self._constant_tip = text
         self.constant.setToolTip(text)
         self.show_is_set(self.is_set)
 

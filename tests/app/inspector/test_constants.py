@@ -3,10 +3,12 @@
 import pytest
 from pytestqt.qtbot import QtBot
 
+from tests.app.app_support import make_report
 from warploom import Patch
 from warploom.app.inspector.inspector import Inspector
 from warploom.app.view_models.tooltips import node_tooltip
 from warploom.engine.patch.changes import PortRef
+from warploom.engine.protocol.messages import NodeReport, NodeState
 
 
 @pytest.fixture
@@ -49,6 +51,26 @@ def test_a_click_makes_a_constant_and_another_one_takes_it_back(inspector: Inspe
     patch.undo()
     assert patch.value("a", "constants") == "gain"
     assert [inspector.rows[name].constant.isChecked() for name in ("gain", "offset")] == [True, False]
+
+
+def test_the_switch_says_what_was_gained(inspector: Inspector, patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a click, the tooltip has the block's time before and now; after undo, it has none."""
+    monkeypatch.setattr("warploom.app.inspector.inspector._REFRESH_S", -1.0)
+
+    def gain(milliseconds: float) -> str:
+        node = NodeReport("kernel.expression", NodeState.OK, time_ns=round(milliseconds * 1e6))
+        inspector.show_report(make_report(nodes={"a": node}))
+        first, *lines = inspector.rows["gain"].constant.toolTip().splitlines()
+        assert first
+        return "".join(lines)
+
+    assert gain(2.5) == ""
+    inspector.rows["gain"].constant.click()
+    assert gain(0.5) == "The block takes 500 µs now, and took 2.50 ms with gain passed to the kernel"
+    inspector.rows["gain"].constant.click()
+    assert gain(2.0) == "The block takes 2.00 ms now, and took 500 µs with gain compiled in"
+    patch.undo()
+    assert gain(0.5) == ""
 
 
 def test_only_parameters_of_kernels_have_the_switch(inspector: Inspector, patch: Patch) -> None:
