@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.descriptions.checks import BlockCallError, BlockDefinitionError
+from warploom.engine.descriptions.handles import BufferHandle
 from warploom.engine.diagnostics import Diagnostic, Incomplete, KernelError, Mend, PatchError, WarploomError, error
 from warploom.engine.ops import OpError
 from warploom.engine.user_code.limits import TookTooLong
@@ -98,6 +99,10 @@ def _remedy(problem: BaseException, near: Path | None) -> str:
         with suppress(OSError):  # the name may be too long for a path
             if (near.parent / f"{name}.py").is_file() or (near.parent / name).is_dir():
                 return f"it lies beside the block, so write `from .{name} import ...`, with the dot"
+    if type(problem) is AttributeError and issubclass(type(port := problem.obj), BufferHandle):
+        assert isinstance(port, BufferHandle)  # which would run code of other objects above
+        known = ", ".join(name for name in dir(type(port)) if name[0] != "_")
+        return f"a port has {known} in `describe`, such as {port.name}.dim(0)"
     return "correct the block's code and save it"
 
 

@@ -61,6 +61,13 @@ def test_whatever_a_block_raises_marks_it(running: Running, act: Action) -> None
     assert problem.file == __file__ and problem.line and "describe of test_authors.wild raised " in problem.message
 
 
+def test_an_attribute_that_ports_lack_is_explained(running: Running) -> None:
+    """The remedy for `self.out.shape` lists what a port has while its block describes its launches."""
+    problem = try_block(running, lambda block, build: block.out.shape)
+    assert problem is not None and "has no attribute 'shape'" in problem.message
+    assert problem.remedy.startswith("a port has counter, dim, ") and problem.remedy.endswith("such as out.dim(0)")
+
+
 def _loop(block: Any, build: BlockBuilder) -> None:
     while True:
         pass
