@@ -2,6 +2,7 @@
 #include "elements.cuh"
 #include "extremes.cuh"
 
+constexpr int WIDTH = 128;  // threads of a thread block that reduces parts
 constexpr int LOADS = 12;  // of a thread that are under way at once
 
 // The operations, in the order of blocks/reduce/along_axis.py. It is a constant, since a GPU would be as busy with
@@ -18,35 +19,65 @@ __device__ inline double2 both(double2 a, double2 b) {
     return make_double2(first, IS_SPREAD ? a.y + b.y : 0.0);
 }
 
-// Combines every `step`-th of `size` pairs, from `at` on.
+// Combines every `step`-th of `size` pairs, from `at` on, which is below `step`; `load` takes distances from there. All
+// threads do the same number of rounds, so a CPU can run them as vectors; in the last round, some have no pair left.
 template <typename Load> __device__ inline double2 reduce(int at, int size, int step, Load load) {
-    double2 all = load(at);
-    for (at += step; size - at > (LOADS - 1) * step; at += LOADS * step) {
+    const int rounds = size / step;
+    double2 all = load(0);
+    int round = 1;
+    for (; rounds - round >= LOADS; round += LOADS) {
         double2 pairs[LOADS];
 #pragma unroll
-        for (int j = 0; j < LOADS; ++j) pairs[j] = load(at + j * step);
+        for (int j = 0; j < LOADS; ++j) pairs[j] = load((round + j) * step);
 #pragma unroll
         for (int j = 0; j < LOADS; ++j) all = both(all, pairs[j]);
     }
-    for (; at < size; at += step) all = both(all, load(at));
+    for (; round < rounds; ++round) all = both(all, load(round * step));
+    if (at < size - rounds * step) all = both(all, load(rounds * step));
     return all;
 }
 
-// Reduces every `parts`-th element of each line along the axis to two numbers, shape [outer, parts, inner, 2]. Squares
-// are those of distances to the line's first element: next to the variance, no distance can be so large that its square
-// loses much. One thread per pair; neighbouring threads read neighbouring elements.
-extern "C" __global__ void __launch_bounds__(256, 4) reduce_parts(
-    const void* __restrict__ x, double2* __restrict__ found, unsigned int type, int size, int inner, int parts, int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    const size_t line = static_cast<size_t>(i / inner / parts) * size * inner + i % inner;
+// Reduces every `parts`-th element of the line that begins at element `line`. The first one, the line's element `at`, is
+// element `first` of x. Squares are those of distances to the line's first element: next to the variance, no distance can
+// be so large that its square loses much.
+__device__ inline double2 reduce_part(
+    const void* x, unsigned int type, size_t line, size_t first, int at, int size, int inner, int parts) {
+    double2 result;
     by_reader(x, type, [&](auto number) {
         const double start = IS_SPREAD ? number(line) : 0.0;
-        found[i] = reduce(i / inner % parts, size, parts, [=](int k) {
-            const double value = number(line + static_cast<size_t>(k) * inner) - start;
+        result = reduce(at, size, parts, [=](int k) {
+            const double value = number(first + static_cast<size_t>(k) * inner) - start;
             return make_double2(value, IS_SPREAD ? value * value : 0.0);
         });
     });
+    return result;
+}
+
+// Writes the parts of all lines, shape [outer, parts, inner, 2]. One thread per pair; neighbouring threads read
+// neighbouring elements. Long rows of lines begin at a thread block's first thread. There, and where a thread block has
+// parts of a single line, addresses follow from the thread's number without a division, so a CPU can load vectors.
+extern "C" __global__ void __launch_bounds__(WIDTH, 1024 / WIDTH) reduce_parts(
+    const void* __restrict__ x, double2* __restrict__ found, unsigned int type, int size, int inner, int parts, int count) {
+    const int block = blockIdx.x;
+    const unsigned int thread = threadIdx.x;
+    if (inner >= WIDTH) {
+        const int blocks = (inner + WIDTH - 1) / WIDTH, row = block / blocks, at = row % parts;
+        const int column = block % blocks * WIDTH + static_cast<int>(thread);
+        if (column >= inner) return;
+        const size_t line = static_cast<size_t>(row / parts) * size * inner + column;
+        found[static_cast<size_t>(row) * inner + column] =
+            reduce_part(x, type, line, line + static_cast<size_t>(at) * inner, at, size, inner, parts);
+    } else if (inner == 1 && parts % WIDTH == 0) {
+        const int i = block * WIDTH, at = i % parts;
+        const size_t line = static_cast<size_t>(i / parts) * size;
+        found[static_cast<size_t>(i) + thread] =
+            reduce_part(x, type, line, line + at + thread, at + static_cast<int>(thread), size, 1, parts);
+    } else {
+        const int i = block * WIDTH + static_cast<int>(thread), at = i / inner % parts;
+        if (i >= count) return;
+        const size_t line = static_cast<size_t>(i / inner / parts) * size * inner + i % inner;
+        found[i] = reduce_part(x, type, line, line + static_cast<size_t>(at) * inner, at, size, inner, parts);
+    }
 }
 
 // Combines the parts of each line to the result. One thread per line.

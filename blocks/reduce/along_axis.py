@@ -2,6 +2,8 @@ from warploom.api import Block, BlockBuilder, CudaFile, CudaOptions, In, Kernel,
 
 #: In the order of their numbers in the kernel.
 OPERATIONS = ("sum", "mean", "smallest", "largest", "variance", "deviation")
+#: Threads of a thread block that reduces parts.
+WIDTH = 128
 
 
 class AlongAxis(
@@ -26,11 +28,18 @@ class AlongAxis(
         """Launch a thread for each part of each line, then one for each line."""
         x, axis = self.x, self.axis
         size, inner = (x.dim(axis), x.stride(axis)) if axis >= 0 else (x.last(-1 - axis), x.last_stride(-1 - axis))
-        most = f"min(ceil({size.text} / 64), 1024, max(131072 // out.size, 1))"
-        parts = build.buffer("parts", f64, f"[{most}, out.size, 2]")
+        # Where neighbouring elements are of one line, a thread block has parts of one line only, if that is long enough.
+        # Where they are of many lines, each row of lines begins with a thread block.
+        one = f"max({WIDTH} // {inner.text}, 1)"
+        most = "max(131072 // out.size, 1)"
+        whole = f"{one} * min({size.text} // max(8 * {one}, 64), ceil({most} / {one}), 1024 // {one})"
+        parts = build.buffer("parts", f64, f"[max({whole}, min(ceil({size.text} / 64), 1024, {most})), out.size, 2]")
         sizes = size, inner, parts.dim(0)
         count = parts.size // 2
         file = CudaFile("reduce_axis.cu", CudaOptions(defines={"OPERATION": OPERATIONS.index(self.operation)}))
         first, last = (Kernel(file, entry=entry) for entry in ("reduce_parts", "combine_parts"))
-        build.launch(first, num_threads=count, args=(x, parts, build.element_type(x), *sizes, count))
+        is_wide = 1 - 1 // (1 + inner // WIDTH)
+        threads = count + count // inner * (-inner % WIDTH) * is_wide
+        args = x, parts, build.element_type(x), *sizes, count
+        build.launch(first, num_threads=threads, thread_block=WIDTH, args=args)
         build.launch(last, num_threads=self.out.size, args=(parts, self.out, *sizes, self.out.size))

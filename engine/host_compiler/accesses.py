@@ -25,6 +25,8 @@ SPACES = ("global", "shared", "local", "const", "param")
 _KINDS = {"shared": abi.BAD_SHARED, "local": abi.BAD_LOCAL, "param": abi.BAD_PARAMETER}
 #: Bytes that a processor fetches at once.
 CACHE_LINE = 64
+#: Data is prefetched for the next turn of a loop; for some turns later, if these together move on by no more bytes.
+SHORT_TURNS, SHORT_BYTES = 4, 8192
 SITE_BITS = 6
 LAST_SITE = (1 << SITE_BITS) - 1
 
@@ -84,6 +86,9 @@ class Accesses:
         #: Pointers to the data that each row of the thread block after the next accesses, and the bytes from thread to
         #: thread.
         self.ahead: list[tuple[str, int]] = []
+        #: Returns where a row's pointer of the last turn of a loop lies in scratch memory; None outside loops.
+        self._last_turns: Callable[[str], int] | None = None
+        self._repeated: list[tuple[Root, Operand]] = []
         self._fold = "%fault.thread" if branch_free else ""
         self.sites: list[tuple[int, int]] = []  # PTX line, kind of fault
         self.suffix = ", !llvm.access.group !1" if branch_free else ""
@@ -142,11 +147,55 @@ class Accesses:
             body.function, body.layout, PhaseValues(), row=True, width=self.row_width, block_x="%ctaid.later"
         )
 
-    def ahead_lines(self) -> list[str]:
-        """Return the lines that compute the pointers `ahead` in each row."""
-        if self._later_block is None or not self.ahead:
-            return []
-        return ["  %ctaid.later = add i32 %ctaid.x, 2", *self._later_block.lines]
+    def follow_turns(self, place: Callable[[str], int]) -> None:
+        """Note the addresses that the next turns of a loop will access, where those of later thread blocks are unknown.
+
+        `place` returns where an array of pointers, one for each thread, lies in scratch memory.
+        """
+        self._last_turns = place
+
+    def ahead_lines(self, first: str) -> list[str]:
+        """Return the lines that compute the pointers `ahead` in each row, whose first thread is `first`."""
+        lines = []
+        if self._later_block is not None and self.ahead:
+            lines = ["  %ctaid.later = add i32 %ctaid.x, 2", *self._later_block.lines]
+        return lines + self._turn_lines(first)
+
+    def _turn_lines(self, first: str) -> list[str]:
+        """Return the lines that note each row's pointers for the next turn of a loop, and compute those of later turns.
+
+        If nothing else changes, a pointer moves as far as it did in the last turn. The first turn has a wrong pointer,
+        which does no harm: a prefetch is no access.
+        """
+        found = [(key, self._row_pointers[key]) for key in self._repeated]
+        rows = [(key, row) for key, row in found if row is not None and 0 < row[1] <= CACHE_LINE]
+        lines: list[str] = []
+        for number, ((_, base), (pointer, slope)) in enumerate(rows):
+            assert self._last_turns is not None
+            at = f"%turn.{number}"
+            if not number:
+                lines += [
+                    "  %turn.z = mul i32 %tid.z, %ny",
+                    "  %turn.y = add i32 %turn.z, %tid.y",
+                    "  %turn.x = mul i32 %turn.y, %nx",
+                    f"  %turn.row = add i32 %turn.x, {first}",
+                ]
+            lines += [
+                f"  {at}.all = getelementptr i8, ptr %scratch, i64 {self._last_turns(f'turns of {base}')}",
+                f"  {at}.at = getelementptr i64, ptr {at}.all, i32 %turn.row",
+                f"  {at}.before = load i64, ptr {at}.at",
+                f"  {at}.now = ptrtoint ptr {pointer} to i64",
+                f"  store i64 {at}.now, ptr {at}.at",
+                f"  {at}.step = sub i64 {at}.now, {at}.before",
+                f"  {at}.more = mul i64 {at}.step, {SHORT_TURNS}",
+                f"  {at}.size = call i64 @llvm.abs.i64(i64 {at}.more, i1 false)",
+                f"  {at}.is.short = icmp ule i64 {at}.size, {SHORT_BYTES}",
+                f"  {at}.far = select i1 {at}.is.short, i64 {at}.more, i64 {at}.step",
+                f"  {at}.pointer = getelementptr i8, ptr {pointer}, i64 {at}.far",
+            ]
+            self.ahead.append((f"{at}.pointer", slope))
+        self._repeated = []
+        return lines
 
     def join(self, other: "Accesses") -> None:
         """Check accesses together with those of another body of the same threads."""
@@ -297,6 +346,8 @@ class Accesses:
             base, _, start = self._checks.limit(place, 1)
             distance = following.value(f"sub i64 {row.low}, {base}")
             self.ahead.append((following.value(f"getelementptr i8, ptr {start}, i64 {distance}"), row.slope))
+        elif self._last_turns is not None and row is None:
+            self._repeated.append((place, operand.base))
 
     def _for_one_thread(self, pointer: str, slope: int, size: int) -> tuple[str, int]:
         """Return a row's pointer and slope, changed where only one thread of the row gets there.

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from functools import cached_property, partial
 
 from warploom.engine.host_compiler import parallel
+from warploom.engine.host_compiler.analysis.control_flow import loops
 from warploom.engine.host_compiler.analysis.phase_values import PhaseValues, phase_values
 from warploom.engine.host_compiler.analysis.suspension_points import YIELD, SuspensionPoint
 from warploom.engine.host_compiler.code import quoted
@@ -49,6 +50,11 @@ class Phase:
         facts = shared.spills.facts(shared.body(), self.restored)
         available = partial(shared.available, self.start)
         return phase_values(shared.kernel, shared.flow, self.ends.pieces, self.start, facts, available)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the phase starts inside a loop."""
+        return bool(self.number) and any(self.start in loop.blocks for loop in loops(self._shared.flow))
 
     @property
     def reads_neighbours(self) -> bool:

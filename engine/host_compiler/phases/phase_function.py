@@ -95,6 +95,8 @@ class PhaseFunction:
                 self._ranges.require_one_row()
             self._body.accesses.hoist(self._ranges, self._guards.of_blocks(), values, width, in_warps=in_warps)
             self._body.accesses.look_ahead()
+            if self._phase.is_repeated:
+                self._body.accesses.follow_turns(lambda name: shared.spills.place(name, 8))
             self._values = values
             self._rows = RowParts(self._body, flow, self._ranges, self._guards)
         self._writer = self._end_writer(self._phase, self._body, frozenset())

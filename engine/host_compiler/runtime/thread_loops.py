@@ -130,12 +130,13 @@ latch.z:
 
 
 def _look_ahead(body: Body, at: str, edges: tuple[str, str]) -> tuple[str, str]:
-    """Return loops that prefetch the addresses of a row of the thread block after the next, and the block where they
-    end.
+    """Return loops that prefetch the addresses of a row of the thread block after the next, or of the next turn of a
+    loop, and the block where they end.
 
     A thread block often lies in memory as lines that are far apart, which the processor does not expect.
     """
-    text = "".join(f"{line}\n" for line in body.accesses.ahead_lines())
+    first = "%row.begin" if body.accesses.row_width else edges[0]
+    text = "".join(f"{line}\n" for line in body.accesses.ahead_lines(first))
     for number, (pointer, slope) in enumerate(body.accesses.ahead):
         name = f"ahead.{number}"
         text += f"""  %{name}.threads = sub i32 {edges[1]}, {edges[0]}
