@@ -94,7 +94,7 @@ class Launch:
                 self._work,
                 self.blocks,
                 workers=workers_for(self.blocks * block_ns, self.blocks, pool.cores),
-                spins=self.kernel.spins,
+                spinning=(lambda: int(record[abi.NEXT])) if self.kernel.spins else None,
                 in_parts=self.kernel.job is not None,
             )
         finally:

@@ -108,11 +108,13 @@ class _Reserve:
     """Additional workers for a launch whose running thread blocks wait for others that have not started.
 
     On a GPU, many thread blocks run at once, and some programs rely on that: one waits for data from another. On the
-    host, each such thread block needs its own thread.
+    host, each such thread block needs its own thread. As long as workers take more thread blocks, those that run end,
+    and more threads would only take turns with them. `taken` returns how many have been taken.
     """
 
-    def __init__(self, job: _PoolJob, blocks: int) -> None:
+    def __init__(self, job: _PoolJob, blocks: int, taken: Callable[[], int]) -> None:
         self._job = job
+        self._taken = taken
         self._count = min(blocks, MOST_AT_ONCE)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="warploom-host-reserve", daemon=True)
@@ -120,13 +122,18 @@ class _Reserve:
 
     def _watch(self) -> None:
         threads: list[threading.Thread] = []
+        before, started = self._taken(), 0
         while len(threads) < self._count and not self._over.wait(PATIENCE_S):
+            now = self._taken()
+            is_stuck, before = now <= before + started, now
+            started = 0
             # Double the number each time, since most long launches do not wait at all.
-            for _ in range(min(len(threads) + 2, self._count - len(threads))):
+            for _ in range(min(len(threads) + 2, self._count - len(threads)) if is_stuck else 0):
                 name = f"warploom-host-reserve-{len(threads)}"
                 thread = threading.Thread(target=self._job.run, args=(PoolWorker(),), name=name, daemon=True)
                 thread.start()
                 threads.append(thread)
+                started += 1
         for thread in threads:
             thread.join()
 
@@ -155,20 +162,27 @@ class Pool:
         watchdog.watch(lambda: sum(int(worker.record[abi.FINISHED]) for worker in self._workers))
 
     def run(
-        self, work: RunBlocks, blocks: int, *, workers: int, spins: bool = False, in_parts: bool = False
+        self,
+        work: RunBlocks,
+        blocks: int,
+        *,
+        workers: int,
+        spinning: Callable[[], int] | None = None,
+        in_parts: bool = False,
     ) -> tuple[PoolWorker | None, int]:
         """Run every thread block on `workers` workers, including this thread.
 
-        With `spins`, thread blocks may wait for each other, and get more threads when they seem to. With `in_parts`,
-        `work` is called several times, since optimised code may replace it in the meantime. Return the worker that met
-        a fault, or None, and the total computing time of all workers in nanoseconds.
+        With `spinning`, which returns how many thread blocks have been taken, thread blocks may wait for each other,
+        and get more threads when they seem to. With `in_parts`, `work` is called several times, since optimised code
+        may replace it in the meantime. Return the worker that met a fault, or None, and the total computing time of all
+        workers in nanoseconds.
         """
         with self._lock:
-            spins = spins and blocks > 1
-            chunk = 1 if spins else chunk_for(blocks, workers)
+            taken = spinning if blocks > 1 else None
+            chunk = 1 if taken else chunk_for(blocks, workers)
             parts = min(CHUNKS_PER_WORKER, blocks) if in_parts else 1
-            job = _PoolJob(work, blocks, workers, chunk, parts, self.watchdog.interrupt if spins else None)
-            reserve = _Reserve(job, blocks) if spins else None
+            job = _PoolJob(work, blocks, workers, chunk, parts, self.watchdog.interrupt if taken else None)
+            reserve = _Reserve(job, blocks, taken) if taken else None
             self.watchdog.start()
             try:
                 self._share(job, workers)
