@@ -4,7 +4,10 @@ from typing import Any
 from warploom.api import (
     Block,
     BlockBuilder,
+    CudaFile,
+    CudaOptions,
     In,
+    Kernel,
     OpGraphBuilder,
     OpGraphSource,
     OpPort,
@@ -15,6 +18,9 @@ from warploom.api import (
     port,
     u32,
 )
+
+#: Threads of a thread block in histogram.cu, the most bins that it holds in shared memory, and its least elements.
+THREADS, SHARED_BINS, LEAST = 512, 8192, 16384
 
 
 @cache
@@ -49,7 +55,15 @@ class Histogram(Block, id="data.histogram", tags=("bins", "distribution", "frequ
     high: float = param(1.0, min=-1e9, max=1e9, doc="End of the range, included.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Find the part of each element, then capture one call of CUB that counts."""
+        """Count in shared memory; or find the part of each element, then capture one call of CUB that counts."""
+        if self.bins <= SHARED_BINS:
+            kernel = Kernel(CudaFile("histogram.cu", CudaOptions(defines={"BINS": self.bins})), entry="count_parts")
+            share = max(LEAST, 16 * self.bins)
+            blocks, kind = (self.x.size + share - 1) // share, build.element_type(self.x)
+            args = self.x, self.out, kind, self.low, self.high, share, self.x.size
+            build.fill(self.out, 0)
+            build.launch(kernel, num_threads=blocks * THREADS, thread_block=THREADS, args=args)
+            return
         places = build.buffer("places", u32, "[x.size]")
         build.compute(_places(self.bins), over=places)
         build.capture(algorithms.Histogram(self.bins).on(x=places, out=self.out))
