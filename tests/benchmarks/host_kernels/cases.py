@@ -5,6 +5,7 @@ are compiled with `gcc -O3 -march=native -fopenmp`.
 """
 
 import ctypes
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -197,4 +198,5 @@ def compile_c(folder: str) -> ctypes.CDLL | None:
         subprocess.run([*command, *(str(HERE / f"{name}.c") for name in FILES), "-lm"], check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
+    os.environ["OMP_WAIT_POLICY"] = "passive"  # otherwise C's threads wait on a core that the host's next launch needs
     return ctypes.CDLL(str(library))
