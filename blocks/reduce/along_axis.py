@@ -28,7 +28,7 @@ class AlongAxis(
         """Launch a thread for each part of each line, then one for each line."""
         x, axis = self.x, self.axis
         size, inner = (x.dim(axis), x.stride(axis)) if axis >= 0 else (x.last(-1 - axis), x.last_stride(-1 - axis))
-        # Where neighbouring elements are of one line, a thread block has parts of one line only, if that is long enough.
+        # Where neighbouring elements are of one line, a thread block has parts of this line only, if it is long enough.
         # Where they are of many lines, each row of lines begins with a thread block.
         one = f"max({WIDTH} // {inner.text}, 1)"
         most = "max(131072 // out.size, 1)"

@@ -122,18 +122,17 @@ class _Reserve:
 
     def _watch(self) -> None:
         threads: list[threading.Thread] = []
-        before, started = self._taken(), 0
+        most = self._taken()
         while len(threads) < self._count and not self._over.wait(PATIENCE_S):
-            now = self._taken()
-            is_stuck, before = now <= before + started, now
-            started = 0
+            is_stuck, most = self._taken() <= most, self._taken()
             # Double the number each time, since most long launches do not wait at all.
-            for _ in range(min(len(threads) + 2, self._count - len(threads)) if is_stuck else 0):
+            wanted = min(len(threads) + 2, self._count - len(threads)) if is_stuck else 0
+            most += wanted  # each of them takes one
+            for _ in range(wanted):
                 name = f"warploom-host-reserve-{len(threads)}"
                 thread = threading.Thread(target=self._job.run, args=(PoolWorker(),), name=name, daemon=True)
                 thread.start()
                 threads.append(thread)
-                started += 1
         for thread in threads:
             thread.join()
 
