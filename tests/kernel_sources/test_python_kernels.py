@@ -215,6 +215,28 @@ def test_atomics_of_numba_equal_numpy(device: Device, load: Callable[..., Kernel
 
 
 @needs("numba_cuda")
+@pytest.mark.parametrize("name", ["waves", "reshaped"])
+def test_functions_that_numba_links_are_there(device: Device, load: Callable[..., KernelImage], name: str) -> None:
+    """Thread blocks of a grid wait for each other, and an array takes another shape, as in numpy."""
+    if name == "waves" and device.info.name != "host":
+        pytest.skip("thread blocks of a CUDA graph start when there is room")
+    image = load("numba_kernels.py", name)
+    x = floats(300) if name == "waves" else floats(6, 5, 10)
+    values = {"x": x, "out": np.zeros(300 if name == "waves" else (20, 15), np.float32)}
+    for array in ("x", "out"):
+        values[f"size({array})"] = np.int64(300)
+        sides = zip(("width", "height", "depth"), values[array].shape[::-1], strict=False)
+        values |= {f"{side}({array})": np.int64(size) for side, size in sides}
+        for axis, step in enumerate(values[array].strides):
+            values[f"4 * {array}.stride{axis}"] = np.int64(step)
+    given = [p.semantic or p.name for p in describe_kernels(image)[0].parameters]
+    given = [values[each] if each in values else np.int64(each) for each in given]
+    found = launched(device, image, (5,) if name == "waves" else (2, 2), (64,) if name == "waves" else (16, 16), *given)
+    wanted = 2 * (x + np.roll(x, -1)) if name == "waves" else x.reshape(20, 15)
+    assert any(np.array_equal(each, wanted) for each in found)
+
+
+@needs("numba_cuda")
 @pytest.mark.parametrize(
     ("name", "options", "message", "line"),
     [

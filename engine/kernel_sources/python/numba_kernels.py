@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from warploom.engine.diagnostics import CompileError, KernelError
 from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestParameter
 from warploom.engine.kernel_sources.python.entry_points import finished, renamed, without_unused
+from warploom.engine.kernel_sources.python.numba_functions import with_functions
 from warploom.engine.kernel_sources.python.run_file import CompiledPython, PythonText, failure, running
 from warploom.engine.kernel_sources.sources import PythonKernel
 
@@ -37,16 +38,22 @@ def warm_up() -> None:
 def compile_numba(source: PythonKernel, file: PythonText, architecture: str) -> CompiledPython:
     """Compile a kernel of a file. Raise KernelError with the line when the file or the kernel is wrong."""
     warm_up()
-    with _without_gpu(), running(file) as module:
-        return _compiled(source, file, module, architecture)
+    number = architecture.removeprefix("sm_").rstrip("af")
+    capability = _OF_HOST if architecture.startswith("compute_") else divmod(int(number), 10)
+    with _without_gpu(capability), running(file) as module:
+        return _compiled(source, file, module, capability)
 
 
 @contextmanager
-def _without_gpu() -> Iterator[None]:
-    """Make `cuda.jit` record the signature that it gets; otherwise it would compile for this machine's GPU at once."""
-    from numba import cuda
+def _without_gpu(capability: tuple[int, int]) -> Iterator[None]:
+    """Make `cuda.jit` record the signature that it gets; otherwise it would compile for this machine's GPU at once.
 
-    jit = cuda.jit
+    Functions of numba's own, such as `sync` of a grid, are compiled for `capability`, not for this machine's GPU.
+    """
+    from numba import cuda
+    from numba.cuda import dispatcher
+
+    jit, current = cuda.jit, dispatcher.get_current_device
 
     def noting(signature: Any = None, *arguments: Any, **settings: Any) -> Any:
         if signature is None or (callable(signature) and not hasattr(signature, "args")):
@@ -59,14 +66,16 @@ def _without_gpu() -> Iterator[None]:
 
         return decorate
 
-    cuda.jit = noting
+    cuda.jit, dispatcher.get_current_device = noting, lambda: SimpleNamespace(compute_capability=capability)
     try:
         yield
     finally:
-        cuda.jit = jit
+        cuda.jit, dispatcher.get_current_device = jit, current
 
 
-def _compiled(source: PythonKernel, file: PythonText, module: ModuleType, architecture: str) -> CompiledPython:
+def _compiled(
+    source: PythonKernel, file: PythonText, module: ModuleType, capability: tuple[int, int]
+) -> CompiledPython:
     from numba import cuda
 
     dispatcher = getattr(module, source.name)
@@ -74,8 +83,6 @@ def _compiled(source: PythonKernel, file: PythonText, module: ModuleType, archit
         raise KernelError(f"constants of {source.name} must be those of a Triton kernel, got them for one of numba")
     names = list(dispatcher.py_func.__code__.co_varnames[: dispatcher.py_func.__code__.co_argcount])
     types = _types(dispatcher, names, source)
-    number = architecture.removeprefix("sm_").rstrip("af")
-    capability = _OF_HOST if architecture.startswith("compute_") else divmod(int(number), 10)
     settings = {name: dispatcher.targetoptions[name] for name in _SETTINGS if dispatcher.targetoptions.get(name)}
     try:
         ptx, _ = cuda.compile_ptx(dispatcher.py_func, tuple(types), cc=capability, lineinfo=True, **settings)
@@ -84,7 +91,7 @@ def _compiled(source: PythonKernel, file: PythonText, module: ModuleType, archit
     mangled = re.search(r"\.entry\s+([\w$]+)", ptx)
     assert mangled is not None
     every = [item for name, kind in zip(names, types, strict=True) for item in _passed(name, kind)]
-    plain = renamed(ptx, mangled[1], source.name)
+    plain = renamed(with_functions(ptx), mangled[1], source.name)
     plain, left = without_unused(plain, source.name, [i for i, item in enumerate(every) if item.semantic is None])
     parameters = [every[index] for index in left]
     for index, parameter in enumerate(parameters):

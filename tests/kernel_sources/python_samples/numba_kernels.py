@@ -43,3 +43,25 @@ def broken(x: "float32[:]"):
 def untyped(x):
     """Declare no types."""
     x[0] = 1
+
+
+@cuda.jit
+def waves(x: "float32[:]", out: "float32[:]"):
+    """Double elements, and add the next one's double when all thread blocks have theirs."""
+    grid, i = cuda.cg.this_grid(), cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i] * 2
+    grid.sync()
+    following = out[(i + 1) % x.size]
+    grid.sync()
+    if i < x.size:
+        out[i] += following
+
+
+@cuda.jit
+def reshaped(x: "float32[:,:,:]", out: "float32[:,:]"):
+    """Copy an array by an element's place in another shape."""
+    i, j = cuda.grid(2)
+    other = x.reshape((out.shape[0], out.shape[1]))
+    if i < out.shape[0] and j < out.shape[1]:
+        out[i, j] = other[i, j]
