@@ -100,4 +100,4 @@ def reads_parameter(function: Function, instruction: Instruction) -> bool:
 def holds_parameter(function: Function, operand: Operand) -> bool:
     """Whether an operand is a register that only ever holds one of the kernel's parameters."""
     written = writes(function).get(operand.name, []) if isinstance(operand, Register) else []
-    return [item.opcode for item in written] == ["ld"] and reads_parameter(function, written[0])
+    return len(written) == 1 and written[0].opcode == "ld" and reads_parameter(function, written[0])

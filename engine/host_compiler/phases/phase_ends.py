@@ -50,6 +50,8 @@ class PhaseEnds:
         self._restored = set(spills.kept(restored))
         written = {name for item in own for name in defined(item)}
         self._read = {name for item in own for name in used(item)}
+        #: By the block of a site: what lives on after it and isn't computed again.
+        self._kept: dict[int, list[str]] = {}
         #: Registers whose spilled values are still right, because the phase does not write them.
         self._unchanged = self._restored - written
 
@@ -89,10 +91,13 @@ class PhaseEnds:
 
         The spilled values of those in `own` are out of date, though the phase does not write them.
         """
-        live: set[str] = set()
-        for block in self.points(site):
-            live |= self._flow.live_in(block.index + 1) - self._points[block.index].registers
-        return [name for name in self._spills.kept(live) if name not in self._unchanged or name in own]
+        kept = self._kept.get(site.index)
+        if kept is None:
+            live: set[str] = set()
+            for block in self.points(site):
+                live |= self._flow.live_in(block.index + 1) - self._points[block.index].registers
+            kept = self._kept[site.index] = self._spills.kept(live)
+        return [name for name in kept if name not in self._unchanged or name in own]
 
     def needed(self, own: Collection[str] = ()) -> set[str]:
         """Return the registers that the phase may read, or spills at its ends, some of them only if it writes them.

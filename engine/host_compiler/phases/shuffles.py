@@ -26,11 +26,14 @@ def placed(kernel: str, flow: ControlFlow, points: Mapping[int, SuspensionPoint]
     """Return the points with an exchange array for each shuffle that can be direct."""
     found = dict(points)
     following = {index: _following(flow, index, points) for index in points}
+    near = {index: set(after) for index, after in following.items()}
+    for index, after in following.items():
+        for other in after:
+            near[other].add(index)
     for index, point in points.items():
         if point.shuffle is None:
             continue
-        near = following[index] | {before for before, after in following.items() if index in after}
-        used = {array for other in near for array, _, _ in found[other].given}
+        used = {array for other in near[index] for array, _, _ in found[other].given}
         array = next((item for item in range(_FIRST_ARRAY, abi.NUMBER) if item not in used), None)
         if array is None or index in following[index]:
             found[index] = replace(point, shuffle=None)
