@@ -54,7 +54,7 @@ def chosen(device: Device, names: Sequence[str], sizes: Sequence[float]) -> Iter
         for size in sizes if topic in GROWING else (1,):
             for contest in GROWING[topic](device, size) if topic in GROWING else FIXED[topic](device):
                 if not names or topic in names or contest.name.lower().startswith(tuple(names)):
-                    yield contest if size == 1 else replace(contest, name=f"{contest.name}, {size:g} of its size")
+                    yield contest if size == 1 else replace(contest, name=f"{contest.name}, 1/{round(1 / size)} of its size")
 
 
 def main() -> int:
