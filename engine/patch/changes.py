@@ -377,6 +377,8 @@ def what_is_set(change: Change) -> tuple[object, ...]:
 
 def net_changes(changes: list[Change]) -> list[Change]:
     """Return the changes of an edit without connections that are removed and made again, or made and removed."""
+    if len(changes) == 1:  # as each move of a slider
+        return changes
     first: dict[Connection, Change] = {}
     last: dict[Connection, Change] = {}
     for change in changes:

@@ -44,7 +44,7 @@ class EditablePatch(GroupedContents):
 
     def _complete(self, edit: Edit) -> None:
         """Add what follows from an edit: a connection may come and go within it."""
-        for followed in following(self, edit.changes):
+        for followed in following(self, edit.changes) if self.has_groups else ():
             for change in followed:
                 self._apply(change, edit)
         for port in [port for port in self.sentinels if not self.feeds(port)]:
