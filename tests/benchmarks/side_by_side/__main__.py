@@ -54,7 +54,8 @@ def chosen(device: Device, names: Sequence[str], sizes: Sequence[float]) -> Iter
         for size in sizes if topic in GROWING else (1,):
             for contest in GROWING[topic](device, size) if topic in GROWING else FIXED[topic](device):
                 if not names or topic in names or contest.name.lower().startswith(tuple(names)):
-                    yield contest if size == 1 else replace(contest, name=f"{contest.name}, 1/{round(1 / size)} of its size")
+                    share = "" if size == 1 else f", 1/{round(1 / size)} of its size"
+                    yield replace(contest, name=contest.name + share)
 
 
 def main() -> int:
