@@ -15,7 +15,7 @@ from tests.benchmarks import bench_updates
 from tests.benchmarks.bench_updates import Bare, moving_chain
 from tests.benchmarks.side_by_side import warp_programs
 from tests.benchmarks.side_by_side.contest import OURS, Contest, Missing, Program
-from tests.benchmarks.side_by_side.frames import BARE, engine_of, our_sliders
+from tests.benchmarks.side_by_side.frames import DRIVER, engine_of, our_sliders
 from warploom import Engine, ProfilingLevel
 from warploom.engine.device.device import Device
 from warploom.engine.patch.document import Patch
@@ -37,7 +37,7 @@ extern "C" __global__ void saxpy(const float *x, const float *y, float *out, flo
 def contests(device: Device) -> Iterator[Contest]:
     """Yield the contests on a device. On the host, the bare calls are those of the host device."""
     on_gpu = device.info.name != "host"
-    bare = BARE if on_gpu else "bare calls"
+    bare = DRIVER if on_gpu else "bare calls"
     yield Contest(
         "the edit of a slider, in 10 kernels",
         {OURS: partial(our_edit, device, 10), bare: partial(bare_edit, device, 10)},
