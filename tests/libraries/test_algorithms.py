@@ -1,6 +1,6 @@
 """Lists in order, running totals and counts, against numpy."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from tests.libraries.calls import Array, Call, Caller
 from warploom.engine.device.device import Device
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.loader import load_image
+from warploom.engine.kernel_sources.sources import CudaFile, CudaOptions
 from warploom.engine.libraries.algorithms import Histogram, Order, Scan, Sort
 from warploom.engine.libraries.call import OperandError
 from warploom.engine.types import bf16, c64, dtype_of, f32, from_bf16, to_bf16
@@ -77,9 +78,10 @@ def test_bf16_is_sorted(calls: Call) -> None:
 class Kernels:
     """Launches the kernels of a file with arrays and numbers."""
 
-    def __init__(self, device: Device, file: str) -> None:
+    def __init__(self, device: Device, file: str, defines: Mapping[str, str | int] | None = None) -> None:
         self.device, architecture = device, device.info.architecture
-        self.module = device.load_module(load_image(KERNELS_FOLDER / file, architecture).payload(architecture))
+        source = CudaFile(str(KERNELS_FOLDER / file), options=CudaOptions(defines=defines or {}))
+        self.module = device.load_module(load_image(source, architecture).payload(architecture))
 
     def __call__(self, entry: str, *given: Any, thread_blocks: int = 2) -> tuple[Array, ...]:
         """Launch a kernel, and return the contents of its arrays."""
@@ -118,28 +120,21 @@ def test_codes_have_the_order_of_elements(device: Device, dtype: str) -> None:
             np.testing.assert_array_equal(signs, np.signbit(x) & ~np.isnan(x))
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("is_product", [False, True])
-def test_floats_are_added_in_tiles(device: Device, dtype: str, is_product: bool) -> None:
-    """The kernels for running sums and products of floats give numpy's in f64, over several tiles of tiles' totals."""
-    launch, how = Kernels(device, "scan.cu"), np.int32(is_product)
-    kind = np.uint32(element_number(dtype_of(np.zeros(1, dtype))))
-    for size in (1, 17, 4096, 4097, 70_001):
-        x = np.random.default_rng(size).normal(1, 0.01, size).astype(dtype)
-        totals, count = np.zeros(-(-size // 4096)), np.uint64(size)
-        _, totals = launch("total_tiles", x, kind, totals, how, count)
-        (totals,) = launch("scan_totals", totals, how, np.uint64(totals.size), thread_blocks=1)
+def test_floats_are_added_in_one_pass(device: Device, is_product: bool) -> None:
+    """The kernels for running sums and products of floats give numpy's in f64, over several groups of tiles."""
+    launch, how = Kernels(device, "scan.cu", {"ELEMENTS": element_number(f32), "ROWS": 1}), np.int32(is_product)
+    for size in (1, 1023, 1024, 70_001):
+        x = np.random.default_rng(size).normal(1, 0.01, size).astype(np.float32)
+        tiles, count = -(-size // 1024), np.uint64(size)
+        totals = np.zeros(tiles + -(-tiles // 32) + 1, np.uint64)
+        (totals,) = launch("begin_scan", totals, np.int32(totals.size))
         expected = (np.multiply if is_product else np.add).accumulate(x, dtype=np.float64)
         before = np.concatenate([[float(is_product)], expected[:-1]])
-        np.testing.assert_allclose(totals, before[::4096], rtol=1e-12)
         for exclusive, wanted in enumerate((expected, before)):
-            rest = np.zeros_like(x), kind, how, np.int32(exclusive), count
-            np.testing.assert_allclose(
-                launch("scan_tiles", x, totals, *rest)[2], wanted, rtol=1e-11 if dtype == "f8" else 1e-7
-            )
-    many = np.random.default_rng(0).normal(size=9000)
-    (totals,) = launch("scan_totals", many, np.int32(0), np.uint64(many.size), thread_blocks=1)
-    np.testing.assert_allclose(totals, np.cumsum(many) - many, atol=1e-10)
+            rest = totals, how, np.int32(exclusive), count
+            found = launch("scan_tiles", x, np.zeros_like(x), *rest, thread_blocks=tiles)[1]
+            np.testing.assert_allclose(found, wanted, rtol=1e-7)
 
 
 def test_running_totals_of_bf16(calls: Call) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from ctypes import c_int, c_uint, c_ulonglong, c_void_p
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -26,8 +27,8 @@ from warploom.engine.types.element_numbers import element_number
 from warploom.engine.types.layout import ALLOCATION_ALIGNMENT, Layout
 
 _FILE, _SCAN_FILE = "order.cu", "scan.cu"
-#: Threads of a thread block in `kernels/scan.cu`, and the elements of a tile.
-_THREADS, _TILE = 256, 4096
+#: Threads of a thread block in `kernels/scan.cu`, the elements of its tile, and the tiles of a group.
+_THREADS, _TILE, _GROUP = 256, 8192, 32
 #: The most bins that CUB counts in shared memory; other kernels count more.
 _SHARED_BINS = 256
 
@@ -235,21 +236,21 @@ class FloatScanPlan:
 
     def __init__(self, call: Scan, layouts: Mapping[str, Layout], handles: Handles) -> None:
         self._handles, self._count = handles, prod(layouts["x"].shape)
-        self._tiles, self._type = -(-self._count // _TILE), element_number(layouts["x"].dtype)
+        self._tiles, self._elements = -(-self._count // _TILE), str(element_number(layouts["x"].dtype))
         self._is_product, self._exclusive = call.operation == "product", call.exclusive
-        self.workspace_bytes = 8 * self._tiles
-        handles.load(_SCAN_FILE)  # loaded before anything is captured
+        #: The totals of tiles, of groups of them, and of groups of these groups.
+        self._totals = sum(-(-self._tiles // size) for size in (1, _GROUP, _GROUP**2))
+        self.workspace_bytes = 8 * self._totals
+        handles.load(_SCAN_FILE, self._elements)  # loaded before anything is captured
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Find the totals of tiles, the totals before each, and those of elements."""
-        x, totals = (at.operands["x"], c_void_p), (at.workspace, c_void_p)
-        kind, how, count = (self._type, c_uint), (self._is_product, c_int), (self._count, c_ulonglong)
-        launch, threads = self._handles.launch, self._tiles * _THREADS
-        launch(_SCAN_FILE, "total_tiles", threads, stream, x, kind, totals, how, count, thread_block=_THREADS)
-        tiles = self._tiles, c_ulonglong
-        launch(_SCAN_FILE, "scan_totals", _THREADS, stream, totals, how, tiles, thread_block=_THREADS)
-        rest = (at.operands["out"], c_void_p), kind, how, (self._exclusive, c_int), count
-        launch(_SCAN_FILE, "scan_tiles", threads, stream, x, totals, *rest, thread_block=_THREADS)
+        """Scan all tiles, whose thread blocks tell each other their totals."""
+        launch = partial(self._handles.launch, _SCAN_FILE, elements=self._elements, thread_block=_THREADS)
+        totals = at.workspace, c_void_p
+        launch("begin_scan", self._totals, stream, totals, (self._totals, c_int))
+        operands = (at.operands["x"], c_void_p), (at.operands["out"], c_void_p), totals
+        rest = (self._is_product, c_int), (self._exclusive, c_int), (self._count, c_ulonglong)
+        launch("scan_tiles", self._tiles * _THREADS, stream, *operands, *rest, loops=False)
 
 
 class ScanPlan(_Plan):

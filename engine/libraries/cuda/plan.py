@@ -161,10 +161,15 @@ class Handles:
         *arguments: tuple[int, Any],
         thread_block: int = THREADS,
         elements: str = "",
+        loops: bool = True,
     ) -> None:
-        """Launch a kernel of a file for some threads, or fewer that loop; arguments have their type from `ctypes`."""
+        """Launch a kernel of a file for some threads; with `loops`, for fewer if that takes too many thread blocks.
+
+        Arguments have their type from `ctypes`.
+        """
         values, types = zip(*arguments, strict=True)
-        blocks = min(-(-threads // thread_block), _MOST_BLOCKS)
+        blocks = -(-threads // thread_block)
+        blocks = min(blocks, _MOST_BLOCKS) if loops else blocks
         kernel = own_kernel(self.load(file, elements).kernel(entry)).handle
         where = blocks, 1, 1, thread_block, 1, 1, 0, stream
         check(driver.cuLaunchKernel(kernel, *where, (values, types), 0), f"launching {entry}")

@@ -10,6 +10,9 @@ from warploom.engine.libraries.algorithms import Histogram, Order, Scan, Sort
 from warploom.engine.libraries.host.backend import NamedArrays, NamedNumbers
 from warploom.engine.types import Array
 
+#: Elements that are added up at once.
+_PIECE = 1 << 14
+
 
 def sort(call: Sort, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """Sort codes, since numpy leaves the order of -0 and 0 open."""
@@ -37,7 +40,15 @@ def scan(call: Scan, arrays: NamedArrays, numbers: NamedNumbers) -> None:
         return
     add, first = (np.add, 0) if call.operation == "sum" else (np.multiply, 1)
     given = _before(x, first) if call.exclusive else x
-    out[...] = add.accumulate(given, dtype=np.float64 if x.dtype.kind == "f" else x.dtype)
+    if x.dtype.kind != "f":
+        add.accumulate(given, dtype=x.dtype, out=out)
+        return
+    total = np.float64(first)
+    for at in range(0, x.size, _PIECE):  # a piece of f64 stays in the cache
+        piece = given[at : at + _PIECE].astype(np.float64)
+        piece[0] = add(total, piece[0])
+        add.accumulate(piece, out=piece)
+        out[at : at + _PIECE], total = piece, piece[-1]
 
 
 def histogram(call: Histogram, arrays: NamedArrays, numbers: NamedNumbers) -> None:
