@@ -55,8 +55,9 @@ class BlockNames:
                 return self._access(value, reads=spec.is_input, writes=not spec.is_input)
             case VectorHandle(components=names) if all(name in self._live for name in names):
                 return VectorArgument(names, value.dtype)
-            case VectorArgument(components=names) if all(name in self._live for name in names):
-                return value
+            case VectorArgument(components=parts) if all(isinstance(p, Extent) or p in self._live for p in parts):
+                sized = (self._extent(part) if isinstance(part, Extent) else part for part in parts)
+                return VectorArgument(tuple(sized), value.dtype)
             case ParameterHandle(name=name) if name in self._live:
                 return ParameterArgument(name)
             case Extent():

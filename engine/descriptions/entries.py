@@ -58,10 +58,11 @@ class ParameterArgument:
 class VectorArgument:
     """A vector whose components are live parameters; `dtype` is its type, such as "float3".
 
-    For a struct, the components are its numbers, and `dtype` is the text of `types.records`.
+    For a struct, the components are its numbers, some of which may be computed from shapes, and `dtype` is the text of
+    `types.records`.
     """
 
-    components: tuple[str, ...]
+    components: tuple[str | Extent, ...]
     dtype: str
 
 
@@ -127,7 +128,8 @@ def value_places(arguments: Iterable[Argument]) -> Iterator[tuple[ValuePlace, st
             yield ValuePlace(index), argument.name
         elif isinstance(argument, VectorArgument):
             for component, name in enumerate(argument.components):
-                yield ValuePlace(index, component), name
+                if isinstance(name, str):
+                    yield ValuePlace(index, component), name
 
 
 class ServedParts(NamedTuple):

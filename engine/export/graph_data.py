@@ -289,9 +289,11 @@ class _Writer:
         if isinstance(entry, FusedEntry):
             values: list[object] = [a.value if isinstance(a, ValueArgument) else 0 for a in entry.arguments]
             origins: Sequence[str] = entry.origins
+            vectors: dict[int, tuple[str | int, ...]] = {}
         else:
             layouts = self._plan.buffers.blocks[operation.node].layouts
-            values = [*argument_recipe(entry, operation.place, layouts, parameters).constants]
+            recipe = argument_recipe(entry, operation.place, layouts, parameters)
+            values, vectors = [*recipe.constants], {at: parts for at, _, parts in recipe.vectors}
             origins = [operation.node] * len(entry.arguments)
         for position, (node, argument, taken) in enumerate(zip(origins, entry.arguments, parameters, strict=True)):
             match argument:
@@ -309,10 +311,13 @@ class _Writer:
                 case ParameterArgument(name=name):
                     values[position] = self._values[node][name]
                     self._place_value(node, name, taken)
-                case VectorArgument(components=names):
-                    values[position] = pack_vector(taken, [self._values[node][name] for name in names])
+                case VectorArgument():
+                    names = vectors[position]
+                    numbers = [self._values[node][name] if isinstance(name, str) else name for name in names]
+                    values[position] = pack_vector(taken, numbers)
                     for name, component in zip(names, components_of(taken), strict=True):
-                        self._place_value(node, name, component)
+                        if isinstance(name, str):
+                            self._place_value(node, name, component)
         return values
 
     def _place_value(self, node: str, name: str, taken: KernelParameter) -> None:

@@ -22,7 +22,7 @@ from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import KernelError, PatchError
 from warploom.engine.kernel_blocks.comments import ParameterComment, parse_comment
-from warploom.engine.kernel_sources.element_names import DeclaredType, PointerElement, Record
+from warploom.engine.kernel_sources.element_names import DeclaredType, PointerElement, Record, RecordField
 from warploom.engine.kernel_sources.manifest import ManifestParameter
 from warploom.engine.ptx.uses import Direction
 from warploom.engine.types import NAMED, SCALARS, DType, any_type, bf16, boolean, number_range
@@ -103,7 +103,11 @@ class Arguments:
     def parts(self) -> frozenset[str]:
         """The parameters that are numbers of a vector or a struct."""
         return frozenset(
-            name for argument in self.passed if isinstance(argument, VectorArgument) for name in argument.components
+            name
+            for argument in self.passed
+            if isinstance(argument, VectorArgument)
+            for name in argument.components
+            if isinstance(name, str)
         )
 
 
@@ -142,9 +146,15 @@ def arguments(
             made.parameters += components
             made.passed.append(VectorArgument(tuple(each.name for each in components), str(p.declared)))
         elif isinstance(p.declared, Record):
-            numbers = _fields(p, p.declared, name, {*taken, *names.values(), *changed.values()})
-            made.parameters += numbers
-            made.passed.append(VectorArgument(tuple(each.name for each in numbers), p.declared.declared))
+            sizes = {
+                each.name: extent
+                for each in p.declared.fields
+                if (extent := _size(_field(p, each), rank, made.over, {port.name for port in made.ports})) is not None
+            }
+            fields = _fields(p, p.declared, name, {*taken, *names.values(), *changed.values()}, sizes)
+            made.parameters += [each for each in fields if isinstance(each, ParameterSpec)]
+            parts = [each.name if isinstance(each, ParameterSpec) else each for each in fields]
+            made.passed.append(VectorArgument(tuple(parts), p.declared.declared))
         else:
             made.parameters.append(_parameter(p, name))
             made.passed.append(ParameterArgument(name))
@@ -244,24 +254,32 @@ def _vector(p: Parameter, name: str) -> list[ParameterSpec]:
         raise KernelError(str(problem)) from None
 
 
-def _fields(p: Parameter, record: Record, name: str, taken: Collection[str]) -> list[ParameterSpec]:
-    """Return the numbers of a struct; each field is a parameter with the struct's name in front of its own."""
-    made: list[ParameterSpec] = []
+def _fields(
+    p: Parameter, record: Record, name: str, taken: Collection[str], sizes: Mapping[str, Extent]
+) -> list[ParameterSpec | Extent]:
+    """Return the numbers of a struct: each field is a parameter, with the struct's name in front, or a size."""
+    made: list[ParameterSpec | Extent] = []
     for each in record.fields:
+        if each.name in sizes:
+            made.append(sizes[each.name])
+            continue
         comment = parse_comment(each.comment)
         if comment.default is None and each.default:
             with suppress(ValueError):  # of other expressions, the value is unknown
                 comment = replace(comment, default=_INITIAL.get(each.default) or float(each.default))
-        own = Parameter(
-            ManifestParameter(index=p.manifest.index, name=f"{p.manifest.name}.{each.name}", ptx_type=str(each.dtype)),
-            each.dtype,
-            comment,
-            text=each.name,
-            size_bytes=each.dtype.size_bytes,
-        )
-        free = _free(f"{name}_{each.name}", {*taken, *(known.name for known in made)})
+        own = replace(_field(p, each), comment=comment)
+        own.manifest.name = f"{p.manifest.name}.{each.name}"
+        known = {spec.name for spec in made if isinstance(spec, ParameterSpec)}
+        free = _free(f"{name}_{each.name}", {*taken, *known})
         made += _vector(own, free) if is_vector(each.dtype) else [_parameter(own, free)]
     return made
+
+
+def _field(p: Parameter, field_: RecordField) -> Parameter:
+    """Return a field of a struct as a parameter of its own."""
+    manifest = ManifestParameter(index=p.manifest.index, name=field_.name, ptx_type=str(field_.dtype))
+    size = field_.dtype.size_bytes
+    return Parameter(manifest, field_.dtype, ParameterComment(), text=field_.name, size_bytes=size)
 
 
 def _parameter(p: Parameter, name: str) -> ParameterSpec:

@@ -69,17 +69,17 @@ def test_fields_are_live_parameters(device: Device, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("declared", "names"),
     [
-        ("struct P { float a, b; int n; };", ["p_a", "p_b", "p_n"]),
-        ("struct __align__(16) P { float a, b; int n; };", ["p_0", "p_4", "p_8"]),  # larger than its fields
-        ("struct P { char c; float a, b; int n; };", ["p_c", "p_a", "p_b", "p_n"]),
-        ("#pragma pack(1)\nstruct P { char c; float a, b; int n; };", None),  # loaded byte by byte
-        ("struct P { float a, b; int n; __device__ float twice() const { return 2 * a; } };", ["p_0", "p_4", "p_8"]),
-        ("template <class T> struct Of { T a, b; int n; }; using P = Of<float>;", ["p_0", "p_4", "p_8"]),
+        ("struct P { float a, b; int k; };", ["p_a", "p_b", "p_k"]),
+        ("struct __align__(16) P { float a, b; int k; };", ["p_0", "p_4", "p_8"]),  # larger than its fields
+        ("struct P { char c; float a, b; int k; };", ["p_c", "p_a", "p_b", "p_k"]),
+        ("#pragma pack(1)\nstruct P { char c; float a, b; int k; };", None),  # loaded byte by byte
+        ("struct P { float a, b; int k; __device__ float twice() const { return 2 * a; } };", ["p_0", "p_4", "p_8"]),
+        ("template <class T> struct Of { T a, b; int k; }; using P = Of<float>;", ["p_0", "p_4", "p_8"]),
     ],
 )
 def test_declarations_that_are_not_understood(declared: str, names: list[str] | None) -> None:
     """Without a plain declaration, fields are named by their place, as the kernel loads them; never at a wrong one."""
-    code = declared + 'extern "C" __global__ void sum(float* out, P p) { *out = p.a + 10 * p.b + 100 * p.n; }'
+    code = declared + 'extern "C" __global__ void sum(float* out, P p) { *out = p.a + 10 * p.b + 100 * p.k; }'
     patch, node = placed(code)
     if names is None:
         names = [name for name in patch.block_type(node.id).parameters if name.startswith("p_")]  # type: ignore[union-attr]
@@ -92,15 +92,36 @@ def test_declarations_that_are_not_understood(declared: str, names: list[str] | 
         assert engine.read(node["out"])[0] == 321
 
 
+def test_fields_named_as_sizes_are_sizes(device: Device) -> None:
+    """Fields such as `count` and `image_width` follow the buffers, whose sizes may change; others are live."""
+    code = """struct Shape { int count; float gain; short image_width; };
+    extern "C" __global__ void scale(const float* image, float* out, Shape s) {
+        const int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < s.count) out[i] = image[i] * s.gain + 100 * s.image_width;
+    }"""
+    patch = Patch()
+    node = patch.add("kernel.cuda", code=code)
+    image = patch.add("io.array", data=np.ones((3, 5), np.float32))
+    patch.connect(image["out"], node["image"])
+    assert [name for name in patch.block_type(node.id).parameters if name.startswith("s_")] == ["s_gain"]  # type: ignore[union-attr]
+    with Engine(patch, device=device) as engine:
+        for shape, gain, level in (((3, 5), 2, "COLD"), ((3, 5), 3, "HOT"), ((31, 33), 3, "WARM"), ((1, 2), 4, "WARM")):
+            patch.set(node, s_gain=gain)
+            patch.set(image, data=np.ones(shape, np.float32))
+            report = engine.step()
+            assert (report.diagnostics, report.update_level.name) == ((), level)
+            np.testing.assert_array_equal(engine.read(node["out"]), np.full(shape, gain + 100 * shape[1], np.float32))
+
+
 def test_ptx_has_fields_by_place_or_by_its_manifest(device: Device, tmp_path: Path) -> None:
     """Of PTX alone, what the kernel loads is known; a manifest names fields, and wrong ones are refused."""
-    code = 'struct P { float a; int n; float3 v; };\nextern "C" __global__ void sum(float* out, P p) '
-    image = load_image(CudaText(code + "{ *out = p.a + 10 * p.n + 100 * p.v.z; }"), HOST_ARCHITECTURE)
+    code = 'struct P { float a; int k; float3 v; };\nextern "C" __global__ void sum(float* out, P p) '
+    image = load_image(CudaText(code + "{ *out = p.a + 10 * p.k + 100 * p.v.z; }"), HOST_ARCHITECTURE)
     (written,) = describe_kernels(image)
     assert [(f.name, f.type, f.offset) for f in written.parameters[1].fields] == [
-        ("a", "f32", 0), ("n", "s32", 4), ("v", "float3", 8),
+        ("a", "f32", 0), ("k", "s32", 4), ("v", "float3", 8),
     ]  # fmt: skip
-    fields = [{"name": "a", "type": "float"}, {"name": "n", "type": "int"}, {"name": "v", "type": "float3"}]
+    fields = [{"name": "a", "type": "float"}, {"name": "k", "type": "int"}, {"name": "v", "type": "float3"}]
     names = [parameter.name for parameter in image.signature("sum").parameters]
     for number, given in enumerate((None, fields, fields[:2], [{"name": "a", "type": "long"}])):
         path = tmp_path / f"sum{number}.ptx"
@@ -115,7 +136,7 @@ def test_ptx_has_fields_by_place_or_by_its_manifest(device: Device, tmp_path: Pa
             continue
         node = patch.add("kernel.file", file=str(path), size=1)
         own = {0: names[1], 1: "p", 2: "p"}.get(number)
-        parts = ("a", "n", "v_z") if number == 1 else ("0", "4", "16")
+        parts = ("a", "k", "v_z") if number == 1 else ("0", "4", "16")
         patch.set(node, **{f"{own}_{part}": value for part, value in zip(parts, (1, 2, 3), strict=True)})
         with Engine(patch, device=device) as engine:
             engine.step()

@@ -29,6 +29,7 @@ from warploom.engine.descriptions.entries import (
     VectorArgument,
     buffer_arguments,
 )
+from warploom.engine.device.arguments import components_of
 from warploom.engine.device.device import Device
 from warploom.engine.device.nodes import CopyWork, MemsetWork
 from warploom.engine.device.protocol import Capture, Condition, GraphNode, LaunchConfig, Memory
@@ -321,9 +322,14 @@ def _change(variant: Variant, node: KernelNode, entry: KernelEntry, made: Kernel
     new, old = made.arguments.memory.tobytes(), node.arguments.memory.tobytes()
     written, before = [], []
     layout = node.arguments.layout
-    for argument, start, size in zip(entry.arguments, layout.offsets, layout.sizes, strict=True):
-        if isinstance(argument, ParameterArgument | VectorArgument | ConditionArgument):
-            continue
+    places: list[tuple[int, int]] = []
+    for argument, parameter in zip(entry.arguments, layout.parameters, strict=True):
+        if isinstance(argument, VectorArgument):
+            parts = zip(argument.components, components_of(parameter), strict=True)
+            places += [(part.offset, part.size_bytes) for given, part in parts if not isinstance(given, str)]
+        elif not isinstance(argument, ParameterArgument | ConditionArgument):
+            places.append((parameter.offset, parameter.size_bytes))
+    for start, size in places:
         for first in (start, layout.sizes_at + start):
             end = first + size
             if new[first:end] != old[first:end]:

@@ -79,13 +79,14 @@ class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
     """The arguments of a launch, for all blocks of the same description and layouts.
 
     `constants` has the numbers among them; addresses, parameter values and the condition go to the named positions.
-    The address of an optional input that is not connected is 0. `vectors` has the names of each one's components.
+    The address of an optional input that is not connected is 0. `vectors` has the names of each one's components, or
+    their numbers.
     """
 
     constants: list[object]
     buffers: tuple[tuple[int, str], ...]
     parameters: tuple[tuple[int, str], ...]
-    vectors: tuple[tuple[int, KernelParameter, tuple[str, ...]], ...]
+    vectors: tuple[tuple[int, KernelParameter, tuple[str | int, ...]], ...]
     frames: tuple[int, ...]
     conditions: tuple[int, ...]
 
@@ -104,7 +105,7 @@ class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
         for position, name in self.parameters:
             found[position] = values[name]
         for position, taken, names in self.vectors:
-            found[position] = pack_vector(taken, [values[name] for name in names])
+            found[position] = pack_vector(taken, [values[n] if isinstance(n, str) else n for n in names])
         for position in self.frames:
             found[position] = addresses[FRAME]
         for position in self.conditions:
@@ -137,7 +138,8 @@ def argument_recipe(
                 parameters.append((position, name))
             case VectorArgument(components=names, dtype=vector):
                 check_vector(accepted[position], vector)
-                vectors.append((position, accepted[position], names))
+                parts = [name if isinstance(name, str) else name.evaluate(layouts.context) for name in names]
+                vectors.append((position, accepted[position], tuple(parts)))
             case ExtentArgument(extent=extent):
                 value = extents[position] if position in extents else extent.evaluate(layouts.context)
             case ValueArgument(value=number):

@@ -171,7 +171,7 @@ def number_problems(plan: Plan, image_of: ImageOf, values: Mapping[str, Mapping[
             for position, name in recipe.parameters:
                 numbers[position] = given.get(name)
             for position, taken, names in recipe.vectors:
-                numbers[position] = pack_vector(taken, [given[name] for name in names])
+                numbers[position] = pack_vector(taken, [given[n] if isinstance(n, str) else n for n in names])
             for position, number in enumerate(numbers):
                 if number is not None:
                     pack(parameters[position], number)
