@@ -312,12 +312,12 @@ class _Writer:
                     values[position] = self._values[node][name]
                     self._place_value(node, name, taken)
                 case VectorArgument():
-                    names = vectors[position]
-                    numbers = [self._values[node][name] if isinstance(name, str) else name for name in names]
+                    parts = vectors[position]
+                    numbers = [self._values[node][part] if isinstance(part, str) else part for part in parts]
                     values[position] = pack_vector(taken, numbers)
-                    for name, component in zip(names, components_of(taken), strict=True):
-                        if isinstance(name, str):
-                            self._place_value(node, name, component)
+                    for part, component in zip(parts, components_of(taken), strict=True):
+                        if isinstance(part, str):
+                            self._place_value(node, part, component)
         return values
 
     def _place_value(self, node: str, name: str, taken: KernelParameter) -> None:
