@@ -84,13 +84,14 @@ def main() -> int:
             earlier = table.read_ratios(baseline) if baseline else {}
         except (OSError, ValueError, LookupError, TypeError) as problem:
             parser.error(f"baseline must be a file that --json wrote, got {baseline}: {problem}")
-        on_gpu = device.info.name != "host"
+        about, on_gpu = table.machine(device.info.title), device.info.name != "host"
         copied = np.ones(1 << (26 if on_gpu else 24), np.float32)
         ceiling = 2 * copied.nbytes / (run_copy(device, copied, 10 if on_gpu else 1) * 1e-3)
         for contest in chosen(device, options.only, SIZES if options.grow else (1,)):
             rows.append(hold(contest))
             print(rows[-1], file=sys.stderr, flush=True)
-        about = table.machine(device.info.title)
+            if options.json:  # a run that is stopped has written the rows so far
+                table.write_json(options.json, about, rows)
     if not rows:
         parser.error(
             f"--only must name a topic ({', '.join((*FIXED, *GROWING))}) or a row, got {' '.join(options.only)}"
@@ -99,8 +100,6 @@ def main() -> int:
     print(text)
     if options.markdown:
         options.markdown.write_text(text + "\n")
-    if options.json:
-        table.write_json(options.json, about, rows)
     worse = table.worse_than(earlier, rows)
     print(*(f"worse: {line}" for line in worse), sep="\n")
     return bool(worse)
