@@ -2,12 +2,12 @@
 //
 // A Gaussian with a sigma above WIDE is computed on an image that is smaller by a power of two, its `step`: a B-spline
 // of degree 2 reduces the image, and one of degree 3 enlarges the result. Their variances are part of the Gaussian's.
-#include "march.cuh"
+#include "slide.cuh"
 #include "warploom/pixel.h"
 #include "warploom/vector.h"
 
 constexpr float WIDE = 6.0f;
-constexpr int RUN = 4;
+constexpr int THREADS = 256;
 // Smaller images have BORDER pixels more on each side, so that all windows there lie inside.
 constexpr int BORDER = 27;
 
@@ -87,69 +87,70 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) shrink(
     }
 }
 
-// Blurs the image; idle unless the step is 1. A thread block blurs the columns of HIGH rows into shared memory, with those
-// beside them that rows need, and then the rows. There, a pixel's row of the tile is split into RUN lists, so that the
-// first pixels of neighbouring threads, the second ones and so on are neighbours.
-constexpr int HIGH = 8, LISTED = THREADS / RUN, PITCH = LISTED + 2;
+// A thread block blurs the columns of RUN rows into shared memory, with those beside them that rows need, and then the
+// rows. There, a row is split into RUN lists, so that the first pixels of neighbouring threads, the second ones and so on are
+// neighbours: no banks collide, and the CPU loads vectors. A thread computes RUN pixels of a column and then of a row.
+constexpr int RUN = 8, LISTED = THREADS / RUN, PITCH = LISTED + 1, SLOTS = RUN * RUN * PITCH;
 
-extern "C" __global__ void __launch_bounds__(THREADS, 4) blur(
+template <typename Pixel>
+__device__ inline void blur_tile(const Pixel* __restrict__ image, Pixel* __restrict__ out, const float* __restrict__ weights,
+                                 float4* tile, int radius, int width, int height) {
+    const int wide = (THREADS - 2 * radius) / RUN * RUN, left = blockIdx.x * wide, top = blockIdx.y * RUN;
+    if (left >= width) return;
+    const int thread = threadIdx.x, column = inside(left + thread - radius, width), taps = 2 * radius + 1;
+    const auto place = [](int y, int x) { return (y * RUN + x % RUN) * PITCH + x / RUN; };
+    const auto filter = [=](float4 (&sums)[RUN], auto load) {
+        const auto weight = [=](int t) { return weights[abs(t - radius)]; };
+        if (taps >= RUN) return weigh(sums, taps, load, weight);
+        for (int t = 0; t < taps; ++t)
+#pragma unroll
+            for (int k = 0; k < RUN; ++k) sums[k] = sums[k] + load(t + k) * weight(t);
+    };
+    {
+        float4 sums[RUN] = {};
+        filter(sums, [=](int t) -> float4 { return image[inside(top + t - radius, height) * width + column]; });
+#pragma unroll
+        for (int k = 0; k < RUN; ++k) tile[place(k, thread)] = sums[k];
+    }
+    __syncthreads();
+    const int run = thread % LISTED;
+    float4* const listed = tile + place(thread / LISTED, 0) + run;
+    float4 sums[RUN] = {};
+    if (run * RUN < wide) filter(sums, [=](int t) { return listed[place(0, t)]; });
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < RUN; ++k) listed[place(0, k)] = sums[k];
+    __syncthreads();
+    if (thread >= wide || left + thread >= width) return;
+#pragma unroll
+    for (int k = 0; k < RUN; ++k)
+        if (top + k < height) out[static_cast<size_t>(top + k) * width + left + thread] = tile[place(k, thread)];
+}
+
+// Blurs the image; idle unless the step is 1.
+extern "C" __global__ void __launch_bounds__(THREADS, 3) blur(
     const PIXEL* __restrict__ image,
     PIXEL* __restrict__ out,
     const float* __restrict__ weights,
     float sigma,
     int width,
     int height) {
-    __shared__ float4 tile[HIGH * RUN * PITCH];
-    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step)), taps = 2 * radius + 1;
-    const int wide = (THREADS - 2 * radius) / RUN * RUN, left = blockIdx.x * wide, top = blockIdx.y * HIGH;
-    if (step > 1 || left >= width) return;
-    const int thread = threadIdx.x, column = inside(left + thread - radius, width);
-    const auto place = [=](int y, int x) { return (y * RUN + x % RUN) * PITCH + x / RUN; };
-    const auto add = [=](float4& all, float4 pixel, int t) { all = all + pixel * weights[abs(t - radius)]; };
-    for (int y = 0; y < HIGH; y += RUN) {
-        const int first = top + y - radius;
-        float4 sum[RUN] = {};
-        slide(sum, taps, [=](int t) -> float4 { return image[line(first + t, height, width) + column]; }, add);
-#pragma unroll
-        for (int k = 0; k < RUN; ++k) tile[place(y + k, thread)] = sum[k];
-    }
-    __syncthreads();
-    const int run = thread % LISTED, row = thread / LISTED;
-    for (int y = 0; y < HIGH; y += RUN) {
-        float4 sum[RUN] = {};
-        float4* const listed = tile + place(y + row, 0) + run;
-        if (run * RUN < wide) slide(sum, taps, [=](int t) { return listed[place(0, t)]; }, add);
-        __syncthreads();
-#pragma unroll
-        for (int k = 0; k < RUN; ++k) listed[place(0, k)] = sum[k];
-        __syncthreads();
-        if (thread >= wide || left + thread >= width) continue;
-#pragma unroll
-        for (int k = 0; k < RUN; ++k)
-            if (top + y + k < height)
-                out[static_cast<size_t>(top + y + k) * width + left + thread] = tile[place(y + k, thread)];
-    }
+    __shared__ float4 tile[SLOTS];
+    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
+    if (step == 1) blur_tile(image, out, weights, tile, radius, width, height);
 }
 
 // Blurs the smaller image; idle if the step is 1.
-extern "C" __global__ void __launch_bounds__(THREADS, 2) blur_small(
+extern "C" __global__ void __launch_bounds__(THREADS, 3) blur_small(
     const float4* __restrict__ small,
     float4* __restrict__ out,
     const float* __restrict__ weights,
     float sigma,
     int width,
     int height) {
-    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step)), number = sizeof(float);
-    if (step == 1) return;
-    width = reduced(width, step), height = reduced(height, step);
-    const auto filter = [=](auto& found, auto load) {
-        for (float& sum : found) sum = 0.0f;
-        slide(found, 2 * radius + 1, load, [=](float& sum, float pixel, int t) { sum += pixel * weights[abs(t - radius)]; });
-    };
-    const auto down = [=](auto& found, bool is_needed, auto row) {
-        if (is_needed) filter(found, [=](int i) { return *row(i); });
-    };
-    march<4, BATCH, BATCH>({small, out, number, width, height, width, 1, radius, radius}, filter, down);
+    __shared__ float4 tile[SLOTS];
+    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
+    if (step > 1) blur_tile(small, out, weights, tile, radius, reduced(width, step), reduced(height, step));
 }
 
 // The place of a pixel in the smaller image, and the weight of a pixel there at a distance below 2.
@@ -160,28 +161,30 @@ __device__ inline float spline(float distance) {
     return d < 1.0f ? (0.5f * d - 1.0f) * d * d + 2.0f / 3.0f : far * far * far / 6.0f;
 }
 
-// Enlarges an image with a border; idle if the step is 1.
+// Enlarges an image with a border; idle if the step is 1. A thread computes TALL pixels of a column.
+constexpr int TALL = 4;
+
 extern "C" __global__ void grow(
     const float4* __restrict__ image, PIXEL* __restrict__ out, float sigma, int width, int height) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * RUN;
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * TALL;
     const int step = step_of(sigma), columns = reduced(width, step);
     if (step == 1 || x >= width || y >= height) return;
     const float across = place(x, step);
     const int left = static_cast<int>(across) - 1, top = static_cast<int>(place(y, step)) - 1;
-    const int bottom = static_cast<int>(place(y + RUN - 1, step)) + 2;
-    float4 sum[RUN] = {};
+    const int bottom = static_cast<int>(place(y + TALL - 1, step)) + 2;
+    float4 sum[TALL] = {};
     for (int j = top; j <= bottom; ++j) {
         const float4* row = image + line(j, reduced(height, step), columns) + left;
         float4 part = {};
 #pragma unroll
         for (int i = 0; i < 4; ++i) part = part + row[i] * spline(across - (left + i));
 #pragma unroll
-        for (int k = 0; k < RUN; ++k) {
+        for (int k = 0; k < TALL; ++k) {
             const float distance = place(y + k, step) - j;
             if (fabsf(distance) < 2.0f) sum[k] = sum[k] + part * spline(distance);
         }
     }
 #pragma unroll
-    for (int k = 0; k < RUN; ++k)
+    for (int k = 0; k < TALL; ++k)
         if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = sum[k];
 }

@@ -33,3 +33,36 @@ __device__ inline void slide(Pixel (&results)[RUN], int taps, Load load, Take ta
             for (int k = 0; k < RUN; ++k) take(results[k], held[j + k], first + j);
         }
 }
+
+// Adds weight(t) load(k + t) to each of the RUN sums, for each of the `taps` places t of a window, which are RUN or more. It
+// keeps weights instead of pixels, which would take more registers.
+template <int RUN, typename Pixel, typename Load, typename Weight>
+__device__ inline void weigh(Pixel (&sums)[RUN], int taps, Load load, Weight weight) {
+    float weights[RUN] = {};  // of the newest pixel in each window
+    const auto add = [&](int place, int first, int end) {
+        const Pixel pixel = load(place);
+#pragma unroll
+        for (int k = 0; k < RUN; ++k)
+            if (first <= k && k < end) sums[k] = sums[k] + pixel * weights[k];
+    };
+    const auto move = [&](float next) {
+#pragma unroll
+        for (int k = RUN - 1; k > 0; --k) weights[k] = weights[k - 1];
+        weights[0] = next;
+    };
+#pragma unroll
+    for (int t = 0; t < RUN - 1; ++t) {
+        move(weight(t));
+        add(t, 0, t + 1);
+    }
+#pragma unroll 4
+    for (int t = RUN - 1; t < taps; ++t) {
+        move(weight(t));
+        add(t, 0, RUN);
+    }
+#pragma unroll
+    for (int t = 1; t < RUN; ++t) {
+        move(0.0f);
+        add(taps + t - 1, t, RUN);
+    }
+}

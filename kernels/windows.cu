@@ -1,15 +1,13 @@
 // Means, smallest or largest values of the window around each pixel, 2 radius + 1 numbers along each axis. Beyond the
-// border, the nearest pixel is used. The time hardly depends on the radius.
+// border, the nearest pixel is used. The time hardly depends on the radius. `small_windows.cu` takes less for small squares.
 //
 // Windows of neighbours have a common part. As in van Herk's algorithm (1992), the numbers before it are combined from
 // there backwards, those after it forwards, and each window is the combination of two results. Nothing is subtracted:
 // a NaN or a large number leaves no trace outside its windows.
 #include "march.cuh"
 #include "warploom/vector.h"
+#include "windows.cuh"
 
-#ifndef TAKE
-#define TAKE 0  // 0 for means, 1 for the smallest number, 2 for the largest
-#endif
 // How many windows next to each other a thread combines, of rows and of columns: 16, 8, 4 or 2, but no more than a window
 // has numbers, or 2 for windows of one. They are constants, since the CPU would compile code for all of them.
 // `ENTRY` is the number of the only entry point to compile: each takes a second on the CPU. Without it, all are.
@@ -26,12 +24,6 @@ template <> struct ByteOf<true> {
     using type = Code;
 };
 using Byte = ByteOf<TAKE == 0 && sizeof(PIXEL) == sizeof(srgb4)>::type;
-
-__device__ inline float both(float a, float b) { return TAKE == 0 ? a + b : TAKE == 1 ? fminf(a, b) : fmaxf(a, b); }
-
-__device__ inline float4 both(float4 a, float4 b) {
-    return {both(a.x, b.x), both(a.y, b.y), both(a.z, b.z), both(a.w, b.w)};
-}
 
 // Combines RUN windows next to each other, each of RUN numbers or more. `common` is what the numbers from `known` to the
 // end of the first window give, load(i) is a number before that, and next(k) is number k after that window.

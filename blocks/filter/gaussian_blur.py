@@ -1,12 +1,12 @@
 from typing import Any
 
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
-from warploom.blocks.filter.windows import STRIP_BYTES, THREADS, strips
+from warploom.blocks.filter.windows import THREADS
 
-#: As in `kernels/gaussian_blur.cu`: the rows that a thread computes, the border of smaller images, the most weights,
+#: As in `kernels/gaussian_blur.cu`: the rows that a thread enlarges, the border of smaller images, the most weights,
 #: the pixels of an image at half the size that a thread block computes, and the fewest columns and the rows of an image
 #: that it blurs.
-RUN, BORDER, WEIGHTS, PART, COLUMNS, HIGH = 4, 27, 64, 511, THREADS - 48, 8
+TALL, BORDER, WEIGHTS, PART, COLUMNS, HIGH = 4, 27, 64, 511, THREADS - 48, 8
 
 
 class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "filter", "denoise")):
@@ -37,19 +37,18 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
         small, blurred = (build.buffer(name, float4, halves) for name in ("small", "blurred"))
         weights = build.buffer("weights", f32, f"[{WEIGHTS}]")
         half, common = (width // 2 + border, height // 2 + border), (self.sigma, width, height)
-        whole: dict[str, Any] = {"num_threads": (width, (height + (RUN - 1)) // RUN), "thread_block": (32, 8)}
+        whole: dict[str, Any] = {"num_threads": (width, (height + (TALL - 1)) // TALL), "thread_block": (32, 8)}
         tiles: dict[str, Any] = {
             "num_threads": (-(-width // COLUMNS) * THREADS, -(-height // HIGH)),
             "thread_block": (THREADS, 1),
         }
-        parts: dict[str, Any] = {"num_threads": (-(-half[0] // PART) * THREADS, half[1]), "thread_block": (THREADS, 1)}
-        strip: dict[str, Any] = {
-            "num_threads": strips(half[0]),
+        small_tiles: dict[str, Any] = {
+            "num_threads": (-(-half[0] // COLUMNS) * THREADS, -(-half[1] // HIGH)),
             "thread_block": (THREADS, 1),
-            "shared_bytes": STRIP_BYTES,
         }
+        parts: dict[str, Any] = {"num_threads": (-(-half[0] // PART) * THREADS, half[1]), "thread_block": (THREADS, 1)}
         build.launch(self.weigh, num_threads=WEIGHTS, args=(weights, self.sigma, WEIGHTS))
         build.launch(self.blur, **tiles, args=(image, self.out, weights, *common))
         build.launch(self.shrink, **parts, args=(image, small, *common))
-        build.launch(self.small, **strip, args=(small, blurred, weights, *common))
+        build.launch(self.small, **small_tiles, args=(small, blurred, weights, *common))
         build.launch(self.grow, **whole, args=(blurred, self.out, *common))

@@ -1,7 +1,7 @@
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, port
 
 #: The pixels of a column that a thread computes, as in `kernels/weighted_filter.cu`.
-RUN = 4
+RUN = 8
 
 
 class Filter(
@@ -29,7 +29,7 @@ class Filter(
     kernel = Kernel("weighted_filter.cu", entry="convolve_image")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch one thread for each four pixels of a column."""
+        """Launch one thread for each eight pixels of a column."""
         image, sizes = self.image, (self.weights.dim(1), self.weights.dim(0))
         for size in sizes:
             build.require(

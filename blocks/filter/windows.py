@@ -20,6 +20,9 @@ BLOCKS = 264
 #: For shapes other than a square: the smallest radius for which tiles take less time, the numbers of a row and the rows
 #: of a tile, and the pixels of a column that a thread computes without tiles.
 FROM_TILES, TILE_WIDE, TILE_HIGH, RUN = 5, 128, 32, 8
+#: Up to this radius, windows have kernels of their own, `kernels/small_windows.cu`: the rows of their tiles, and the
+#: columns of the narrowest one, a multiple of the pixels that a thread computes.
+SMALL, HIGH, WIDE = 8, 8, 240
 #: The bytes of shared memory of `kernels/march.cuh`: a batch of rows, and those that are kept.
 STRIP_BYTES = 4 * (BATCH * (THREADS + 2 * ONE_PASS * CHANNELS + CHANNELS) + 5 * BATCH * (THREADS + CHANNELS))
 
@@ -36,7 +39,7 @@ def run(radius: int) -> int:
 
 
 class Launch(NamedTuple):
-    """An entry point of `kernels/windows.cu`, and how it is launched; `args` follow those that all of them have."""
+    """An entry point of a kernel, and how it is launched; `args` follow those that all of them have."""
 
     entry: str
     threads: tuple[Any, Any]
@@ -57,7 +60,11 @@ class Window(NamedTuple):
 
     def kernel(self, entry: str) -> Kernel:
         """Return a kernel for what is taken."""
-        defines = {"TAKE": self.take, "ENTRY": ENTRIES.index(entry)}
+        defines = {"TAKE": self.take}
+        if entry == "combine_small":
+            defines |= {"RADIUS_X": self.x, "RADIUS_Y": self.y}
+            return Kernel(CudaFile("small_windows.cu", CudaOptions(defines=defines)), entry=entry)
+        defines["ENTRY"] = ENTRIES.index(entry)
         if entry == "combine_windows":
             defines |= {"ACROSS": run(self.x), "DOWN": run(self.y)}
         return Kernel(CudaFile("windows.cu", CudaOptions(defines=defines)), entry=entry)
@@ -77,6 +84,8 @@ class Window(NamedTuple):
             tiles = -(-(width * CHANNELS) // TILE_WIDE), -(-height // TILE_HIGH)
             row, rows = TILE_WIDE + 2 * ONE_PASS * CHANNELS, TILE_HIGH + 2 * self.x
             return Launch("combine_shapes", (tiles[0] * THREADS, tiles[1]), args, 4 * row * rows)
+        if max(self.x, self.y) <= SMALL:
+            return Launch("combine_small", (-(-width // WIDE) * THREADS, -(-height // HIGH)), ())
         if max(self.x, self.y) <= ONE_PASS:
             return Launch("combine_windows", strips(width), (self.x, self.y), STRIP_BYTES)
         if self.y > 0:

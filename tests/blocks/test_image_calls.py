@@ -51,14 +51,14 @@ def test_a_mean_has_a_radius_for_each_direction(apply_to_image: Any, photograph:
 
 
 def test_a_dragged_radius_is_warm() -> None:
-    """Another radius is a WARM update while the kernel is for its length, else CODE; the result equals scipy's."""
+    """A radius up to 8 has its own kernel; others are WARM while the kernel is for their length; all equal scipy's."""
     field = np.random.default_rng(1).random((33, 47)).astype(np.float32)
     patch = Patch()
     node = patch.add("filter.mean")
     patch.connect(patch.add("io.array", data=field)["out"], node["image"])
     with Engine(patch, device="host") as engine:
         engine.step()
-        for across, down, level in ((4, 1, UpdateLevel.CODE), (7, 1, UpdateLevel.WARM), (5, 0, UpdateLevel.WARM)):
+        for across, down, level in ((3, 1, UpdateLevel.CODE), (9, 1, UpdateLevel.COLD), (12, 0, UpdateLevel.WARM)):
             patch.set(node, radius_x=across, radius_y=down)
             assert engine.step().update_level is level
             expected = ndimage.uniform_filter(field.astype(float), (2 * down + 1, 2 * across + 1), mode="nearest")
