@@ -258,12 +258,20 @@ class PortDocks(QObject):
             self._editor.reveal(Pins).ask([viewer.port])
 
     def record_shown(self) -> None:
-        """Ask what to record of the port that the selection's dock shows; end a recording under way."""
-        port = self.viewer(self.follower).port
+        """Ask what to record of the port that the selection's dock shows, or else the viewer; end a recording."""
+        port = self.viewer(self.follower).port or self._viewed()
         if self.recorder is not None and self.recorder.recording is not None:
             self.recorder.stop()
         elif port is not None:
             self._record("looking", port)
+        else:
+            self.noted.emit("Nothing is shown: select a block, or connect a viewer, and record again")
+
+    def _viewed(self) -> PortRef | None:
+        """Return the port that the viewer in view shows; None without one."""
+        front = self._viewers.front
+        found = ports_of(self._patch, [front], []) if self._patch is not None and front is not None else []
+        return found[0] if found else None
 
     def stop_recording(self) -> None:
         """End the recording under way; its files so far stay."""

@@ -10,7 +10,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from tests.app.viewers.test_ports import Ports, look_at, ports
-from tests.app.window.window_support import engine_of
+from tests.app.window.window_support import engine_of, patch_of
 from warploom.app.view_models.looking.tone import Tone
 from warploom.app.viewers.recording import frame_files
 from warploom.app.viewers.recording.frame_files import FrameFiles
@@ -172,3 +172,16 @@ def test_an_engine_gives_every_frame_also_of_a_value_that_stays(real_window: Any
     numbers = np.load(tmp_path / "slider.value.npy")
     assert numbers.shape == (5,) and len(set(numbers.tolist())) == 1
     assert np.load(tmp_path / "still.out.npy").shape == (5, 4)
+
+
+def test_without_a_selection_the_viewer_is_recorded(ports: Ports, qtbot: QtBot) -> None:
+    """Shift+R asks for the port that feeds the viewer in view; without a viewer, a note says what to do."""
+    window = ports.window
+    window.actions_by_id["record"].trigger()
+    form = window.findChild(RecordForm)
+    assert form.windowTitle() == f"Record {window.looking.title(PortRef('picture', 'out'))}"
+    form.reject()
+    patch_of(window).remove("screen")
+    with qtbot.waitSignal(window.looking.noted) as noted:
+        window.actions_by_id["record"].trigger()
+    assert str(noted.args[0]).startswith("Nothing is shown: select a block")
