@@ -9,6 +9,7 @@ import pytest
 from tests.waiting import next_report, until
 from warploom import Engine, Patch, UpdateLevel
 from warploom.engine.blocktypes.block import Block
+from warploom.engine.device.device import Device
 from warploom.engine.diagnostics import Diagnostic, PatchError, Severity
 from warploom.engine.patch.changes import ParameterChanged, PortRef
 from warploom.engine.protocol.messages import KernelFilesChanged
@@ -351,3 +352,23 @@ def test_other_words_in_a_manifest_change_no_kernel(tmp_path: Path) -> None:
         engine.post(write(max_threads=64))
         assert engine.step().update_level >= UpdateLevel.CODE
         np.testing.assert_array_equal(engine.read(PortRef(node, "y")), 2 * np.arange(300, dtype=np.float32))
+
+
+def test_a_flag_under_a_condition_begins_with_what_is_connected(tmp_path: Path, device: Device) -> None:
+    """With `// inout`, a flag that a kernel only sets is cleared in each frame by the constant that feeds it."""
+    code = """extern "C" __global__ void exceeds(const float* x, int* flag,  // inout, 1 if an element is larger
+                                   float limit, int x_count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < x_count && x[i] > limit) *flag = 1;
+}
+"""
+    patch = Patch()
+    node = _place(patch, tmp_path / "exceeds.cu", code, over="x")
+    clear = patch.add("buffer.constant", shape="1", value=0.0, dtype="s32")
+    patch.connect(patch.add("io.array", data=np.arange(33, dtype=np.float32))["out"], PortRef(node, "x"))
+    patch.connect(clear["out"], PortRef(node, "flag"))
+    with Engine(patch, device=device, raise_on_error=True) as engine:
+        for limit in (31.5, 32.0, 0.0, 40.0, 50.0):
+            patch.set(node, limit=limit)
+            engine.step()
+            assert engine.read(PortRef(node, "flag_out")).tolist() == [int(limit < 32)]
