@@ -1,7 +1,7 @@
 from warploom.api import Block, BlockBuilder, Kernel, Out, param, port, u32
 
 
-class Every(Block, id="control.every", tags=("condition", "period", "pulse", "clock", "divide")):
+class Every(Block, id="control.every", tags=("condition", "period", "pulse", "clock", "divide", "strobe")):
     """Outputs 1 in every `period`-th run, otherwise 0.
 
     The block counts frames at the top level of a patch, and turns inside a loop. Connect `due` to an If to run costly

@@ -1,7 +1,7 @@
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 
-class Sobel(Block, id="image.sobel", tags=("edge", "gradient", "outline", "filter")):
+class Sobel(Block, id="image.sobel", tags=("edge", "gradient", "outline", "filter", "magnitude")):
     """Outputs the edges of an image: the length of its gradient.
 
     The result is bright where the image changes quickly and black where it is even. By default, edges are grey and

@@ -60,6 +60,8 @@ class Statistics(
         "maximum",
         "std",
         "rms",
+        "root mean square",
+        "mean squared error",
         "rmse",
         "mse",
         "psnr",
