@@ -4000,25 +4000,17 @@ define internal void @wl.run_thread_block(ptr readonly captures(none) %0, ptr %1
 }
 
 define internal fastcc i32 @wl.common_state(ptr readonly captures(none) %0, i32 %1) unnamed_addr minsize nofree noinline norecurse nosync nounwind memory(argmem: read) {
-  %3 = load i32, ptr %0, align 4
-  br label %4
+  %3 = tail call fastcc i32 @wl.same_states(ptr %0, i32 %1)
+  %4 = icmp eq i32 %3, %1
+  br i1 %4, label %5, label %7
 
-4:
-  %5 = phi i32 [ 1, %2 ], [ %12, %7 ]
-  %6 = icmp ult i32 %5, %1
-  br i1 %6, label %7, label %13
+5:
+  %6 = load i32, ptr %0, align 4
+  br label %7
 
 7:
-  %8 = zext i32 %5 to i64
-  %9 = getelementptr inbounds nuw i32, ptr %0, i64 %8
-  %10 = load i32, ptr %9, align 4
-  %11 = icmp eq i32 %10, %3
-  %12 = add nuw i32 %5, 1
-  br i1 %11, label %4, label %13
-
-13:
-  %14 = phi i32 [ 0, %7 ], [ %3, %4 ]
-  ret i32 %14
+  %8 = phi i32 [ %6, %5 ], [ 0, %2 ]
+  ret i32 %8
 }
 
 define internal fastcc void @wl.spread(ptr captures(none) %0, ptr readonly captures(none) %1, i32 %2, i32 %3) unnamed_addr minsize nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
@@ -4555,6 +4547,62 @@ define internal fastcc void @wl.resolve(ptr nonnull readonly captures(none) %0, 
   ret void
 }
 
+define internal fastcc i32 @wl.same_states(ptr readonly captures(none) %0, i32 %1) unnamed_addr nofree noinline norecurse nosync nounwind memory(argmem: read) {
+  br label %3
+
+3:
+  %4 = phi i32 [ 0, %2 ], [ %5, %9 ]
+  %5 = add i32 %4, 32
+  %6 = icmp ugt i32 %5, %1
+  br i1 %6, label %22, label %7
+
+7:
+  %8 = load i32, ptr %0, align 4
+  br label %11
+
+9:
+  %10 = icmp eq i32 %19, 0
+  br i1 %10, label %3, label %22
+
+11:
+  %12 = phi i32 [ 0, %7 ], [ %20, %11 ]
+  %13 = phi i32 [ 0, %7 ], [ %19, %11 ]
+  %14 = or disjoint i32 %12, %4
+  %15 = zext i32 %14 to i64
+  %16 = getelementptr inbounds nuw i32, ptr %0, i64 %15
+  %17 = load i32, ptr %16, align 4
+  %18 = xor i32 %8, %17
+  %19 = or i32 %18, %13
+  %20 = add nuw nsw i32 %12, 1
+  %21 = icmp eq i32 %20, 32
+  br i1 %21, label %9, label %11
+
+22:
+  %23 = icmp ult i32 %4, %1
+  br i1 %23, label %24, label %35
+
+24:
+  %25 = load i32, ptr %0, align 4
+  br label %26
+
+26:
+  %27 = phi i32 [ %4, %24 ], [ %33, %32 ]
+  %28 = zext i32 %27 to i64
+  %29 = getelementptr inbounds nuw i32, ptr %0, i64 %28
+  %30 = load i32, ptr %29, align 4
+  %31 = icmp eq i32 %30, %25
+  br i1 %31, label %32, label %35
+
+32:
+  %33 = add i32 %27, 1
+  %34 = icmp eq i32 %33, %1
+  br i1 %34, label %35, label %26
+
+35:
+  %36 = phi i32 [ %4, %22 ], [ %1, %32 ], [ %27, %26 ]
+  ret i32 %36
+}
+
 define internal fastcc noundef zeroext i1 @wl.cut(ptr nonnull readonly captures(none) %0, ptr nonnull captures(none) %1, i32 %2) unnamed_addr minsize nofree noinline norecurse nounwind memory(read, argmem: readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) {
   %4 = getelementptr inbounds nuw i8, ptr %0, i64 24
   %5 = load ptr, ptr %4, align 8
@@ -4935,62 +4983,6 @@ define internal fastcc noundef zeroext i1 @wl.run_piece(ptr nonnull %0, ptr nonn
 }
 
 declare i32 @sched_yield()
-
-define internal fastcc i32 @wl.same_states(ptr readonly captures(none) %0, i32 %1) unnamed_addr nofree noinline norecurse nosync nounwind memory(argmem: read) {
-  br label %3
-
-3:
-  %4 = phi i32 [ 0, %2 ], [ %5, %9 ]
-  %5 = add i32 %4, 32
-  %6 = icmp ugt i32 %5, %1
-  br i1 %6, label %22, label %7
-
-7:
-  %8 = load i32, ptr %0, align 4
-  br label %11
-
-9:
-  %10 = icmp eq i32 %19, 0
-  br i1 %10, label %3, label %22
-
-11:
-  %12 = phi i32 [ 0, %7 ], [ %20, %11 ]
-  %13 = phi i32 [ 0, %7 ], [ %19, %11 ]
-  %14 = or disjoint i32 %12, %4
-  %15 = zext i32 %14 to i64
-  %16 = getelementptr inbounds nuw i32, ptr %0, i64 %15
-  %17 = load i32, ptr %16, align 4
-  %18 = xor i32 %8, %17
-  %19 = or i32 %18, %13
-  %20 = add nuw nsw i32 %12, 1
-  %21 = icmp eq i32 %20, 32
-  br i1 %21, label %9, label %11
-
-22:
-  %23 = icmp ult i32 %4, %1
-  br i1 %23, label %24, label %35
-
-24:
-  %25 = load i32, ptr %0, align 4
-  br label %26
-
-26:
-  %27 = phi i32 [ %4, %24 ], [ %33, %32 ]
-  %28 = zext i32 %27 to i64
-  %29 = getelementptr inbounds nuw i32, ptr %0, i64 %28
-  %30 = load i32, ptr %29, align 4
-  %31 = icmp eq i32 %30, %25
-  br i1 %31, label %32, label %35
-
-32:
-  %33 = add i32 %27, 1
-  %34 = icmp eq i32 %33, %1
-  br i1 %34, label %35, label %26
-
-35:
-  %36 = phi i32 [ %4, %22 ], [ %1, %32 ], [ %27, %26 ]
-  ret i32 %36
-}
 
 define internal fastcc void @wl.resolve_warp(ptr nonnull readonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, i32 %3, i32 %4) unnamed_addr minsize noinline nounwind {
   %6 = load ptr, ptr %1, align 8

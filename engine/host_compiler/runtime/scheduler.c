@@ -78,14 +78,26 @@ static ALWAYS_INLINE bool must_end(const struct frame *f)
     return (f->worker->fault_kind | *f->launch->stop) != 0;
 }
 
+/* How many threads have the state of the first one, one after the other. */
+static NOINLINE uint32_t same_states(const int32_t *states, uint32_t count)
+{
+    uint32_t n = 0;
+    for (; n + WARP_THREADS <= count; n += WARP_THREADS) {
+        int32_t differs = 0;
+        for (uint32_t lane = 0; lane < WARP_THREADS; ++lane)
+            differs |= states[n + lane] ^ states[0];
+        if (differs)
+            break;
+    }
+    while (n < count && states[n] == states[0])
+        ++n;
+    return n;
+}
+
 /* The state of all threads, DIVERGED when they differ. */
 static RARE int32_t common_state(const struct scratch *s, uint32_t threads)
 {
-    int32_t first = s->state[0];
-    for (uint32_t thread = 1; thread < threads; ++thread)
-        if (s->state[thread] != first)
-            return DIVERGED;
-    return first;
+    return same_states(s->state, threads) == threads ? s->state[0] : DIVERGED;
 }
 
 /* -- registers that threads share -- */
@@ -375,22 +387,6 @@ struct pieces {
     uint32_t count;
     struct piece each[PIECES];
 };
-
-/* How many threads have the state of the first one, one after the other. */
-static NOINLINE uint32_t same_states(const int32_t *states, uint32_t count)
-{
-    uint32_t n = 0;
-    for (; n + WARP_THREADS <= count; n += WARP_THREADS) {
-        int32_t differs = 0;
-        for (uint32_t lane = 0; lane < WARP_THREADS; ++lane)
-            differs |= states[n + lane] ^ states[0];
-        if (differs)
-            break;
-    }
-    while (n < count && states[n] == states[0])
-        ++n;
-    return n;
-}
 
 /* Puts pieces in the place of one, cut where neighbours have other states or other shared values; the pieces must be
    boxes, as phases run boxes. Returns whether there is room for them. */
