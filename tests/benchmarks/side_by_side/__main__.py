@@ -80,6 +80,8 @@ def main() -> int:
     rows: list[Row] = []
     with closing(open_device(options.device)) as device:
         baseline = table.baseline_of(device.info) if options.baseline == table.BASELINES else options.baseline
+        if baseline != options.baseline and not baseline.is_file():
+            parser.error(f"baseline must be kept for this kind of machine, got none; write it with --json {baseline}")
         try:
             earlier = table.read_ratios(baseline) if baseline else {}
         except (OSError, ValueError, LookupError, TypeError) as problem:
