@@ -1,7 +1,7 @@
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, port
 
-#: The pixels of a column that a thread computes, as in `kernels/weighted_filter.cu`.
-RUN = 8
+#: The pixels of a column that a thread of each kernel computes, as in `kernels/weighted_filter.cu`.
+RUN, MORE = 4, 8
 
 
 class Filter(
@@ -27,9 +27,10 @@ class Filter(
     out: Out[any_type] = port(dtype="same(image)", shape="same(image)", doc="The filtered image, of the same size.")
 
     kernel = Kernel("weighted_filter.cu", entry="convolve_image")
+    few = Kernel("weighted_filter.cu", entry="convolve_few")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch one thread for each eight pixels of a column."""
+        """Launch two kernels, of which one is idle; it depends on the number of weights."""
         image, sizes = self.image, (self.weights.dim(1), self.weights.dim(0))
         for size in sizes:
             build.require(
@@ -37,4 +38,5 @@ class Filter(
             )
         width, height, strides = image.dim(1), image.dim(0), (image.stride(0), image.stride(1))
         args = (image, self.weights, self.out, build.element_type(image), width, height, *strides, *sizes)
-        build.launch(self.kernel, num_threads=(width, (height + (RUN - 1)) // RUN), args=args, thread_block=(32, 8))
+        for kernel, rows in ((self.kernel, RUN), (self.few, MORE)):
+            build.launch(kernel, num_threads=(width, -(-height // rows)), args=args, thread_block=(32, 8))
