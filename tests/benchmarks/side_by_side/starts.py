@@ -8,6 +8,7 @@ emitted, moved and added up in a picture of the same size.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -70,14 +71,16 @@ def contests(device: Any) -> Iterator[Contest]:
         yield Contest(f"start to first frame, {what}", programs, turns=TURNS, settles=False)
 
 
-def process(program: str, work: str, device: str, _: ExitStack) -> Program:
-    """Start a process for each launch."""
+def process(program: str, work: str, device: str, opened: ExitStack) -> Program:
+    """Start a process for each launch, all with one folder of Python's compiled modules."""
     module = "tests.benchmarks.side_by_side.starts"
     command = [sys.executable, "-m", module, program, work, device]
     outputs: list[str] = []
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    kept["PYTHONPYCACHEPREFIX"] = opened.enter_context(TemporaryDirectory())
 
     def launch() -> None:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=ROOT, env=kept, capture_output=True, text=True, check=False)
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["it failed"])[-1]
             raise Missing(last)
