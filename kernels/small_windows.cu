@@ -58,16 +58,16 @@ struct Image {
 
 // A thread combines a column of pixels, and then RUN pixels of a row.
 template <typename Pixel>
-__device__ inline void combine_pixels(const Pixel* __restrict__ image, Pixel* __restrict__ out, float4* tile, Image size) {
+__device__ inline void combine_pixels(const Pixel* image, Pixel* out, float4* tile, Image size) {
     constexpr int RUN = 8, LISTED = THREADS / RUN, PITCH = LISTED + 1, WIDE = (THREADS - 2 * RADIUS_X) / RUN * RUN;
     static_assert(THREADS / LISTED == HIGH, "each thread combines a run");
     const int left = blockIdx.x * WIDE, top = blockIdx.y * HIGH, thread = threadIdx.x;
     if (left >= size.width) return;
     const auto place = [](int y, int x) { return (y * RUN + x % RUN) * PITCH + x / RUN; };
     {
-        const Pixel* const column = image + size.column_at(left + thread - RADIUS_X);
+        const int column = size.column_at(left + thread - RADIUS_X);
         float4 found[HIGH];
-        combine<RADIUS_Y>(found, [=](int i) { return wide(column[size.row_at(top + i - RADIUS_Y)]); });
+        combine<RADIUS_Y>(found, [=](int i) { return wide(image[size.row_at(top + i - RADIUS_Y) + column]); });
 #pragma unroll
         for (int k = 0; k < HIGH; ++k) tile[place(k, thread)] = found[k];
     }
@@ -79,14 +79,14 @@ __device__ inline void combine_pixels(const Pixel* __restrict__ image, Pixel* __
     __syncthreads();
     if (run * RUN < WIDE) {
 #pragma unroll
-        for (int k = 0; k < RUN; ++k) listed[place(0, k)] = found[k];
+        for (int k = 0; k < RUN; ++k) listed[place(0, k)] = found[k] * FACTOR;
     }
     __syncthreads();
     if (thread >= WIDE || left + thread >= size.width) return;
 #pragma unroll
     for (int k = 0; k < HIGH; ++k)
         if (top + k < size.height)
-            narrow(tile[place(k, thread)] * FACTOR, out + ((top + k) * size.width + left + thread));
+            narrow(tile[place(k, thread)], out + ((top + k) * size.width + left + thread));
 }
 
 // Four numbers next to each other, at an address that is a multiple of their size.
@@ -101,7 +101,7 @@ template <typename Number> __device__ inline bool is_aligned(const Number* data)
 
 // A thread combines four columns of a field, and then four numbers of each row.
 template <typename Number>
-__device__ inline void combine_numbers(const Number* __restrict__ image, Number* __restrict__ out, float* tile, Image size) {
+__device__ inline void combine_numbers(const Number* image, Number* out, float* tile, Image size) {
     constexpr int RUN = 4, SIDE = (RADIUS_X + RUN - 1) / RUN, WIDE = (THREADS - 2 * SIDE) * RUN;
     const int left = blockIdx.x * WIDE, top = blockIdx.y * HIGH, thread = threadIdx.x, x = left + (thread - SIDE) * RUN;
     if (left >= size.width) return;
@@ -161,8 +161,9 @@ template <> struct FourBytes<true> {
 constexpr bool IS_SMALLEST = RADIUS_X <= 3 && RADIUS_Y <= 3;
 constexpr int RESIDENT = sizeof(PIXEL) == sizeof(half4) || (sizeof(PIXEL) == sizeof(float4) && !IS_SMALLEST) ? 4 : 3;
 
+// Without `__restrict__`, so that a column's loads stay together: the compiler moves loads by ld.global.nc to their uses.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) combine_small(
-    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
+    const void* image, void* out, unsigned int type, int width, int height, int row,
     int column) {
     __shared__ float4 tile[HIGH * (THREADS + 8)];
     const Image size = {width, height, row, column};
