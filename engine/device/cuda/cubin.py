@@ -17,7 +17,7 @@ _PARAMETERS = (0x17, 0x45)
 _INSTRUCTION_BYTES, _OPERATION = 16, 0x1FF
 #: ACQBULK without a guard: the instruction for `griddepcontrol.wait`.
 _WAIT = 0x782E
-#: Instructions that read only arguments and constants, and never branch. Compilers move them before the wait.
+#: Instructions that read no memory but arguments and constants, and never branch. Compilers move them before the wait.
 _HARMLESS = frozenset(
     {
         *(0x119, 0x005, 0x1C3),  # S2R, CS2R, S2UR
@@ -27,7 +27,7 @@ _HARMLESS = frozenset(
         *(0x024, 0x025, 0x0A4, 0x0A5, 0x013),  # IMAD, IMAD.WIDE, UIMAD, UIMAD.WIDE, IABS
         *(0x012, 0x092, 0x019, 0x099),  # LOP3, ULOP3, SHF, USHF
         *(0x00C, 0x08C, 0x118),  # ISETP, UISETP, NOP
-        *(0x020, 0x021, 0x023, 0x031, 0x035, 0x045),  # FMUL, FADD, FFMA, HFMA2, HFMA2.MMA, I2FP
+        *(0x020, 0x021, 0x023, 0x031, 0x035, 0x045, 0x106),  # FMUL, FADD, FFMA, HFMA2, HFMA2.MMA, I2FP, I2F
     }
 )
 
