@@ -5,7 +5,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tests.app.app_support import FakeEngine
 from tests.waiting import PATIENCE_MS
 from warploom.app.documents import dialogs
 from warploom.app.documents.dialogs import UnsavedChoice
+from warploom.app.documents.gallery import Example, find_examples
 from warploom.app.documents.trust.trust import Trust
 from warploom.app.qt.safe_overrides import protect_overrides
 from warploom.engine.patch.document import Patch
@@ -102,8 +103,21 @@ def patch() -> Patch:
     return Patch()
 
 
+@cache
+def _first_examples() -> list[Example]:
+    return find_examples()[:2]
+
+
+@pytest.fixture(scope="module")
+def few_examples() -> Iterator[None]:
+    """Show two examples on the first page: to make and paint the cards of all takes a sixth of a window's time."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("warploom.app.window.main_window.find_examples", _first_examples)
+        yield
+
+
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
+def window(qtbot: QtBot, tmp_path: Path, asked: Asked, few_examples: None) -> Iterator[Any]:
     """The editor's window with fake engines; it must not leave threads running."""
     from warploom.app.window.main_window import MainWindow
 
@@ -122,7 +136,7 @@ def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def window_of_file(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def window_of_file(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory, few_examples: None) -> Iterator[Any]:
     """A window that `shared_window` clears between the tests of a file."""
     from warploom.app.window.main_window import MainWindow
 
@@ -171,7 +185,7 @@ def opened(window: Any, file: Path) -> Any:
 
 
 @pytest.fixture
-def real_window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
+def real_window(qtbot: QtBot, tmp_path: Path, asked: Asked, few_examples: None) -> Iterator[Any]:
     """The editor's window with engines on the host."""
     from warploom import Engine, ProfilingLevel
     from warploom.app.window.main_window import MainWindow
