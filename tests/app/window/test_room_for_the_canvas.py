@@ -75,6 +75,7 @@ def test_a_dock_that_opens_leaves_the_selected_block_in_view(
     qtbot.waitUntil(lambda: view.size() != size)
     assert view.seen().contains(block)
     window.docks[dock].close()
+    window.docks.close_lists()  # otherwise the console would be seen, and start Python on a busy machine
 
 
 def test_the_status_bar_opens_and_closes_the_lists(window: Any, qtbot: QtBot) -> None:
