@@ -1,7 +1,7 @@
 from typing import Any
 
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
-from warploom.blocks.filter.windows import THREADS
+from warploom.blocks.filter.windows import THREADS, require_near
 
 #: As in `kernels/gaussian_blur.cu`: the rows that a thread enlarges, the border of smaller images, the most weights,
 #: the pixels of an image at half the size that a thread block computes, and the fewest columns and the rows of an image
@@ -32,6 +32,7 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
 
     def describe(self, build: BlockBuilder) -> None:
         """Compute the weights from sigma, then blur the image or, if sigma is large, a smaller one."""
+        require_near(build, self.image)
         image, width, height, border = self.image, self.image.dim(1), self.image.dim(0), 2 * BORDER + 1
         halves = f"[image.dim0 // 2 + {border}, image.dim1 // 2 + {border}]"
         small, blurred = (build.buffer(name, float4, halves) for name in ("small", "blurred"))

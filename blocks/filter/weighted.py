@@ -1,4 +1,5 @@
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, port
+from warploom.blocks.filter.windows import require_near
 
 #: The pixels of a column that a thread of each kernel computes, as in `kernels/weighted_filter.cu`.
 RUN, MORE = 4, 8
@@ -36,6 +37,7 @@ class Filter(
             build.require(
                 size % 2 - 1, "weights must have an odd number of rows and columns; add zeros", port=self.weights
             )
+        require_near(build, image)
         width, height, strides = image.dim(1), image.dim(0), (image.stride(0), image.stride(1))
         args = (image, self.weights, self.out, build.element_type(image), width, height, *strides, *sizes)
         for kernel, rows in ((self.kernel, RUN), (self.few, MORE)):

@@ -33,6 +33,13 @@ def strips(width: Any) -> tuple[Any, Any]:
     return across * THREADS, BLOCKS // across + across // (BLOCKS + 1)  # the second is 1 if the first is 0
 
 
+def require_near(build: BlockBuilder, image: BufferHandle) -> None:
+    """Require that a kernel can count the pixels from the first to the last one with 32 bits."""
+    last = (image.dim(0) - 1) * image.stride(0) + (image.dim(1) - 1) * image.stride(1)
+    for most in (image.size, last):
+        build.require((1 << 31) - 1 - most, "image must span fewer than 2^31 pixels: filter parts of it", port=image)
+
+
 def run(radius: int) -> int:
     """Return how many windows next to each other a thread combines."""
     return 16 if radius >= 8 else 8 if radius >= 4 else 4 if radius >= 2 else 2
@@ -100,6 +107,7 @@ class Window(NamedTuple):
 
 def describe_windows(build: BlockBuilder, image: BufferHandle, out: BufferHandle, steps: Sequence[Window]) -> None:
     """Take a number of the window around each pixel, in one or more steps."""
+    require_near(build, image)
     passes = [each for step in steps for each in step.passes()]
     between = [build.buffer(f"between{i}", float4, f"same({image.name})") for i in range(min(2, len(passes) - 1))]
     size, source = (image.dim(1), image.dim(0)), image
