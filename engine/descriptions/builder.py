@@ -211,6 +211,9 @@ class BlockBuilder(BlockNames):
                 self.fill(BufferHandle(names[output.name]))
         for port, rank in counted_axes(kernel).items():
             self.cover(BufferHandle(names[port]) if port else over, rank)
+        if shares or kernel.rank > 1:  # otherwise each element has a thread, whose number is limited
+            message = f"{over.name} must have fewer than 2^31 elements, which kernels count with 32 bits"
+            self.require((1 << 31) - 1 - over.size, message, port=over if over.name in self._ports else None)
         launch = graph_launch(kernel, over, thread_blocks, names)
         self.launch(
             Kernel(source, kernel.entry),

@@ -57,7 +57,8 @@ class ExternalArray:
 def describe_external(array: object) -> ExternalArray:
     """Describe an array of any library. Raise a DeviceError with the reason if it can't be used in place.
 
-    The producer of a GPU array with `__dlpack__` makes the legacy default stream wait for the contents.
+    The producer of a GPU array with `__dlpack__` makes the legacy default stream wait for the contents. An interface
+    without a stream may be read while the contents are still computed, as JAX does; so `block_until_ready` is called.
     """
     if isinstance(array, np.ndarray):
         return _from_interface(array.__array_interface__, "cpu", array, array.dtype)
@@ -66,6 +67,8 @@ def describe_external(array: object) -> ExternalArray:
         return ExternalArray(array.pointer, array.dtype, array.shape, None, False, where, array)
     interface = _attribute(array, "__cuda_array_interface__")
     if interface is not None:
+        if "stream" not in interface and (wait := getattr(array, "block_until_ready", None)) is not None:
+            wait()
         return _from_interface(interface, "cuda", array)
     interface = _attribute(array, "__array_interface__")
     if interface is not None:

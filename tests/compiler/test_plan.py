@@ -220,6 +220,7 @@ def test_the_grid_covers_all_threads(threads: Any, block: tuple[int, int, int], 
     [
         ((0,), "num_threads of k must be at least 1, got 0"),
         ((Extent("(x.dim0 - 1001)"),), "num_threads of k must be at least 1, got -1"),
+        ((1 << 31,), r"num_threads of k must be below 2\^31 along each axis, got 2147483648"),
         ((1, 65536 * 16), r"grid of k must be at most \(2147483647, 65535, 65535\), got \(1, 65536, 1\)"),
         ((Extent("x.dim2"),), r"x\.dim2 must exist, got shape \[1000, 70\]"),
     ],

@@ -52,6 +52,16 @@ def test_a_gpu_array_is_described_by_its_interface() -> None:
     assert same.strides is None
 
 
+def test_arrays_without_a_stream_are_waited_for() -> None:
+    """An array that may still be computed is waited for, unless its interface names a stream."""
+    waits = []
+    for entries in (GPU, {**GPU, "version": 2}, {**GPU, "stream": None}, {**GPU, "stream": 7}):
+        lent = Interface("__cuda_array_interface__", entries)
+        lent.block_until_ready = lambda entries=entries: waits.append(entries)
+        describe_external(lent)
+    assert waits == [GPU, {**GPU, "version": 2}]
+
+
 @pytest.mark.parametrize("versioned", [True, False])
 def test_dlpack_tensors_are_taken_and_given_back_once(versioned: bool) -> None:
     """A DLPack tensor is returned once, by `release` or when its description is freed."""

@@ -19,6 +19,8 @@ from warploom.engine.device.protocol import LaunchConfig
 
 #: The most threads in a thread block.
 MAX_THREADS = 1024
+#: Kernels count threads along an axis with 32 bits and a sign, so that a larger number would lead to other addresses.
+MOST_THREADS = (1 << 31) - 1
 #: Thread blocks for each core of a CPU: enough for cores that finish early to take over some.
 BLOCKS_PER_CORE = 8
 
@@ -64,6 +66,10 @@ def _config(name: str, threads: tuple[int, ...], thread_block: tuple[int, int, i
     for axis, count in enumerate(threads):
         if count < 1:
             raise ShapeRuleError(f"num_threads of {name} must be at least 1, got {count}")
+        if count > MOST_THREADS:
+            raise ShapeRuleError(
+                f"num_threads of {name} must be below 2^31 along each axis, got {count}; compute parts of the buffer"
+            )
         grid[axis] = -(-count // thread_block[axis])
         if grid[axis] > GRID_LIMITS[axis]:
             raise ShapeRuleError(f"grid of {name} must be at most {GRID_LIMITS}, got {tuple(grid)}")

@@ -111,8 +111,14 @@ def missing_entry(patch: Patch) -> Mistake:
 
 def enormous(patch: Patch) -> Mistake:
     """A buffer of 200 GB."""
-    node = patch.add("buffer.constant", shape="50_000, 1_000_000")
+    node = patch.add("buffer.state", shape="50_000, 1_000_000")
     return {node.id}, f"{200e9 / 2**30:.0f} GB", lambda: patch.set(node, shape="5")
+
+
+def uncountable(patch: Patch) -> Mistake:
+    """More elements than 32 bits count."""
+    node = patch.add("buffer.constant", shape="50_000, 50_000")
+    return {node.id}, "must be below 2^31 along each axis", lambda: patch.set(node, shape="5")
 
 
 def undefined(patch: Patch) -> Mistake:
@@ -146,6 +152,7 @@ MISTAKES = [
     missing_kernel,
     missing_entry,
     enormous,
+    uncountable,
     undefined,
     wide_struct,
     impossible_shape,
@@ -184,7 +191,7 @@ def test_a_mistake_is_reported_while_the_good_graph_runs_on(make: Callable[[Patc
             report = engine.step()
             (problem,) = _errors(report.diagnostics)
             assert problem.node in nodes and _told(problem, words), problem
-            if make not in (missing_kernel, missing_entry):  # these errors have no expected and found value
+            if make not in (missing_kernel, missing_entry, uncountable):  # these errors have no such values
                 assert problem.expected and problem.found, problem
             assert report.nodes[problem.node or ""].state is NodeState.ERROR
             assert report.nodes[scaled.id].state is NodeState.OK
@@ -199,6 +206,20 @@ def test_a_mistake_is_reported_while_the_good_graph_runs_on(make: Callable[[Patc
         assert not _errors(report.diagnostics)
         assert not {NodeState.ERROR, NodeState.IDLE} & {found.state for found in report.nodes.values()}
         assert engine.read(state["out"]).tolist() == [5] * 3
+
+
+@pytest.mark.parametrize("block", ["reduce.sum", "filter.mean", "filter.weighted", "filter.morphology"])
+def test_kernels_that_count_with_32_bits_refuse_more(block: str) -> None:
+    """A kernel whose threads each take several elements is refused when it would have 2^31 of them or more."""
+    patch = Patch()
+    many = patch.add("buffer.state", shape="32_768, 65_536", dtype="u8" if block == "filter.morphology" else "f32")
+    node = patch.add(block)
+    patch.connect(many["out"], node["x" if block == "reduce.sum" else "image"])
+    if block == "filter.weighted":
+        patch.connect(patch.add("io.array", data=np.ones((3, 3), np.float32))["out"], node["weights"])
+    assert node.id in errors_without_a_device(patch)
+    patch.set(many, shape="32_767, 65_536")
+    assert not errors_without_a_device(patch)
 
 
 def test_all_mistakes_are_reported_at_once() -> None:
