@@ -159,15 +159,17 @@ extern "C" __global__ void sum_rows_by_four(
     store_several(out + example * stride + offset + column, four);
 }
 
-// The row numbers of sparse columns with -1 behind the end of each, for what takes entries in any order.
+// The row numbers of sparse columns with -1 behind the end of each, for what takes entries in any order. A warp has the
+// entries of an example.
 extern "C" __global__ void end_rows(const int* __restrict__ rows, int* __restrict__ out, int examples, int count) {
-    const int example = blockIdx.x * blockDim.x + threadIdx.x;
+    const int example = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (example >= examples) return;
     const size_t first = static_cast<size_t>(example) * count;
     bool goes_on = true;
-    for (int i = 0; i < count; ++i) {
-        const int row = rows[first + i];
-        goes_on = goes_on && row >= 0;
-        out[first + i] = goes_on ? row : -1;
+    for (int i = lane; i - lane < count; i += 32) {
+        const int row = i < count ? rows[first + i] : 0;
+        const unsigned int ends = __ballot_sync(~0u, row < 0), before = (2u << lane) - 1;
+        if (i < count) out[first + i] = goes_on && (ends & before) == 0 ? row : -1;
+        goes_on = goes_on && ends == 0;
     }
 }

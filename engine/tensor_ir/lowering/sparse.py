@@ -141,9 +141,8 @@ def write_sparse_outer(step: LoweringStep, *, transpose_a: bool) -> None:
     examples: SizeExpression = step.batch if column.batched else 1
     keys = step.temporary("ended", s32, size_product([examples, column.nnz]))
     ends = element_kernel("tensor_sparse.cu", "end_rows", dense.dtype)
-    number = size_argument(examples)
-    args = (read_only(step.input(1)), write_only(keys), number, column.nnz)
-    step.build.launch(ends, num_threads=number, args=args)
+    args = (read_only(step.input(1)), write_only(keys), size_argument(examples), column.nnz)
+    step.build.launch(ends, num_threads=size_argument(size_product([examples, 32])), args=args)
     groups: SizeExpression = 1
     count, total = size_product([examples, column.nnz]), None
     share = GROUP_BYTES // (height * dense.dtype.size_bytes)

@@ -79,6 +79,27 @@ def test_gradients_of_a_large_batch_are_the_same_bits_each_time(tensors: Tensors
     np.testing.assert_allclose(first, evaluate([gradient], values)[0], rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("most", [1, 31, 32, 33, 70])
+def test_entries_behind_the_end_of_a_row_have_no_gradient(tensors: Tensors, most: int) -> None:
+    """A gradient is the sum over the entries before each row's first negative one, however many a row may have."""
+    graph, random = TensorGraph(), np.random.default_rng(most)
+    column = leaf(graph, 90, 1, batched=True, nnz=most)
+    vectors = leaf(graph, 4, 1, batched=True)
+    wanted = graph.add(SparseOuter(90, transpose_a=True), (vectors, column))
+    rows = random.integers(0, 90, (37, most)).astype(np.int32)
+    for row, end in zip(rows, random.integers(0, most + 1, 37), strict=True):
+        row[end : end + 1] = -1 - end  # the entries behind it are still there
+    values = {column: rows, vectors: random.normal(size=(37, 4, 1)).astype(np.float32)}
+    (found,) = computed(tensors, values, [wanted], 37)
+    expected = np.zeros((90, 4))
+    for row, vector in zip(rows, values[vectors][..., 0], strict=True):
+        for at in row:
+            if at < 0:
+                break
+            expected[at] += vector
+    np.testing.assert_allclose(found.reshape(90, 4), expected, atol=1e-4)
+
+
 def test_buffers_need_no_alignment_beyond_that_of_their_elements(tensors: Tensors) -> None:
     """Results equal numpy's in buffers that are only aligned to their elements."""
     if tensors.device.info.name != "host":
