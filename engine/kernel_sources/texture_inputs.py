@@ -15,7 +15,7 @@ from warploom.engine.ptx.text import closing, code_of, cuda_parameters
 
 _HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<][^"<>\n]*\btexture\.h[">]', re.MULTILINE)
 _KERNEL = re.compile(r"\b__global__\b(?:(?!\b__global__\b)[^;{}])*?\b(\w+)\s*\(")
-_INPUT = re.compile(r"\s*(?:const\s+)?(Texture|Volume)\s*<\s*([\w:]+)\s*>\s*(?:const\s+)?(\w+)\s*")
+_INPUT = re.compile(r"\s*(?:const\s+)?(Texture|Volume)\s*<\s*([\w:][\w: ]*?)\s*>\s*(?:const\b\s*)?&?\s*(\w+)\s*")
 _AXES = {"Texture": ("width", "height"), "Volume": ("width", "height", "depth")}
 _EDGE = "/* [0, 3] = 0, what lies beyond the edges: 0 the nearest pixel, 1 it repeats, 2 its mirror image, 3 zeros. */"
 _FILTER = "/* [0, 1] = 1, between pixels: 0 the nearest one, 1 linear. */"

@@ -66,6 +66,22 @@ def test_textures_are_inputs_with_live_edges_and_filters(tmp_path: Path, constan
         assert report.update_level is (UpdateLevel.CODE if constants else UpdateLevel.HOT)
 
 
+@pytest.mark.parametrize(
+    ("written", "pixel"),
+    [
+        ("const Texture<float>& image", "float"),
+        ("Texture<float> const &image", "float"),
+        ("Texture < unsigned char > const image", "unsigned char"),
+        ("Texture<float>image", "float"),
+    ],
+)
+def test_textures_are_found_as_c_writes_them(written: str, pixel: str) -> None:
+    """References, spaces and types of two words make the same input."""
+    made = with_textures(ZOOM.replace("const Texture<float> image", written))
+    assert f"const {pixel}* __restrict__ image," in made
+    assert "Texture" not in made
+
+
 def test_a_text_without_the_header_stays_as_it_is() -> None:
     """A struct of a person's own that is called Texture is none of the header's, and lines keep their numbers."""
     own = ZOOM.replace('#include "warploom/texture.h"', "template <class T> struct Texture { T* p; };")
