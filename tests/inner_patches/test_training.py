@@ -88,10 +88,10 @@ def sparse_network() -> NetworkPatch:
 
 
 def test_a_sparse_input_is_a_dense_one_of_zeros_and_ones() -> None:
-    """A step with a sparse input equals gradient descent on the dense input; an index of -1 stands for no one."""
+    """A step with a sparse input equals gradient descent on the dense input; a row of indices ends at -1."""
     places = np.array([[0, 19, 5], [7, -1, 5], [-1, -1, -1]], np.int32)
     dense = np.zeros((3, 20))
-    for row, column in [(0, 0), (0, 19), (0, 5), (1, 7), (1, 5)]:
+    for row, column in [(0, 0), (0, 19), (0, 5), (1, 7)]:
         dense[row, column] = 1
     targets = data(3, 3, 4)
     patch, node = placed(sparse_network(), {"x": places, "y": targets}, optimiser="SGD", learning_rate=0.5)
