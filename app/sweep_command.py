@@ -36,7 +36,8 @@ def sweep_headless(
     apply_settings(opened, settings)
     given = {"grid": _by_target("--grid", grid), "files": _by_target("--files", files)}
     sweep = Sweep(opened, out=out, frames=frames or None, jobs=jobs, dask=dask, device=device, task=task, **given)
-    known: set[str] = set()
+    known: set[str] = set()  # a patch with a mistake fails in all runs alike
+    repeated = 0
     try:
         with (
             progress(f"sweep of {patch.name}", sweep.left, show=not as_json) as advance,
@@ -44,9 +45,12 @@ def sweep_headless(
         ):
             for record in ended:
                 advance()
-                if record.state == "failed":
+                if record.state == "failed" and record.message not in known:
                     values = ", ".join(f"{target}={value}" for target, value in record.values.items())
                     click.echo(printable(f"run {record.run} ({values}) failed: {record.message}"), err=True)
+                    known.add(record.message)
+                elif record.state == "failed":
+                    repeated += 1
                 for warning in dict.fromkeys(record.warnings):
                     if warning not in known:
                         click.echo(printable(warning), err=True)
@@ -63,6 +67,8 @@ def sweep_headless(
             "table": str(sweep.table_paths[0]),
             "failures": [{"run": record.run, "values": record.values, "message": record.message} for record in failed],
         }
+        if repeated:
+            click.echo(f"{repeated:,} more failed with these messages; the table has the message of each run", err=True)
         if sweep.left:
             click.echo(f"{sweep.left:,} of {len(sweep.runs):,} runs are left; the same command goes on", err=True)
     if not as_json:

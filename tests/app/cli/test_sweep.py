@@ -49,6 +49,21 @@ def test_a_failed_run_is_reported_and_the_rest_finished(warploom: Warploom, load
     assert "3 of 3 runs are done (2 of them before), 0 failed" in result.out
 
 
+def test_a_message_of_many_runs_is_printed_once(warploom: Warploom, tmp_path: Path) -> None:
+    """The others that failed with it are counted, and the table has it in each row."""
+    patch = Patch()
+    patch.add("math.scale_offset", node_id="scale")
+    save_patch(patch, tmp_path / "open.loom")
+    words: list[Any] = ["sweep", tmp_path / "open.loom", "--grid", "scale.scale=1:3:1", "--frames", 1]
+    result = warploom(*words, "--device", "host", "--jobs", 1, "--out", tmp_path / "out")
+    assert result.status == 1
+    first, more = result.err.splitlines()
+    assert first.startswith("run ") and "failed: error: scale.x" in first
+    assert more == "2 more failed with these messages; the table has the message of each run"
+    messages = parquet.read_table(tmp_path / "out" / "results.parquet")["message"].to_pylist()
+    assert len(messages) == 3 and set(messages) == {first.partition(" failed: ")[2]}
+
+
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
