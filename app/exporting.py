@@ -58,7 +58,8 @@ def collect_patch(*, patch: Path, folder: Path, trust: bool) -> int:
     _make_folder("folder", folder)
     place = folder / (opened.path.name if opened.path is not None else f"patch{SUFFIX}")
     found = collect_files(opened, place)
-    for path in (place, *found.copies):
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path != place)  # with large arrays
+    for path in (place, *files):
         click.echo(printable(f"wrote {path}"))
     for value in found.missing:
         click.echo(printable(f"file must be there to be copied, got {value}, which is missing"), err=True)
