@@ -20,6 +20,7 @@ from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QWidget
 
 from warploom.engine.protocol.messages import Preview, Viewing
+from warploom.engine.types import Array
 
 _CURSOR_MS, _HINT_MS = 2000, 3000
 _HINT = "Esc or F11 ends the full screen · F fits or fills it"
@@ -79,11 +80,11 @@ class ScreenView(QWidget):
         whole = round(size.width() * ratio), round(size.height() * ratio)
         return Viewing(None if self.fills else whole, rate if rate > 0 else None)
 
-    def show_preview(self, preview: Preview) -> None:
+    def show_pixels(self, pixels: Array) -> None:
         """Show a picture at the next refresh; its memory is kept until another one comes."""
-        height, width, _ = preview.pixels.shape
-        self._pixels = preview.pixels
-        self._image = QImage(preview.pixels.data, width, height, 4 * width, QImage.Format.Format_RGBX8888)
+        height, width, _ = pixels.shape
+        self._pixels = pixels
+        self._image = QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGBX8888)
         self.draw()
 
     def draw(self) -> None:
@@ -186,8 +187,11 @@ class Screens(QObject):
         own = self._window.screen()
         return next((display for display in QGuiApplication.screens() if display is not own), own)
 
-    def show(self, node: str, title: str, display: QScreen) -> None:
-        """Fill a display with a viewer, in place of another one."""
+    def show(self, node: str, title: str, display: QScreen, pixels: Array | None) -> None:
+        """Fill a display with a viewer, in place of another one, at first with these pixels.
+
+        The next picture may not come for long: while the patch is paused, and if nothing in it changes.
+        """
         for other, view in list(self.views.items()):
             if other == node or view.display is display:
                 view.close()
@@ -195,6 +199,8 @@ class Screens(QObject):
         view.viewing_changed.connect(self.viewing_changed)
         view.closed.connect(partial(self._on_closed, node))
         self.views[node] = view
+        if pixels is not None:
+            view.show_pixels(pixels)
         view.showFullScreen()
         view.activateWindow()
         self.viewing_changed.emit()
@@ -202,7 +208,7 @@ class Screens(QObject):
     def show_preview(self, preview: Preview) -> None:
         """Pass a picture to the display of its viewer."""
         if preview.node in self.views:
-            self.views[preview.node].show_preview(preview)
+            self.views[preview.node].show_pixels(preview.pixels)
 
     def close(self, node: str) -> None:
         """End the full screen of a viewer, if it has one."""

@@ -133,7 +133,8 @@ class ViewerDocks(QObject):
         if node is None and self.screens.views:
             self.screens.close_all()
         elif chosen is not None:
-            self.screens.show(chosen, self.docks[chosen].windowTitle(), display or self.screens.usual())
+            title, pixels = self.docks[chosen].windowTitle(), self.viewer(chosen).picture.pixels
+            self.screens.show(chosen, title, display or self.screens.usual(), pixels)
 
     @property
     def front(self) -> str | None:

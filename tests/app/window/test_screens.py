@@ -44,6 +44,16 @@ def test_f11_fills_a_display_with_the_viewer(opened: MainWindow, qtbot: QtBot) -
         assert _asked(opened)["screen"] == docked
 
 
+def test_a_display_begins_with_the_picture_of_the_viewer(opened: MainWindow, qtbot: QtBot) -> None:
+    """The next picture may not come, as while the patch is paused."""
+    pixels = np.full((9, 16, 4), 200, np.uint8)
+    engine_of(opened).previews["screen"] = Preview("screen", 5, pixels)
+    qtbot.waitUntil(lambda: opened.viewers.viewer("screen").picture.pixels is not None)
+    view = _fill(opened)
+    view._hints = False
+    assert view.grab().toImage().pixelColor(view.rect().center()).red() == 200
+
+
 def test_a_minimised_window_goes_on_to_feed_displays(opened: MainWindow, qtbot: QtBot) -> None:
     """Only the display gets pictures then, also if the viewer's dock is hidden."""
     patch_of(opened).add("test_app.screen", node_id="other")
