@@ -250,6 +250,8 @@ class OscDock(QWidget, Dock):
         if self._report is not None:
             held = edits.held_by_osc(self._patch, self._report.values)
             self._edit(lambda: edits.keep_values(self._patch, held))
+            if self._editor is not None:  # a value that is the patch's already is no edit, which would give it back
+                self._editor.session.post(ReleaseOsc(tuple(held)))
 
     def _give_back(self) -> None:
         if self._editor is not None:

@@ -208,7 +208,8 @@ class OscControl:
         return tuple(found)
 
     def _set(self, target: PortRef, address: str, arguments: list[Any]) -> None:
-        held = self.held.get(target) or self._drive(target)
+        known = self.held.get(target)
+        held = known or self._drive(target)
         if isinstance(held, str):
             self._complain(address, held)
             return
@@ -217,6 +218,8 @@ class OscControl:
                 raise PatchError("message must have a value, got none")
             held.put(_plain(arguments[0], held))
         except PatchError as problem:
+            if known is None:  # the parameter stays the patch's
+                self.release((target,))
             self._complain(address, str(problem))
             return
         if isinstance(held, Drive) and held.clamped:

@@ -286,6 +286,9 @@ def test_random_messages(seed: int) -> None:
     for (node, name), value in expected.items():
         assert running.parameters.values[node][name] == pytest.approx(value, rel=1e-6), (node, name)
     assert len(graph.osc._logged) <= MOST_LOGGED
+    assert {
+        (port.node, port.port) for port in graph.osc.held
+    } == expected.keys()  # a message that can't be taken sets nothing
     graph.osc.release()
     for node, name in expected:
         assert running.parameters.values[node][name] == patch.value(node, name)

@@ -78,6 +78,7 @@ def test_values_of_messages_are_shown_kept_and_given_back(opened: Any, qtbot: Qt
     qtbot.mouseClick(dock.keep, Qt.MouseButton.LeftButton)
     assert (patch.value("every", "gain"), patch.value("every", "on")) == (7.5, False)
     assert patch.history.names[-1] == "Keep values from OSC"
+    assert engine.posted[-1] == ReleaseOsc((PortRef("every", "gain"), PortRef("every", "on")))
     engine.reports.append(make_report(values={}))
     qtbot.waitUntil(lambda: not row.is_driven)
     qtbot.mouseClick(dock.give_back, Qt.MouseButton.LeftButton)
