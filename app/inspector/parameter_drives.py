@@ -71,8 +71,8 @@ class ParameterDrives(QObject):
             for target in self._targets(name):
                 keyframes.set_key(self._patch, target, time_s, value, rate, gesture)
 
-    def _show_key(self, name: str) -> None:
-        """Show the keys of a parameter, and its value in the present frame."""
+    def _show_key(self, name: str, *, is_set: bool = False) -> None:
+        """Show the keys of a parameter, and its value in the present frame; if it wasn't just set, not over a text."""
         row = self._rows[name]
         if self._playhead is None or not is_drivable(row.editor.spec) or not self._nodes:
             return
@@ -81,7 +81,7 @@ class ParameterDrives(QObject):
         has_keys = any(curves)
         is_at_key = has_keys and all(keyframes.key_index(curve, time_s, rate) is not None for curve in curves)
         row.show_key(has_keys=has_keys, is_at_key=is_at_key)
-        is_typed = row.editor.isAncestorOf(QApplication.focusWidget() or row) and time_s == self._shown_s
+        is_typed = row.editor.isAncestorOf(QApplication.focusWidget() or row) and time_s == self._shown_s and not is_set
         if has_keys and not row.is_driven and not is_typed:
             row.editor.show_values([self._value_at(node, name, time_s) for node in self._nodes])
 
@@ -146,7 +146,7 @@ class ParameterDrives(QObject):
     def refresh(self, name: str) -> None:
         """Show the driver and the keys of a parameter."""
         self._refresh(name)
-        self._show_key(name)
+        self._show_key(name, is_set=True)
 
     def _refresh(self, name: str) -> None:
         patch, row = self._patch, self._rows[name]
@@ -287,6 +287,7 @@ class ParameterDrives(QObject):
 
     def _keep(self, targets: Sequence[PortRef], name: str) -> None:
         osc.keep_values(self._patch, dict.fromkeys(targets, self._values[f"{self._nodes[0]}.{name}"]))
+        self.released.emit(tuple(targets))  # a value that is the patch's already is no edit, which would do so
 
     def _do(self, edit: Callable[[], object]) -> None:
         try:

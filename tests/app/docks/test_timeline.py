@@ -200,8 +200,15 @@ def test_the_diamond_sets_keys_and_a_set_value_changes_them(opened: Any, qtbot: 
     qtbot.mouseClick(row.key, LEFT)
     assert patch.curve(*_names(GAIN)) == (Key(0.0, 1.0),) and patch.timeline is not None
     opened.bridge.report.emit(make_report(frame=60, running=False, time_s=1.0))
-    row.editor.edited.emit(6.0)
+    opened.activateWindow()
+    assert QTest.qWaitForWindowActive(opened)
+    field = row.editor.box.lineEdit()
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "6")
+    QTest.keyClick(field, Qt.Key.Key_Return)
     assert patch.curve(*_names(GAIN)) == (Key(0.0, 1.0), Key(1.0, 6.0))
+    assert QApplication.focusWidget() is row.editor.box and row.editor.box.value() == 6.0  # not the value without keys
     opened.bridge.report.emit(make_report(frame=30, running=False, time_s=0.5))
     qtbot.waitUntil(lambda: row.editor.box.value() == pytest.approx(3.5))
     opened.playhead.set_modes(auto_key=False)
