@@ -1,5 +1,6 @@
 """The viewer of a port: chooses the fitting view, and freezes, saves and describes what it shows."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -157,7 +158,10 @@ class PortViewer(QWidget):
         """Offer the ports of the patch for comparison."""
         view = self._views.get(ViewKind.IMAGE)
         if isinstance(view, ImageView):
-            view.offer_ports(list(ports), {port: self._titles(port) for port in ports})
+            titles = {port: self._titles(port) for port in ports}
+            often = Counter(titles.values())
+            own = {port: f"{text} ({port.node})" if often[text] > 1 else text for port, text in titles.items()}
+            view.offer_ports(list(ports), own)
 
     def show_report(self, report: FrameReport) -> None:
         """Follow the element type and shape of the port."""

@@ -224,6 +224,9 @@ def test_two_ports_are_compared_by_a_line(ports: Ports, qtbot: QtBot) -> None:
     move_pointer(picture, QPoint(picture.width() // 4, 10), Qt.MouseButton.LeftButton)
     qtbot.mouseRelease(picture, Qt.MouseButton.LeftButton, pos=QPoint(picture.width() // 4, 10))
     assert abs(picture.wipe - 0.25) < 0.02 and picture.is_fitted
+    viewer.offer_ports([PortRef("picture", "out"), PortRef("second", "out"), PortRef("third", "out")])
+    texts = [view.compared.itemText(index) for index in range(1, view.compared.count())]
+    assert texts == ["Picture · out (picture)", "Picture · out (second)", "third · out"]  # ids where titles are equal
 
 
 def test_freeze_keeps_what_is_shown(ports: Ports) -> None:
