@@ -58,7 +58,8 @@ def describe_external(array: object) -> ExternalArray:
     """Describe an array of any library. Raise a DeviceError with the reason if it can't be used in place.
 
     The producer of a GPU array with `__dlpack__` makes the legacy default stream wait for the contents. An interface
-    without a stream may be read while the contents are still computed, as JAX does; so `block_until_ready` is called.
+    that names no stream counts as one of that stream, in which torch computes unless it is told otherwise. JAX has
+    streams of its own, so its arrays are waited for here.
     """
     if isinstance(array, np.ndarray):
         return _from_interface(array.__array_interface__, "cpu", array, array.dtype)
@@ -145,7 +146,7 @@ def _from_interface(
         bool(data[1]),
         device,
         keep,
-        interface.get("stream") if device == "cuda" else None,
+        interface.get("stream", LEGACY_STREAM) if device == "cuda" else None,
     )
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.device.lenders import DlpackLender, Interface
 from warploom.engine.device.external import ExternalArray, describe_external, writable_bytes
+from warploom.engine.device.lending import LEGACY_STREAM
 from warploom.engine.diagnostics import DeviceError
 
 GPU = {"version": 3, "typestr": "<f4", "shape": (4, 3), "data": (4096, False), "strides": None}
@@ -50,6 +51,8 @@ def test_a_gpu_array_is_described_by_its_interface() -> None:
     assert transposed.size_bytes == 3 * 4 + 2 * 16 + 4
     same = describe_external(Interface("__cuda_array_interface__", {**GPU, "strides": (12, 4)}))
     assert same.strides is None
+    assert same.stream == LEGACY_STREAM
+    assert describe_external(Interface("__cuda_array_interface__", {**GPU, "stream": None})).stream is None
 
 
 def test_arrays_without_a_stream_are_waited_for() -> None:

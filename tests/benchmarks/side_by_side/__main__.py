@@ -6,9 +6,9 @@
 The programs of a row warm up, their results are compared, and they take turns in random order. The table has medians
 and quartiles, the ratio of our time to that of the fastest other program or of the one that is named, and the bytes
 that the work must read and write as a share of a copy's bandwidth. A program that is not installed is named. With
-`--grow`, rows are measured at a 64th, a 16th and a quarter of their size too. With `--baseline`, rows whose ratio is
-worse than in that earlier run are listed, and the exit status is 1; without FILE, the run is the one of such a machine
-in `baselines`.
+`--grow`, rows are measured at a 64th, a 16th and a quarter of their size too. `--baseline` compares the ratios with
+those of an earlier run, which FILE holds. Without FILE, the run of this kind of machine in `baselines` is taken. Rows
+that have become worse are listed, and the exit status is 1.
 """
 
 import argparse
