@@ -220,8 +220,9 @@ class TrainingGraph:
     def set(self, name: str, value: npt.ArrayLike) -> None:
         """Set the contents of a variable, such as weights, or a number that the next launch uses.
 
-        Numbers are those of the network (`NetworkBuilder.number`) and of the optimiser: `rate`, `clip_norm`, `decay`
-        and `frozen`, or `l0w.decay` and `l0w.frozen` for weights l0w that have these options.
+        Numbers are those of the network (`NetworkBuilder.number`) and of the optimiser: `rate`, `clip_norm`, `decay`,
+        `frozen`, `weight_minimum` and `weight_maximum`, or `l0w.decay` and so on for weights l0w that have these
+        options.
         """
         weight, _, option = name.rpartition(".") if isinstance(name, str) else ("", "", "")
         if option in (DECAY, FROZEN, *LIMITS, "clip_norm") and name not in self.network.variables:
@@ -238,7 +239,21 @@ class TrainingGraph:
             return value
         value = value.item() if isinstance(value, np.ndarray) and value.shape == () else value
         number = real_number(f"number {name!r}", value)
-        return require_setting(name, number) if name in RESERVED or "." in name else number
+        if name in RESERVED or "." in name:
+            require_setting(name, number)
+            self._require_limit(name, number)
+        return number
+
+    def _require_limit(self, name: str, number: float) -> None:
+        """Raise InvalidOperation if a number is a limit of weights that is beyond the other one."""
+        weight, dot, option = name.rpartition(".")
+        if option not in LIMITS:
+            return
+        other = f"{weight}{dot}{LIMITS[1 - LIMITS.index(option)]}"
+        bound = float(self._variables.read(other).item())
+        if not (number < bound if option == LIMITS[0] else number > bound):
+            side = "below" if option == LIMITS[0] else "above"
+            raise InvalidOperation(f"{name} must be {side} {other}, which is {bound:g}, got {number:g}; set that first")
 
     def reset_optimiser(self) -> None:
         """Set the optimiser's state to that before its first update. Weights, numbers and schedules stay."""

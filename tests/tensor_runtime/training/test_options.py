@@ -83,12 +83,17 @@ def test_options_on_a_device(device: Device, optimiser: Any, settings: Settings,
             for name, expected in reference.weights.items():
                 np.testing.assert_allclose(graph.weights[name], expected, rtol=1e-9, atol=1e-11, err_msg=name)
                 np.testing.assert_array_equal(other.weights[name], graph.weights[name])
-        for name, message in [
-            ("a.frozen", "a.frozen must be True or False, got 0.5"),
-            ("decay", "decay must be 0 or more, got -0.5"),
+        limits = {name: float(graph.values(name)) for name in ("weight_maximum", "b.weight_minimum")}
+        for name, value, message in [
+            ("a.frozen", 0.5, "a.frozen must be True or False, got 0.5"),
+            ("decay", -0.5, "decay must be 0 or more, got -0.5"),
+            ("weight_minimum", 9.0, "weight_minimum must be below weight_maximum, which is 0.5, got 9"),
+            ("b.weight_maximum", -0.2, "b.weight_maximum must be above b.weight_minimum, which is -0.2, got -0.2"),
+            ("b.weight_maximum", float("nan"), "b.weight_maximum"),
         ]:
             with pytest.raises(InvalidOperation, match=message):
-                graph.set(name, 0.5 if name == "a.frozen" else -0.5)
+                graph.set(name, value)
+        assert limits == {name: float(graph.values(name)) for name in limits}
 
 
 def test_a_number_follows_its_schedule_within_a_launch(device: Device, tmp_path: Path) -> None:
