@@ -504,3 +504,27 @@ def test_changes_are_plain_data_that_can_travel() -> None:
     patch.add("math.saxpy", a=1.0)
     (added,) = patch.as_changes()
     assert msgspec.json.decode(msgspec.json.encode(added), type=NodeAdded) == added
+
+
+def test_an_edit_begins_when_it_is_entered() -> None:
+    """An edit that was made earlier takes back only its own changes, may be entered again, but not inside itself."""
+    patch = Patch()
+    node = patch.add("math.scale_offset", scale=2.0)
+    with patch.edit("outer"):
+        inner = patch.edit("inner")
+        patch.set(node, scale=3.0)
+        with pytest.raises(ValueError, match="fails"), inner:
+            patch.set(node, scale=4.0)
+            raise ValueError("fails")
+        assert patch.value(node.id, "scale") == 3
+    again = patch.edit("again")
+    for value in (5.0, 6.0):
+        with again:
+            patch.set(node, scale=value)
+    with again, pytest.raises(PatchError, match="edit 'again' must be left"):
+        again.__enter__()
+    found = []
+    while patch.value(node.id, "scale") != 2:
+        found.append(patch.value(node.id, "scale"))
+        patch.undo()
+    assert found == [6, 5, 3]

@@ -193,33 +193,38 @@ class EditablePatch(GroupedContents):
 class _Step:
     """An edit while it is made: a class, since a generator takes longer and each move of a slider is an edit."""
 
-    __slots__ = ("_edit", "_outer", "_patch", "_start")
+    __slots__ = ("_edit", "_gesture", "_name", "_outer", "_patch", "_start")
 
     def __init__(self, patch: EditablePatch, name: str, gesture: object) -> None:
-        self._patch, self._outer = patch, patch._open_edit
-        self._edit = self._outer or Edit(name, gesture=gesture)
-        self._start = len(self._edit.changes)
+        self._patch, self._name, self._gesture = patch, name, gesture
+        self._edit: Edit | None = None
 
     def __enter__(self) -> None:
+        if self._edit is not None:
+            raise PatchError(f"edit {self._name!r} must be left before it is entered again")
+        self._outer = self._patch._open_edit
+        self._edit = self._outer or Edit(self._name, gesture=self._gesture)
+        self._start = len(self._edit.changes)
         self._patch._open_edit = self._edit
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         patch, edit = self._patch, self._edit
+        assert edit is not None
         try:
             if kind is None and self._outer is None:
                 patch._complete(edit)
         except BaseException:
-            self._take_back()
+            self._take_back(edit)
             raise
         else:
             if kind is not None:
-                self._take_back()
+                self._take_back(edit)
         finally:
-            patch._open_edit = self._outer
+            self._edit, patch._open_edit = None, self._outer
             if self._outer is None:
                 patch.history.record(edit)
                 patch._tell_done()
 
-    def _take_back(self) -> None:
-        while len(self._edit.changes) > self._start:
-            self._patch._apply(inverse(self._edit.changes.pop()))
+    def _take_back(self, edit: Edit) -> None:
+        while len(edit.changes) > self._start:
+            self._patch._apply(inverse(edit.changes.pop()))
