@@ -138,7 +138,7 @@ class Running:
             if isinstance(note, RunOrder):
                 following.setdefault(note.first, []).append(note.then)
         found: dict[str, RunOrder] = {}
-        for first in following.keys() & self.nodes.keys():
+        for first in filter(self.nodes.__contains__, following):  # in the order of the annotations, not of a set
             waiting, seen = list(following[first]), set[str]()
             while waiting:
                 then = waiting.pop()
