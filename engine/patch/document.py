@@ -39,7 +39,7 @@ from warploom.engine.patch.groups import edits as group_edits
 from warploom.engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
 from warploom.engine.patch.groups.functions import function_of, unlike
 from warploom.engine.patch.groups.types import NEW
-from warploom.engine.patch.naming import free_id
+from warploom.engine.patch.naming import Names
 from warploom.engine.patch.organise.annotations import (
     Annotation,
     Dots,
@@ -121,7 +121,7 @@ class Patch(EditablePatch):
         checked = self._fresh(block_type, values) | self._checked(block_type, values)
         if node_id is not None and not (isinstance(node_id, str) and node_id.isprintable()):
             raise PatchError(f"node id must be a text of printable characters, got {shown(node_id)}")
-        new_id = node_id or self._free_id(self._stem_of(block_type, checked))
+        new_id = node_id or self._ids.free(self._stem_of(block_type, checked))
         rules.check_node_id(new_id)
         if new_id in self.nodes:
             raise PatchError(f"node id must be new in the patch, got {shown(new_id)}")
@@ -155,9 +155,9 @@ class Patch(EditablePatch):
         ids, made = _copies(other, offset, outer, self.nodes, with_sentinels=self.takes_sentinels)
         if not self.takes_modes:
             made = [_active(change) for change in made]
-        frames, level = {note.id for note in self.annotations_of(Frame)}, self.group_at(outer)
+        frames, level = Names(note.id for note in self.annotations_of(Frame)), self.group_at(outer)
         for frame in other.annotations_of(Frame):
-            new_id, group = free_id(re.sub(r"_\d+$", "", frame.id), frames), ids.get(frame.group, level)
+            new_id, group = frames.free(re.sub(r"_\d+$", "", frame.id)), ids.get(frame.group, level)
             copy = replace(moved(frame, offset), id=new_id, group=group)
             frames.add(copy.id)
             made.append(changes.AnnotationChanged(copy.key, copy, None))
@@ -560,9 +560,9 @@ def _copies(
     `taken` are ids in use in that patch. Nodes outside all regions go to `region`.
     """
     ids: dict[str, str] = {}
-    used = set(taken)
+    used = Names(taken)
     for node in patch.nodes.values():
-        ids[node.id] = free_id(re.sub(r"_\d+$", "", node.id), used) if node.id in used else node.id
+        ids[node.id] = used.free(re.sub(r"_\d+$", "", node.id)) if node.id in used else node.id
         used.add(ids[node.id])
     made: list[Change] = []
     scopes = patch.scopes

@@ -8,6 +8,7 @@ from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import dump_patch, parse_patch
+from warploom.engine.patch.naming import Names
 from warploom.engine.patch.rules import ConnectionRefused, TypeMismatch, UnknownPort, WouldCycle, WrongDirection
 
 
@@ -255,6 +256,18 @@ def test_ids_are_made_from_the_type_and_never_repeat() -> None:
     assert [patch.add("io.array").id for _ in range(2)] == ["array_5", "array_6"]
     patch.undo()
     assert patch.add("io.array").id == "array_7"
+
+
+def test_new_names_are_unused_and_follow_the_highest_number() -> None:
+    """A new name is the stem, or the stem with a number above those of all names with that stem."""
+    names = Names(["glow", "glow_2", "glow_9", "glow_x_30", "glow_٤٤x", "_7", "a_b", "a_b_2", "a_0"])
+    expected = {"glow": "glow_10", "glow_x": "glow_x", "a_b": "a_b_3", "a": "a", "": ""}
+    assert {stem: names.free(stem) for stem in expected} == expected
+    for stem in ("glow", "a_b", "new"):
+        for _ in range(3):
+            assert names.free(stem) not in names
+            names.add(names.free(stem))
+    assert "new_3" in names
 
 
 def test_insert_copies_nodes_and_what_connects_them_under_free_ids() -> None:

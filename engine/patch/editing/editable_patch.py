@@ -14,7 +14,6 @@ from warploom.engine.patch.changes import Change, inverse
 from warploom.engine.patch.editing.history import Edit, History
 from warploom.engine.patch.groups.contents import GroupedContents
 from warploom.engine.patch.groups.functions import following
-from warploom.engine.patch.naming import free_id
 from warploom.engine.patch.organise.annotations import Dots, PinnedViewer, RunOrder
 from warploom.engine.patch.organise.osc import OscOut
 from warploom.engine.patch.organise.pins import Pin
@@ -127,10 +126,6 @@ class EditablePatch(GroupedContents):
             self.is_undoing = False
             self._tell_done()
 
-    def _free_id(self, stem: str) -> str:
-        """Return an id for a new node."""
-        return free_id(stem, self._gone | self.nodes.keys())
-
     def _do(self, name: str, *changes: Change, gesture: object = None) -> None:
         with self.edit(name, gesture=gesture):
             for change in changes:
@@ -139,7 +134,6 @@ class EditablePatch(GroupedContents):
     def _apply(self, change: Change, edit: Edit | None = None) -> None:
         """Apply a change, and add it to `edit` once it is done. If a listener raises, the edit is taken back."""
         if isinstance(change, changes.NodeRemoved):  # a node's connections are removed before it
-            self._gone.add(change.node.id)
             for connection in self.connections_of(change.node.id):
                 self._apply(changes.Disconnected(connection))
             for port in [port for port in self.sentinels if port.node == change.node.id]:

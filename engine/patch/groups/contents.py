@@ -17,6 +17,7 @@ from warploom.engine.patch.contents import NodeRef, PatchContents, named
 from warploom.engine.patch.editing.applying import PatchIndex
 from warploom.engine.patch.groups.flat import ENDS, GROUP, HIDDEN, INPUTS, Flat
 from warploom.engine.patch.groups.types import FUNCTION, PORTS, group_type
+from warploom.engine.patch.naming import Names
 from warploom.engine.patch.organise.annotations import RunOrder
 
 
@@ -33,9 +34,9 @@ class GroupedContents(PatchContents):
         self._flat: Flat | None = None
         #: The last change, as changes of the patch without groups.
         self._flat_changes: list[Change] = []
-        #: Ids of removed nodes. No new node gets one of these, since the last good graph may still run the removed
-        #: node.
-        self._gone: set[str] = set()
+        #: The ids of all nodes, also of removed ones: no new node gets one of these, since the last good graph may
+        #: still run the removed node.
+        self._ids = Names()
         #: Counts the changes that the types of groups follow from.
         self._edition = 0
 
@@ -253,6 +254,8 @@ class GroupedContents(PatchContents):
 
     def _take(self, change: Change) -> None:
         super()._take(change)
+        if isinstance(change, changes.NodeAdded):
+            self._ids.add(change.node.id)
         if self._flat is not None:
             self._edition += self._may_change_groups(change)
             self._flat_changes = self._flat.follow(change)

@@ -264,7 +264,7 @@ def _with_regions(patch: EditablePatch, node: str) -> list[str]:
 
 
 def _node(patch: EditablePatch, stem: str, kind: str, scope: str, position: Position, title: str = "") -> Node:
-    node_id, position = patch._free_id(stem), checked_position(position)
+    node_id, position = patch._ids.free(stem), checked_position(position)
     return Node(id=node_id, type=kind, region=scope, position=position, title=title)
 
 

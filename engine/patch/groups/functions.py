@@ -19,7 +19,6 @@ from warploom.engine.patch.editing.comparison import difference
 from warploom.engine.patch.groups.contents import GroupedContents
 from warploom.engine.patch.groups.flat import ENDS, GROUP
 from warploom.engine.patch.groups.types import FUNCTION, PORTS, names_of
-from warploom.engine.patch.naming import free_id
 from warploom.engine.patch.organise.annotations import RunOrder
 from warploom.engine.patch.regions import branch_of, region_of, scope_text
 from warploom.engine.types.bits import same_value
@@ -89,11 +88,11 @@ def following(patch: GroupedContents, made: Sequence[Change]) -> Iterator[list[C
 def to_follow(patch: GroupedContents, source: str, target: str) -> list[Change]:
     """Return the changes that make the inside of one instance equal to that of another."""
     inside, there = members(patch, source), members(patch, target)
-    taken, ids = patch.nodes.keys() | patch._gone, {source: target}
+    taken, ids = patch._ids.copy(), {source: target}
     for path, node in inside.items():
         known = there.get(path)
         if known is None or patch.nodes[known].type != patch.nodes[node].type:
-            known = free_id(path[-1], taken)
+            known = taken.free(path[-1])
             taken.add(known)
         ids[node] = known
     own = _own_parameters(patch, source)
