@@ -19,8 +19,8 @@ from warploom.engine.device.open import list_devices
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.kernel_sources.describe import describe_kernels
 from warploom.engine.kernel_sources.device_part.take import Taken
-from warploom.engine.kernel_sources.element_names import DeclaredType, Record
-from warploom.engine.kernel_sources.elements import declared_types
+from warploom.engine.kernel_sources.element_types.declared import declared_types
+from warploom.engine.kernel_sources.element_types.names import DeclaredType, Record
 from warploom.engine.kernel_sources.loader import file_source, load_image
 from warploom.engine.kernel_sources.manifest import ManifestParameter, manifest_paths, write_manifest
 from warploom.engine.kernel_sources.python.files import kernels_in

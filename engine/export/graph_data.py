@@ -38,7 +38,7 @@ from warploom.engine.descriptions.entries import (
     VectorArgument,
 )
 from warploom.engine.device.arguments import components_of, format_of, layout_of, pack_vector
-from warploom.engine.kernel_sources.elements import typed_parameters
+from warploom.engine.kernel_sources.element_types.declared import typed_parameters
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.ptx.tree import KernelParameter

@@ -22,7 +22,7 @@ from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import KernelError, PatchError
 from warploom.engine.kernel_blocks.comments import ParameterComment, parse_comment
-from warploom.engine.kernel_sources.element_names import DeclaredType, PointerElement, Record, RecordField
+from warploom.engine.kernel_sources.element_types.names import DeclaredType, PointerElement, Record, RecordField
 from warploom.engine.kernel_sources.manifest import ManifestParameter
 from warploom.engine.ptx.uses import Direction
 from warploom.engine.types import NAMED, SCALARS, DType, any_type, bf16, boolean, number_range

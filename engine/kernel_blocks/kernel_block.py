@@ -27,8 +27,8 @@ from warploom.engine.kernel_blocks.constants import CONSTANTS_DOC, constant_valu
 from warploom.engine.kernel_blocks.thread_bounds import launch_rank, thread_bounds
 from warploom.engine.kernel_sources.describe import covers, describe_kernels
 from warploom.engine.kernel_sources.device_part.templates import entry_name
-from warploom.engine.kernel_sources.element_names import parameter_texts
-from warploom.engine.kernel_sources.elements import declared_types
+from warploom.engine.kernel_sources.element_types.declared import declared_types
+from warploom.engine.kernel_sources.element_types.names import parameter_texts
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.loader import file_source, find_source, load_image
 from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestParameter, code_facts

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from warploom.engine.kernel_sources.element_names import (
+from warploom.engine.kernel_sources.element_types.names import (
     KNOWN_TYPES,
     DeclaredType,
     PointerElement,
@@ -13,10 +13,10 @@ from warploom.engine.kernel_sources.element_names import (
     named_types,
     parameter_texts,
 )
+from warploom.engine.kernel_sources.element_types.struct_fields import record_of
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestField, ManifestParameter
 from warploom.engine.kernel_sources.sources import PythonKernel
-from warploom.engine.kernel_sources.struct_fields import record_of
 from warploom.engine.ptx import KernelSignature, PtxModule, parse
 from warploom.engine.ptx.tree import Function, type_size
 from warploom.engine.ptx.uses import UNTYPED, Direction, KnownUses, parameter_uses

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from warploom.engine.device.protocol import BestCode
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.kernel_sources.device_part.take import Taken
-from warploom.engine.kernel_sources.element_names import DeclaredType
+from warploom.engine.kernel_sources.element_types.names import DeclaredType
 from warploom.engine.kernel_sources.manifest import KernelManifest
 from warploom.engine.kernel_sources.sources import KernelSource
 from warploom.engine.kernel_sources.texts import SHIPPED_FOLDER

@@ -12,13 +12,14 @@ from msgspec.structs import replace
 from warploom.engine.device.protocol import BestCode
 from warploom.engine.diagnostics import CompileError, KernelError
 from warploom.engine.kernel_sources import op_graphs
-from warploom.engine.kernel_sources.compiling import compile_source
+from warploom.engine.kernel_sources.cuda.compiling import compile_source
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache, compile_kernels
+from warploom.engine.kernel_sources.cuda.texture_inputs import with_textures
 from warploom.engine.kernel_sources.describe import contradictions, describe_kernels, mistakes
-from warploom.engine.kernel_sources.element_names import PointerElement
-from warploom.engine.kernel_sources.elements import declared_types, typed_parameters
+from warploom.engine.kernel_sources.element_types.declared import declared_types, typed_parameters
+from warploom.engine.kernel_sources.element_types.names import PointerElement
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER, KernelImage
 from warploom.engine.kernel_sources.manifest import KernelManifest, manifest_paths, read_manifest
-from warploom.engine.kernel_sources.nvrtc import CompileCache, compile_kernels
 from warploom.engine.kernel_sources.python.files import kernels_in
 from warploom.engine.kernel_sources.python.load import load_python
 from warploom.engine.kernel_sources.sources import (
@@ -40,7 +41,6 @@ from warploom.engine.kernel_sources.specialise import (
     specialised_ptx,
 )
 from warploom.engine.kernel_sources.texts import read_source
-from warploom.engine.kernel_sources.texture_inputs import with_textures
 from warploom.engine.ops import OpError
 from warploom.engine.ops.lowering.places import without_lines
 from warploom.engine.ptx import parse, read_signatures

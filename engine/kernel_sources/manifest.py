@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.element_names import named_element
+from warploom.engine.kernel_sources.element_types.names import named_element
 from warploom.engine.kernel_sources.texts import read_source
 from warploom.engine.ptx.uses import Direction
 

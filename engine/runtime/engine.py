@@ -389,7 +389,7 @@ class LocalEngine:
             )
             # Kernels will probably be saved.
             host = ("warploom.engine.device.host.modules.build",) if self.info.name == "host" else ()
-            warm_up("warploom.engine.kernel_sources.nvrtc", *host)
+            warm_up("warploom.engine.kernel_sources.cuda.nvrtc", *host)
         self._saved_files.watch(folders)
 
     def announce_code(self, announce: Callable[[str, str], None]) -> None:

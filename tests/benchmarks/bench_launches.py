@@ -15,8 +15,8 @@ from warploom import open_device
 from warploom.blocks.reduce.shares import reduction
 from warploom.engine.device.device import Device
 from warploom.engine.device.occupancy import occupancy
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.kernel_sources.loader import load_image
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
 from warploom.engine.types import f32
 from warploom.engine.types.element_numbers import element_number
 

@@ -23,8 +23,8 @@ from warploom import Engine, Patch, ProfilingLevel, open_device
 from warploom.blocks.particles.camera import Camera
 from warploom.engine.compiler.frame import Frame
 from warploom.engine.device.device import HOST_ARCHITECTURE, Buffer, Device
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
 from warploom.engine.patch.document import NodeRef
 
 Array = np.ndarray[Any, Any]

@@ -13,8 +13,8 @@ from warploom.engine.compiler.frame import Frame
 from warploom.engine.device.cuda.cubin import parameter_counts, waiting_kernels
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.cuda.nvrtc import CompiledSource, compile_cuda
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
-from warploom.engine.kernel_sources.nvrtc import CompiledSource, compile_cuda
 from warploom.engine.ptx import read_signatures
 from warploom.engine.types import DType
 

@@ -10,8 +10,8 @@ import scipy
 
 from warploom import Engine, Patch
 from warploom.engine.device.device import Device
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import load_patch, save_patch
 from warploom.engine.protocol.messages import Reset

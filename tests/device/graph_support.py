@@ -10,7 +10,7 @@ from warploom.engine.device.arguments import KernelArguments, pack_arguments
 from warploom.engine.device.device import Buffer, Device
 from warploom.engine.device.graph import Graph
 from warploom.engine.device.protocol import Executable, GraphNode, LaunchConfig
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 
 SOURCE = """
 extern "C" __device__ __cudart_builtin__ void cudaGraphSetConditional(unsigned long long handle, unsigned value);

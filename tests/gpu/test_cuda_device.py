@@ -16,7 +16,7 @@ from warploom.engine.device.device import Device
 from warploom.engine.device.open import open_device
 from warploom.engine.device.protocol import ConditionalKind, LaunchConfig
 from warploom.engine.diagnostics import DeviceError, KernelError
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.ptx import parse
 
 pytestmark = pytest.mark.gpu
@@ -319,7 +319,7 @@ def test_a_fault_names_the_call_and_the_remedy() -> None:
 from pathlib import Path
 from warploom.engine.device.open import open_device
 from warploom.engine.diagnostics import DeviceError
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 device = open_device("cuda:0")
 cubin = compile_cuda({SOURCE!r}, Path("k.cu"), device.info.architecture, []).cubin
 kernel = device.load_module(cubin).kernel("scale")

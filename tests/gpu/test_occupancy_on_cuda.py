@@ -12,7 +12,7 @@ from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 from warploom.engine.device.device import Device
 from warploom.engine.device.occupancy import occupancy
 from warploom.engine.device.protocol import LaunchConfig
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 
 pytestmark = pytest.mark.gpu
 

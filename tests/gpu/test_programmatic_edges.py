@@ -20,7 +20,7 @@ from warploom.engine.device.graph import Graph
 from warploom.engine.device.open import open_device
 from warploom.engine.device.protocol import ConditionalKind, GraphNode, LaunchConfig
 from warploom.engine.diagnostics import DeviceError
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.ptx.waits import waiting_ptx
 
 pytestmark = pytest.mark.gpu
@@ -201,7 +201,7 @@ def test_kernels_that_do_not_wait_would_be_wrong(device: Device, monkeypatch: py
 
     Loops are left out: the next turn could begin while a kernel is active, which faults the GPU.
     """
-    monkeypatch.setattr("warploom.engine.kernel_sources.nvrtc.waiting_cuda", lambda text, architecture: None)
+    monkeypatch.setattr("warploom.engine.kernel_sources.cuda.nvrtc.waiting_cuda", lambda text, architecture: None)
     careless = Workshop(device, MIX + "// not waiting\n")
     assert not any(kernel.waits for kernel in careless.loaded)
     wrong = 0
@@ -225,7 +225,7 @@ def test_plain_edges_give_the_same(workshop: Workshop) -> None:
 def careless(device: Device) -> Kernels:
     """The same kernels in a CUBIN in which none waits."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("warploom.engine.kernel_sources.nvrtc.waiting_cuda", lambda text, architecture: None)
+        patch.setattr("warploom.engine.kernel_sources.cuda.nvrtc.waiting_cuda", lambda text, architecture: None)
         return Kernels(device, SOURCE + "// by another compiler\n")
 
 

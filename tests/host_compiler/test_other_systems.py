@@ -21,7 +21,7 @@ from warploom.engine.device.host.device import HostDevice
 from warploom.engine.device.host.modules import build, cache, functions, native
 from warploom.engine.host_compiler.module import translate_module
 from warploom.engine.host_compiler.runtime import library, systems
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.ptx import parse
 
 SOURCE = """

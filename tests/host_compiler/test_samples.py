@@ -7,7 +7,7 @@ import pytest
 
 from tests.fuzzing import FACTOR
 from warploom.engine.device.host.device import HostDevice
-from warploom.engine.kernel_sources import nvrtc
+from warploom.engine.kernel_sources.cuda import library, nvrtc
 
 GROUPS = """#include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
@@ -84,7 +84,7 @@ def with_headers():
     """Compile with the toolkit's headers."""
 
     def build(source, architecture):
-        ptx = nvrtc.compile_cuda(source, Path("sample.cu"), architecture, nvrtc.toolkit_folders()).ptx
+        ptx = nvrtc.compile_cuda(source, Path("sample.cu"), architecture, library.toolkit_folders()).ptx
         return ptx[ptx.index(".version") :]
 
     return build

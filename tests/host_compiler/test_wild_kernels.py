@@ -14,7 +14,7 @@ import scipy.sparse.csgraph
 from tests.device.conftest import compile_cuda
 from warploom.engine.device.host.device import HostDevice
 from warploom.engine.diagnostics import KernelFault
-from warploom.engine.kernel_sources.nvrtc import toolkit_folders
+from warploom.engine.kernel_sources.cuda.library import toolkit_folders
 
 HERE = Path(__file__).parent / "wild"
 OLD, NEW = "compute_75", "compute_100"  # the two PTX dialects

@@ -7,7 +7,7 @@ import pytest
 from scipy import ndimage
 
 from warploom import Engine, Patch, UpdateLevel
-from warploom.engine.kernel_sources.texture_inputs import with_textures
+from warploom.engine.kernel_sources.cuda.texture_inputs import with_textures
 from warploom.engine.patch.changes import PortRef
 
 ZOOM = """#include "warploom/texture.h"

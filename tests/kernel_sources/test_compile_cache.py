@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from warploom.engine.disk_cache import cache_key
-from warploom.engine.kernel_sources.nvrtc import CompileCache, CompiledSource
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache, CompiledSource
 
 ENTRY = CompiledSource("ptx", b"\x7fELF\0\xff")
 

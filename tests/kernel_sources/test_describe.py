@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache
 from warploom.engine.kernel_sources.describe import describe_kernels, source_parameter_names
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.loader import load_image
 from warploom.engine.kernel_sources.manifest import KernelManifest, read_manifest, write_manifest
-from warploom.engine.kernel_sources.nvrtc import CompileCache
 
 PTX_HEAD = ".version 7.8\n.target sm_75\n.address_size 64\n"
 

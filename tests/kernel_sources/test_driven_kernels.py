@@ -13,7 +13,7 @@ from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.device.arguments import ArgumentError, pack
 from warploom.engine.device.device import Device
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.elements import typed_parameters
+from warploom.engine.kernel_sources.element_types.declared import typed_parameters
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.loader import find_source, load_image
 from warploom.engine.kernel_sources.sources import (

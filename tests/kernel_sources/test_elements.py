@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from tests.fuzzing import many
 from tests.types.structs import ALL_TYPES, fields_of, struct_of
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources import elements as elements_module
-from warploom.engine.kernel_sources.element_names import PointerElement, named_types
-from warploom.engine.kernel_sources.elements import check_elements, pointer_elements
+from warploom.engine.kernel_sources.element_types import declared as elements_module
+from warploom.engine.kernel_sources.element_types.declared import check_elements, pointer_elements
+from warploom.engine.kernel_sources.element_types.names import PointerElement, named_types
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.loader import find_kernel, load_image
 from warploom.engine.types import DType, Struct, any_type, c64, declaration, f16, f32, float3, float4, s32, u8

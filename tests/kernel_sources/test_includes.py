@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.compiling import find_includes
+from warploom.engine.kernel_sources.cuda.compiling import find_includes
 
 
 def test_includes_are_followed_through_headers_and_cycles(tmp_path: Path) -> None:

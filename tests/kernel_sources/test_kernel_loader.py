@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources import compiling, nvrtc
+from warploom.engine.kernel_sources.cuda import compiling, library, nvrtc
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache, CompiledSource
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.loader import find_kernel, load_image
-from warploom.engine.kernel_sources.nvrtc import CompileCache, CompiledSource
 from warploom.engine.kernel_sources.texts import read_source
 from warploom.engine.processes.pool import run
 
@@ -251,10 +251,10 @@ def test_a_mac_has_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(nvrtc.importlib, "import_module", missing)
-    find = nvrtc.nvrtc_library.__wrapped__
+    monkeypatch.setattr(library.importlib, "import_module", missing)
+    find = library.nvrtc_library.__wrapped__
     with pytest.raises(KernelError, match="pip install cuda-python nvidia-cuda-nvrtc"):
         find()
-    monkeypatch.setattr(nvrtc.sys, "platform", "darwin")
+    monkeypatch.setattr(library.sys, "platform", "darwin")
     with pytest.raises(KernelError, match="got macOS, for which NVIDIA has none; run the engine on"):
         find()

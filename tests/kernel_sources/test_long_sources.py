@@ -6,10 +6,10 @@ import pytest
 
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.kernel_blocks.comments import kernel_comments
-from warploom.engine.kernel_sources.compiling import find_includes
-from warploom.engine.kernel_sources.element_names import parameter_texts
+from warploom.engine.kernel_sources.cuda.compiling import find_includes
+from warploom.engine.kernel_sources.cuda.waiting import waiting_cuda
+from warploom.engine.kernel_sources.element_types.names import parameter_texts
 from warploom.engine.kernel_sources.loader import load_image
-from warploom.engine.kernel_sources.nvrtc import waiting_cuda
 from warploom.engine.ptx import text as ptx_text
 from warploom.engine.ptx.text import code_of, entry_bodies
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.element_names import named_element
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache
+from warploom.engine.kernel_sources.element_types.names import named_element
 from warploom.engine.kernel_sources.loader import load_image
 from warploom.engine.kernel_sources.manifest import KernelManifest, ManifestParameter, read_manifest, write_manifest
-from warploom.engine.kernel_sources.nvrtc import CompileCache
 
 PTX = """.version 7.8
 .target sm_75

@@ -12,9 +12,9 @@ import pytest
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.device.host.device import HostDevice
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources import nvrtc
+from warploom.engine.kernel_sources.cuda import library, nvrtc
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.kernel_sources.loader import load_image
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
 
 FILE = Path("/folder with spaces/scale.cu")
 SCALE = """
@@ -131,7 +131,7 @@ def test_an_unknown_architecture_is_explained() -> None:
 
 def test_a_missing_compiler_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without NVRTC, the error says what to install."""
-    nvrtc.nvrtc_library.cache_clear()
+    library.nvrtc_library.cache_clear()
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "cuda.bindings.nvrtc", None)
         with pytest.raises(KernelError, match="pip install cuda-python nvidia-cuda-nvrtc"):
@@ -140,7 +140,7 @@ def test_a_missing_compiler_is_explained(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_version_is_that_of_the_library() -> None:
     """The package's version is the version that NVRTC reports."""
-    assert nvrtc.nvrtc_version() == tuple(nvrtc.nvrtc_library().nvrtcVersion()[1:])
+    assert library.nvrtc_version() == tuple(library.nvrtc_library().nvrtcVersion()[1:])
 
 
 def test_a_kernel_in_the_cache_is_loaded_without_the_compiler(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_kernel_in_the_cache_is_loaded_without_the_compiler(tmp_path: Path) ->
     load_image(source, "compute_75", cache)
     script = (
         "import sys; from pathlib import Path; from warploom.engine.kernel_sources.loader import load_image\n"
-        "from warploom.engine.kernel_sources.nvrtc import CompileCache\n"
+        "from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache\n"
         f"image = load_image(Path({str(source)!r}), 'compute_75', CompileCache(Path({str(cache.folder)!r})))\n"
         "print(*image.signatures, 'cuda.bindings.nvrtc' in sys.modules)"
     )

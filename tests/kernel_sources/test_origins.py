@@ -10,9 +10,9 @@ import pytest
 from llvmlite import binding as llvm
 
 from warploom.engine.device.host.device import HostDevice
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.kernel_sources.describe import describe_kernels
 from warploom.engine.kernel_sources.loader import load_image
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
 
 #: The kernel computes out[i] = a * x[i] + y[i] for i < n, and count += 1 for each.
 CUDA = """extern "C" __global__ void work(const float* x, const float* y, float* out, int* count, float a, int n) {

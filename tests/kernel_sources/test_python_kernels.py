@@ -19,10 +19,10 @@ from warploom import Engine, Patch, UpdateLevel
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 from warploom.engine.device.device import Device
 from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache
 from warploom.engine.kernel_sources.describe import describe_kernels
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.loader import load_image
-from warploom.engine.kernel_sources.nvrtc import CompileCache
 from warploom.engine.kernel_sources.python.trust import trusted_folders
 from warploom.engine.kernel_sources.sources import PythonKernel, PythonOptions
 from warploom.engine.protocol.messages import KernelFilesChanged

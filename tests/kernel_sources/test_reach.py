@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from tests.fuzzing import many
 from warploom.engine.diagnostics import CompileError, KernelError, Mend
-from warploom.engine.kernel_sources.compiling import find_includes
+from warploom.engine.kernel_sources.cuda.compiling import find_includes
+from warploom.engine.kernel_sources.cuda.library import toolkit_folders
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache, compile_cuda
 from warploom.engine.kernel_sources.loader import load_image
-from warploom.engine.kernel_sources.nvrtc import CompileCache, compile_cuda, toolkit_folders
 from warploom.engine.kernel_sources.python.trust import trusted_folders
 from warploom.engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, KernelSource
 from warploom.engine.ptx import PtxSyntaxError, parse

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.platforms.systems import pretend
-from warploom.engine.kernel_sources import nvrtc
-from warploom.engine.kernel_sources.nvrtc import UnreadableHeader, compile_cuda, included_names
+from warploom.engine.kernel_sources.cuda import closed
+from warploom.engine.kernel_sources.cuda.closed import included_names
+from warploom.engine.kernel_sources.cuda.errors import UnreadableHeader
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 
 KERNEL = 'extern "C" __global__ void k(float* out) { out[0] = 1; }\n'
 
@@ -42,7 +44,7 @@ def test_other_directives_read_nothing() -> None:
 
 def test_only_headers_that_were_brought_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a limit of open files, a closed compile takes headers that it was given, and refuses others by name."""
-    monkeypatch.setattr(nvrtc, "can_refuse_files", lambda: False)
+    monkeypatch.setattr(closed, "can_refuse_files", lambda: False)
     pretend(monkeypatch, "win32")
     headers = {"near.h": "#define NEAR 2\n"}
     source = f'#include "near.h"\n{KERNEL}'.replace("= 1", "= NEAR")

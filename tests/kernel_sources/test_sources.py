@@ -10,9 +10,9 @@ import pytest
 
 from warploom.engine.device.host.device import HostDevice
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.elements import pointer_elements
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache
+from warploom.engine.kernel_sources.element_types.declared import pointer_elements
 from warploom.engine.kernel_sources.loader import find_source, load_image
-from warploom.engine.kernel_sources.nvrtc import CompileCache
 from warploom.engine.kernel_sources.sources import CudaFile, CudaOptions, CudaText, KernelSource, PtxFile
 
 WRITE = 'extern "C" __global__ void write(float* x) {{ x[0] = {}; }}\n'

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.nvrtc import compile_cuda, toolkit_folders
-from warploom.engine.kernel_sources.standard_headers import HEADERS
+from warploom.engine.kernel_sources.cuda.library import toolkit_folders
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.cuda.standard_headers import HEADERS
 
 PLAIN = [name for name, text in HEADERS.items() if "cuda/std" not in text]
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.nvrtc import toolkit_include_folders
+from warploom.engine.kernel_sources.cuda.library import toolkit_include_folders
 
 
 def test_an_older_nvrtc_uses_the_installed_toolkit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_an_older_nvrtc_uses_the_installed_toolkit(monkeypatch: pytest.MonkeyPat
 
 def test_headers_that_cannot_be_unpacked_say_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A failure to unpack headers is an error with its reason, and no incomplete folder is left."""
-    monkeypatch.setattr("warploom.engine.kernel_sources.nvrtc.user_cache_dir", lambda name: str(tmp_path / name))
+    monkeypatch.setattr("warploom.engine.kernel_sources.cuda.library.user_cache_dir", lambda name: str(tmp_path / name))
     results = SimpleNamespace(NVRTC_SUCCESS=0)
     nvrtc = SimpleNamespace(nvrtcResult=results, nvrtcInstallBundledHeaders=lambda folder, flags: (8, b"disk full"))
     with pytest.raises(KernelError, match=r"toolkit headers must be unpacked into .*, got disk full"):
@@ -31,7 +31,7 @@ def test_headers_that_cannot_be_unpacked_say_why(monkeypatch: pytest.MonkeyPatch
 
 def test_two_processes_may_unpack_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """If two processes unpack at once, the second uses the first one's headers, and the folder is complete."""
-    monkeypatch.setattr("warploom.engine.kernel_sources.nvrtc.user_cache_dir", lambda name: str(tmp_path / name))
+    monkeypatch.setattr("warploom.engine.kernel_sources.cuda.library.user_cache_dir", lambda name: str(tmp_path / name))
 
     def install(folder: bytes, flags: int) -> tuple[int, bytes]:
         for complete in (tmp_path / "warploom" / "toolkit-headers-13.5", Path(folder.decode())):

@@ -8,7 +8,8 @@ import pytest
 from tests.fuzzing import seeds
 from warploom.engine.device.cuda.cubin import parameter_counts, waiting_kernels
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.nvrtc import WAIT, compile_cuda, waiting_cuda
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.cuda.waiting import WAIT, waiting_cuda
 
 
 def compiled(source: str, architecture: str = "sm_90") -> frozenset[str]:

@@ -12,7 +12,7 @@ from warploom.engine.device.host.modules.build import translate
 from warploom.engine.device.host.modules.cache import CachedModule
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.host_compiler import module
-from warploom.engine.kernel_sources.nvrtc import CompiledSource, compile_kernels
+from warploom.engine.kernel_sources.cuda.nvrtc import CompiledSource, compile_kernels
 
 
 def refuse_all(*_: Any, **__: Any) -> NoReturn:

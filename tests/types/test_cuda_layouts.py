@@ -11,8 +11,9 @@ from tests.fuzzing import many
 from tests.types.structs import ALL_TYPES, fields_of, make_struct, struct_of
 from tests.types.test_structs import Inner, Named, Outer
 from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.cuda.library import toolkit_folders
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
-from warploom.engine.kernel_sources.nvrtc import compile_cuda, toolkit_folders
 from warploom.engine.types import NAMED, DType, declaration, f32, field_offset, float3, layout_text, s64, u8
 
 _KERNEL = 'extern "C" __global__ void nothing() {}'

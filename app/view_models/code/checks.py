@@ -14,8 +14,9 @@ from warploom.engine.blocktypes.block import Block
 from warploom.engine.descriptions.entries import Kernel
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.diagnostics import KernelError, Severity
-from warploom.engine.kernel_sources.compiling import compile_source
-from warploom.engine.kernel_sources.nvrtc import CompileCache, compile_cuda, compile_kernels, warnings_in
+from warploom.engine.kernel_sources.cuda.compiling import compile_source
+from warploom.engine.kernel_sources.cuda.errors import warnings_in
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache, compile_cuda, compile_kernels
 from warploom.engine.kernel_sources.sources import CudaFile, CudaText, SpecialisedKernel
 from warploom.engine.patch.document import Patch
 from warploom.engine.ptx import parse

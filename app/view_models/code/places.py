@@ -11,7 +11,7 @@ from warploom.engine.blocktypes.block import Block, block_types, is_ours
 from warploom.engine.blocktypes.found_files import found_file
 from warploom.engine.catalogue.block_files import FOLDER_NAME, find_definition
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.compiling import find_includes
+from warploom.engine.kernel_sources.cuda.compiling import find_includes
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.texts import read_source
 from warploom.engine.patch.document import Patch

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.disk_cache import DiskCache, cache_key
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache, reader_version
 from warploom.engine.kernel_sources.image import KernelImage
-from warploom.engine.kernel_sources.nvrtc import CompileCache, reader_version
 from warploom.engine.kernel_sources.python.files import Compiler, kernels_in, local_modules
 from warploom.engine.kernel_sources.python.numba_kernels import compile_numba
 from warploom.engine.kernel_sources.python.run_file import CompiledPython, PythonText

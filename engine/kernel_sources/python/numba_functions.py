@@ -9,7 +9,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 
 #: A barrier is a word that each thread block adds 1 to. The first one adds what is missing to flip the highest bit.
 _SOURCE = """

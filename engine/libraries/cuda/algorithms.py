@@ -18,7 +18,7 @@ from cuda import cccl, compute
 from cuda.compute import OpKind, ProxyArray, SortOrder
 
 from warploom.engine.disk_cache import DiskCache, cache_key
-from warploom.engine.kernel_sources.nvrtc import CompileCache
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache
 from warploom.engine.libraries.algorithms import Histogram, Order, Scan, Sort
 from warploom.engine.libraries.call import LibraryCall, LibraryError
 from warploom.engine.libraries.cuda.plan import Addresses, Handles, LibraryPlan, PlanMaker

@@ -27,8 +27,13 @@ from warploom.engine.device.device import DeviceInfo
 from warploom.engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy
 from warploom.engine.device.protocol import LaunchConfig
 from warploom.engine.diagnostics import Diagnostic, Source, error, warning
-from warploom.engine.kernel_sources.element_names import PointerElement
-from warploom.engine.kernel_sources.elements import check_elements, declared_types, pointer_elements, typed_parameters
+from warploom.engine.kernel_sources.element_types.declared import (
+    check_elements,
+    declared_types,
+    pointer_elements,
+    typed_parameters,
+)
+from warploom.engine.kernel_sources.element_types.names import PointerElement
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.types import DType
 

@@ -26,7 +26,7 @@ from warploom.engine.device.protocol import Module
 from warploom.engine.device.releasing import release_all
 from warploom.engine.diagnostics import CompilerCrash, Diagnostic, KernelError, TranslatorBug
 from warploom.engine.kernel_sources import op_graphs
-from warploom.engine.kernel_sources.elements import declared_types, typed_parameters
+from warploom.engine.kernel_sources.element_types.declared import declared_types, typed_parameters
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.loader import find_source, load_image
 from warploom.engine.kernel_sources.sources import KernelSource, OpGraphSource, PtxFile

@@ -23,7 +23,7 @@ from warploom import Patch
 from warploom.engine.device.arguments import pack_arguments
 from warploom.engine.device.device import Device
 from warploom.engine.device.protocol import GraphNode, LaunchConfig
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 
 Array = np.ndarray[Any, Any]
 STEP_S, OVER, SWEEPS, ENOUGH = 1 / 60, 1.98, 10, 0.5

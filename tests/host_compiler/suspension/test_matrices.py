@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from warploom.engine.kernel_sources import nvrtc
+from warploom.engine.kernel_sources.cuda import library, nvrtc
 
 HEAD = ".version 8.4\n.target sm_90\n.address_size 64\n"
 RNG = np.random.default_rng(5)
@@ -202,7 +202,7 @@ def test_wmma(run, shape, layouts):
         source = re.sub(rf"\b{name}\b", str(value), source)
     source = source.replace("LDA", str(lda)).replace("LDB", str(ldb))
     given = [x if layout == "row_major" else x.T.copy() for x, layout in ((a, la), (b, lb))]
-    ptx = nvrtc.compile_cuda(source, Path("k.cu"), "compute_80", nvrtc.toolkit_folders()).ptx
+    ptx = nvrtc.compile_cuda(source, Path("k.cu"), "compute_80", library.toolkit_folders()).ptx
     ptx = ptx[ptx.index(".version") :]
     d = run(ptx, "k", 1, 32, *given, c, np.zeros((n, m), np.float32))[3]
     np.testing.assert_allclose(d.T, 2 * (a.astype(np.float32) @ b.astype(np.float32) + c), rtol=1e-5, atol=1e-5)

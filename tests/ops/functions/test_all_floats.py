@@ -7,7 +7,7 @@ import pytest
 
 from tests.ops.functions.running import compiled
 from warploom.engine.device.open import open_device
-from warploom.engine.kernel_sources.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.ops.functions import FUNCTIONS
 
 _SIZE = 1 << 24

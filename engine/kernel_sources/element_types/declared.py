@@ -10,8 +10,9 @@ from dataclasses import replace
 from enum import IntEnum
 
 from warploom.engine.diagnostics import CompilerCrash, Diagnostic, KernelError, error
-from warploom.engine.kernel_sources.compiling import compile_source
-from warploom.engine.kernel_sources.element_names import (
+from warploom.engine.kernel_sources.cuda.compiling import compile_source
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache
+from warploom.engine.kernel_sources.element_types.names import (
     VECTOR_NAMES,
     DeclaredType,
     NamedTypes,
@@ -22,10 +23,9 @@ from warploom.engine.kernel_sources.element_names import (
     named_types,
     parameter_texts,
 )
+from warploom.engine.kernel_sources.element_types.struct_fields import record_of
 from warploom.engine.kernel_sources.image import KernelImage
-from warploom.engine.kernel_sources.nvrtc import CompileCache
 from warploom.engine.kernel_sources.sources import CudaFile, CudaText
-from warploom.engine.kernel_sources.struct_fields import record_of
 from warploom.engine.ptx.tree import KernelParameter
 from warploom.engine.types import NAMED, DType, boolean, layout_text
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from inspect import unwrap
 from itertools import pairwise
 
-from warploom.engine.kernel_sources.element_names import KNOWN_TYPES, Record, RecordField
+from warploom.engine.kernel_sources.element_types.names import KNOWN_TYPES, Record, RecordField
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.manifest import ManifestField, ManifestParameter
 from warploom.engine.ptx import parse

@@ -9,19 +9,17 @@ from pathlib import Path
 
 from warploom.engine.diagnostics import TRUST_PATCH, CompileError, KernelError, Mend
 from warploom.engine.disk_cache import cache_key
-from warploom.engine.kernel_sources.image import KERNELS_FOLDER
-from warploom.engine.kernel_sources.nvrtc import (
+from warploom.engine.kernel_sources.cuda.errors import UnreadableHeader
+from warploom.engine.kernel_sources.cuda.library import must_unpack, nvrtc_version, toolkit_folders
+from warploom.engine.kernel_sources.cuda.nvrtc import (
     OPTIONS,
-    WAIT,
     CompileCache,
     CompiledSource,
-    UnreadableHeader,
     compile_cuda,
-    must_unpack,
-    nvrtc_version,
     reader_version,
-    toolkit_folders,
 )
+from warploom.engine.kernel_sources.cuda.waiting import WAIT
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.python.trust import is_trusted
 from warploom.engine.kernel_sources.sources import CudaFile, CudaText
 from warploom.engine.kernel_sources.texts import read_source

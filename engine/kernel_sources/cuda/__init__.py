@@ -1,0 +1,1 @@
+"""CUDA C++ compiled by NVRTC: start at `compiling.compile_source`."""
