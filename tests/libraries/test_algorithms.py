@@ -13,6 +13,7 @@ from warploom.engine.kernel_sources.loader import load_image
 from warploom.engine.kernel_sources.sources import CudaFile, CudaOptions
 from warploom.engine.libraries.algorithms import Histogram, Order, Scan, Sort
 from warploom.engine.libraries.call import OperandError
+from warploom.engine.libraries.host import algorithms
 from warploom.engine.types import bf16, c64, dtype_of, f32, from_bf16, to_bf16
 from warploom.engine.types.element_numbers import element_number
 from warploom.engine.types.layout import Layout, strided_layout
@@ -65,6 +66,33 @@ def test_lists_are_sorted(calls: Call, dtype: str, descending: bool) -> None:
         if x.dtype.kind == "f":
             zeros = np.signbit(out[out == 0])
             assert (np.sort(zeros)[:: 1 if descending else -1] == zeros).all()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_cores_share_a_list(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
+    """Any number of cores of the host gives the same bits."""
+    monkeypatch.setattr(algorithms, "_PIECE", 32)
+    monkeypatch.setattr(algorithms, "_SHARE", 64)
+    x = some(dtype, 1023)
+    kind = np.dtype("u4") if dtype == "?" else x.dtype
+    works: list[tuple[Any, Any, Any]] = [
+        *((algorithms.sort, Sort(down), x.dtype) for down in (False, True)),
+        *((algorithms.order, Order(down), "u4") for down in (False, True)),
+        *((algorithms.scan, Scan(name, True), kind) for name in ACCUMULATED),
+    ]
+    for work, call, out in works:
+        found = []
+        for cores in (1, 2, 5):
+            monkeypatch.setattr(algorithms, "usable_cores", lambda cores=cores: cores)
+            found.append(np.zeros(x.size, out))
+            with np.errstate(all="ignore"):
+                work(call, {"x": x, "out": found[-1]}, {})
+        for each in found[1:]:
+            assert each.tobytes() == found[0].tobytes(), call
+        if work is algorithms.order:
+            np.testing.assert_array_equal(found[0], ordered(x, call.descending))
+        elif work is algorithms.sort:
+            np.testing.assert_array_equal(found[0], x[ordered(x, call.descending)])
 
 
 def test_bf16_is_sorted(calls: Call) -> None:
