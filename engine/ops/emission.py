@@ -99,6 +99,7 @@ class Aggregate:
     """An output with one element per thread block, which combines the values that its threads computed."""
 
     buffer: OpBuffer
+    operation: str
     #: The values' type, the neutral value, and the function that combines two values.
     kind: ValueType
     none: ir.Value
@@ -139,6 +140,8 @@ class Emission:
     results: dict[str, OpValue] | None = None
     #: The current element's contribution to each aggregate, by the pointer's name.
     aggregated: dict[str, OpValue] = field(default_factory=dict)
+    #: Whole numbers of at most 16 bits, as i32, by the f64 that they were converted to.
+    shorts: dict[ir.Value, ir.Value] = field(default_factory=dict)
     #: The debug information of loads and stores that no op emits, by their pointer's name.
     origins: dict[str, Any] = field(default_factory=dict)
     _given: dict[OpArgument, ir.Value] = field(default_factory=dict)
@@ -220,11 +223,14 @@ class Emission:
 
     def _exact(self, part: ir.Value, is_signed: bool) -> ir.Value:
         """Return an i32 as an f64, by an addition: a GPU converts at a quarter of that speed."""
-        builder, above = self.builder, 2.0**52  # from which on the last bit of an f64 is 1
+        builder, above, whole = self.builder, 2.0**52, part  # from which on the last bit of an f64 is 1
         if is_signed:
             part, above = builder.xor(part, ir.Constant(I32, -(2**31))), above + 2.0**31
         bits = builder.or_(builder.zext(part, I64), ir.Constant(I64, 0x433 << 52))
-        return builder.fsub(builder.bitcast(bits, LLVM[f64]), ir.Constant(LLVM[f64], above))
+        result = builder.fsub(builder.bitcast(bits, LLVM[f64]), ir.Constant(LLVM[f64], above))
+        if isinstance(whole, ir.CastInstr) and whole.operands[0].type in (I8, I16):
+            self.shorts[result] = whole
+        return result
 
     def block(self, name: str) -> ir.Block:
         """Return a new basic block, placed after the existing ones."""

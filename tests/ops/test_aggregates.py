@@ -75,6 +75,20 @@ def test_elements_are_read_alike_whether_their_type_is_told_or_known(device: Dev
     assert told["add"].tolist() == known["add"].tolist() == [np.count_nonzero(part) for part in shares(x, 2)]
 
 
+@pytest.mark.parametrize("dtype", ["boolean", "u8", "s8", "u16", "s16"])
+def test_sums_of_short_numbers_are_exact(device: Device, dtype: str) -> None:
+    """Sums of the largest and of the smallest numbers of 16 bits or fewer are exact."""
+    kind = NAMED[dtype].numpy
+    kernel = compile_graph(with_types(aggregating("number", "f64", "add", "minimum"), {"x": dtype}))
+    limits = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    for extreme in limits:
+        x = np.full(70_001, extreme, kind)
+        x[5::7] = limits[0]
+        found = run(device, kernel, {"x": x}, x.size, thread_blocks=3)
+        assert found["add"].tolist() == [float(part.sum(dtype=np.int64)) for part in shares(x, 3)]
+        assert found["minimum"].tolist() == [float(limits[0])] * 3
+
+
 @pytest.mark.parametrize("dtype", ["u8", "s8", "s16", "f16"])
 @pytest.mark.parametrize("thread_blocks", [1, 3, 16])
 def test_elements_of_few_bytes_are_combined_in_the_order_of_others(

@@ -340,7 +340,7 @@ def _aggregate(emission: Emission, code: OpCode) -> dict[str, OpValue]:
 def aggregate(emission: Emission, buffer: OpBuffer, kind: ValueType, operation: str) -> Aggregate:
     """Return the aggregate that combines these values."""
     combine, none = _AGGREGATES[operation], _identity(operation, kind.scalar)
-    return Aggregate(buffer, kind, none, lambda a, b: combine(emission, kind.scalar, a, b))
+    return Aggregate(buffer, operation, kind, none, lambda a, b: combine(emission, kind.scalar, a, b))
 
 
 register(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
 
 from llvmlite import ir
@@ -25,6 +25,7 @@ from warploom.engine.ops.interface import SHARE_THREADS
 from warploom.engine.ops.library.threads import barrier, shared_array
 from warploom.engine.ops.lowering.places import NOWHERE, MetadataRef
 from warploom.engine.ops.types import BufferType, read_as
+from warploom.engine.types import f64, s32
 
 #: The number of elements that each thread of a kernel with aggregates computes at once.
 SHARE_LANES = 4
@@ -135,11 +136,10 @@ def emit_shares(
     start = emission.call("llvm.umin.i32", I32, [size, builder.mul(block, share)])
     end = emission.call("llvm.umin.i32", I32, [size, builder.add(start, share)])
 
-    def combined(held: list[ir.Value]) -> list[ir.Value]:
-        """Return a lane's value after the current element."""
+    def taken() -> list[ir.Value]:
+        """Return the current element's values."""
         body()
-        taken = [emission.aggregated[aggregate.buffer.pointer.name].parts[0] for aggregate in aggregates]
-        return _both(aggregates, held, taken)
+        return [emission.aggregated[aggregate.buffer.pointer.name].parts[0] for aggregate in aggregates]
 
     def is_full(count: int, first: ir.Value) -> ir.Value:
         """Return whether all threads have `count` elements; the answer is the same in the whole thread block."""
@@ -158,11 +158,18 @@ def emit_shares(
                 loaded[name] = memory.load_each(emission, own, steps)
             else:
                 loaded[name] = memory.load_each(emission, buffer, places)
+        found = list[list[ir.Value]]()
         for at, place in enumerate(places):
             _place(emission, place)
             emission.own = {name: values[at] for name, values in loaded.items()}
-            changed[at % SHARE_LANES] = combined(changed[at % SHARE_LANES])
+            found.append(taken())
         emission.own = {}
+        for lane in range(SHARE_LANES):
+            of_lane = zip(*found[lane::SHARE_LANES], strict=True)
+            changed[lane] = [
+                _combined(emission, aggregate, before, values)
+                for aggregate, before, values in zip(aggregates, changed[lane], of_lane, strict=True)
+            ]
         return builder.add(first, ir.Constant(I32, count * SHARE_THREADS)), changed
 
     def is_inside(index: ir.Value) -> ir.Value:
@@ -171,7 +178,7 @@ def emit_shares(
     def first_lane(index: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
         """Combine one element in the first lane, then move that lane behind the others."""
         _place(emission, index)
-        return builder.add(index, width), [*held[1:], combined(held[0])]
+        return builder.add(index, width), [*held[1:], _both(aggregates, held[0], taken())]
 
     none = [[aggregate.none for aggregate in aggregates] for _ in range(SHARE_LANES)]
     rest, held = start, none
@@ -184,6 +191,18 @@ def emit_shares(
         held = [_both(aggregates, a, b) for a, b in zip(held[::2], held[1::2], strict=True)]
     _store_totals(emission, aggregates, held[0], block)
     builder.ret_void()
+
+
+def _combined(emission: Emission, aggregate: Aggregate, before: ir.Value, values: Sequence[ir.Value]) -> ir.Value:
+    """Return what a lane holds after some elements.
+
+    A sum of numbers with 16 bits is exact, so that whole numbers are added first and converted together: a GPU adds them
+    faster than f64.
+    """
+    shorts = [emission.shorts[value] for value in values if value in emission.shorts]
+    if aggregate.operation == "add" and 1 < len(values) == len(shorts):
+        values = [emission.scalar(reduce(emission.builder.add, shorts), s32, f64)]
+    return reduce(aggregate.both, values, before)
 
 
 def _both(aggregates: Sequence[Aggregate], a: list[ir.Value], b: list[ir.Value]) -> list[ir.Value]:
