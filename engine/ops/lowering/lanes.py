@@ -196,8 +196,8 @@ def emit_shares(
 def _combined(emission: Emission, aggregate: Aggregate, before: ir.Value, values: Sequence[ir.Value]) -> ir.Value:
     """Return what a lane holds after some elements.
 
-    A sum of numbers with 16 bits is exact, so that whole numbers are added first and converted together: a GPU adds them
-    faster than f64.
+    Sums of numbers of 16 bits are exact, so these are added as whole numbers and then converted: a GPU adds them faster
+    than f64.
     """
     shorts = [emission.shorts[value] for value in values if value in emission.shorts]
     if aggregate.operation == "add" and 1 < len(values) == len(shorts):
