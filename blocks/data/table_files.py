@@ -102,6 +102,7 @@ def _chosen(table: TableFile, columns: str) -> list[tuple[str, str]]:
         wanted = names_in(columns)
     else:
         wanted = [name for name, field in zip(plain, table.schema, strict=True) if _is_number(field.type)]
+        table.check_texts()
         if not wanted:
             raise ValueError("no columns of numbers")
     for name in wanted:
@@ -140,6 +141,12 @@ def _column(column: "ChunkedArray", name: str, dtype: np.dtype[Any]) -> Array:
     if column.null_count and dtype.kind != "f":
         raise ValueError(f"column {name!r} with missing numbers, which only f32 and f64 can hold, as NaN")
     values = column.to_numpy()
+    if dtype == np.float32 and values.size and (types.is_temporal(kind) or types.is_integer(kind)):
+        rounded = values.astype(np.float32)
+        merged = np.flatnonzero((values[1:] != values[:-1]) & (rounded[1:] == rounded[:-1]))
+        if merged.size:
+            two = " and ".join(f"{value:.17g}" for value in values[merged[0] : merged[0] + 2])
+            raise ValueError(f"column {name!r} in which f32 rounds {two} to one number; choose f64")
     if dtype.kind == "i" and values.size:
         whole = np.iinfo(dtype)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
@@ -155,11 +162,15 @@ def _seconds(column: "ChunkedArray") -> Any:
     arrow = load_arrow()
     kind = column.type
     is_short = arrow.types.is_date32(kind) or arrow.types.is_time32(kind)
-    counts = column.cast(arrow.int32() if is_short else arrow.int64()).cast(arrow.float64(), safe=False)
+    counts = column.cast(arrow.int32() if is_short else arrow.int64()).cast(arrow.int64())
+    compute = arrow.compute
     if arrow.types.is_date32(kind):
-        return arrow.compute.multiply(counts, 86400.0)
+        return compute.multiply(counts, 86400).cast(arrow.float64())
     unit = "ms" if arrow.types.is_date64(kind) else kind.unit
-    return arrow.compute.divide(counts, {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[unit])
+    in_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    whole = compute.divide(counts, in_second)  # nanoseconds since 1970 have more digits than f64
+    rest = compute.subtract(counts, compute.multiply(whole, in_second)).cast(arrow.float64())
+    return compute.add(whole.cast(arrow.float64()), compute.divide(rest, float(in_second)))
 
 
 def encode_table(numbers: Array, suffix: str, columns: str) -> bytes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from warploom.engine.diagnostics import PatchError
+from warploom.engine.diagnostics import PatchError, cut
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema, Table
@@ -57,6 +57,10 @@ class TableFile(ABC):
     @abstractmethod
     def table(self, first: int, count: int | None, names: Sequence[str]) -> "Table":
         """Return `count` rows from row `first` on, or all, with some columns; fewer where the table ends."""
+
+    def check_texts(self) -> None:
+        """Raise ValueError for a column that is a text only because some of its numbers can't be read."""
+        return  # most formats say which columns are texts
 
 
 def open_table(file: BinaryIO, suffix: str) -> TableFile:
@@ -291,50 +295,92 @@ def _row_begins(held: bytes, quoted: re.Pattern[bytes] | None) -> Array:
     return np.flatnonzero(is_begin)
 
 
-#: How much of a line is looked at, and a number with a comma among columns that semicolons separate.
-_LINE = 1 << 16
-_COMMA = re.compile(rb"(?:\A|;)[ \t]*[-+]?\d+,\d+(?:[eE][-+]?\d+)?[ \t]*(?:;|[\r\n]*\Z)")
+#: The most of a text that is looked at to see how it is written, and a number with a comma between semicolons.
+_LINES = 1 << 16
+_COMMA = re.compile(rb"(?:^|;)[ \t]*[-+]?\d+,\d+(?:[eE][-+]?\d+)?[ \t]*(?:;|\r|$)", re.MULTILINE)
+#: A comment before the numbers, as numpy writes names; a column may be called #.
+_COMMENT = re.compile(rb"#[ \t]+(?=[^\s,;])")
+#: A number as people write it, with a mark between thousands or as a share of 100.
+_WRITTEN = re.compile(r"\s*[-+]?(?:\d+|\d{1,3}(?:[,. ']\d{3})+)(?:[.,]\d+)?\s*%?\s*")
+#: Rows in which it is looked for numbers that make a column a text.
+_LOOKED_AT = 1000
+_NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf)\s*", re.IGNORECASE)
 
 
-def _has_semicolons(file: BinaryIO, begin: int) -> bool:
-    """Return whether the first line has semicolons between its names, and no commas."""
-    file.seek(begin)
-    bare = re.sub(rb'"[^"]*"', b"", file.readline(_LINE))
-    return b";" in bare and b"," not in bare
+def _delimiter_of(lines: Sequence[bytes]) -> str:
+    """Return what separates columns: a comma if there is one, else a semicolon or a tab, or spaces between numbers."""
+    first = re.sub(rb'"[^"]*"', b"", lines[0]).decode("latin-1")
+    if ";" in first and _are_numbers(first.replace(",", ".").split(";")):
+        return ";"
+    for mark in ",;\t":
+        if mark in first:
+            return mark
+    second = lines[min(1, len(lines) - 1)].decode("latin-1").split()
+    return " " if len(first.split()) == len(second) > 1 and _are_numbers(second) else ","
+
+
+def _are_numbers(parts: Sequence[str]) -> bool:
+    """Return whether the parts of a line are numbers or empty, at least one a number."""
+    held = [part for part in parts if part.strip()]
+    return bool(held) and all(map(_NUMBER.fullmatch, held))
 
 
 class _DelimitedText(_TextTable):
-    """CSV or TSV with a row of names, in UTF-8; in Latin-1 if the names are no UTF-8.
+    """CSV or TSV in UTF-8; in Latin-1 if the first line is no UTF-8.
 
-    Where a comma separates decimals, programs separate the columns of a CSV by semicolons.
+    The first line has the names. If it has only numbers, it is a row, and the names are x0, x1 and so on, or those in a
+    comment before it. Where a comma separates decimals, programs separate the columns of a CSV by semicolons; numpy
+    separates them by spaces.
     """
 
     def __init__(self, file: BinaryIO, delimiter: str) -> None:
         from pyarrow import csv
 
         begin = _after_mark(file)
-        if delimiter == "," and _has_semicolons(file, begin):
-            delimiter = ";"
+        file.seek(begin)
+        lines = [line for line in file.read(_LINES).splitlines() if line.strip()]
+        comments = 0
+        while comments + 1 < len(lines) and _COMMENT.match(lines[comments]):
+            comments += 1
+        delimiter = _delimiter_of(lines[comments:]) if delimiter == "," and lines else delimiter
         self._csv, self._delimiter = csv, delimiter
         mark = re.escape(delimiter.encode())
         self.quoted: re.Pattern[bytes] = re.compile(rb"(?:(?<=[\r\n" + mark + rb'])|\A)"[^"]*(?:""[^"]*)*(?:"|\Z)')
         first = _look(file, begin, self.quoted)
         if not len(first.rows):
             raise ValueError("an empty file")
-        end = int(first.rows[1]) if len(first.rows) > 1 else first.end
-        file.seek(begin)
-        held = file.read(end - begin)
+        ends = [*map(int, first.rows[: comments + 2]), first.end][: comments + 2]
+        file.seek(ends[comments])
+        held = file.read(ends[comments + 1] - ends[comments])
         if held[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise ValueError("a text in UTF-16; save it as UTF-8")
         try:
             self._is_utf8 = bool(held.decode())
         except UnicodeDecodeError:
             self._is_utf8 = False
-        file.seek(end)
-        self._decimal = "," if delimiter == ";" and _COMMA.search(file.readline(_LINE)) else "."
+        self._decimal = "," if delimiter == ";" and _COMMA.search(b"\n".join(lines)) else "."
         self._names: list[str] | None = None
-        self._names = self._read(held).column_names
-        super().__init__(file, end)
+        self._names = self._read(held + b"\n").column_names
+        if b'"' not in held and _are_numbers([name.replace(self._decimal, ".") for name in self._names]):
+            count, self._names = len(self._names), None
+            named = self._read(_COMMENT.sub(b"", lines[comments - 1]) + b"\n").column_names if comments else []
+            self._names = named if len(named) == count else [f"x{place}" for place in range(count)]
+            super().__init__(file, ends[comments])
+        else:
+            super().__init__(file, ends[comments + 1])
+
+    def check_texts(self) -> None:
+        arrow = load_arrow()
+        texts = [field.name for field in self.schema if arrow.types.is_string(field.type)]
+        if len(set(texts)) < len(texts):
+            return
+        for name, column in zip(texts, self.table(0, _LOOKED_AT, texts) if texts else (), strict=True):
+            parts = [part for part in column.to_pylist() if part and part.strip()]
+            others = [part for part in parts if not _NUMBER.fullmatch(part.replace(self._decimal, "."))]
+            numbers = len(parts) - len(others) + sum(bool(_WRITTEN.fullmatch(part)) for part in others)
+            if numbers > len(parts) / 2:
+                odd = cut(repr(others[0]), 40) if others else "one of a later row"
+                raise ValueError(f"column {name.strip()!r} of numbers, but {odd} is none; change it, or name columns")
 
     def _parse(self, held: bytes, names: Sequence[str] | None = None) -> "Table":
         if not held.strip(b"\r\n"):
@@ -343,6 +389,8 @@ class _DelimitedText(_TextTable):
 
     def _read(self, held: bytes, names: Sequence[str] | None = None) -> "Table":
         held = held if self._is_utf8 else held.decode("latin-1").encode()
+        if self._delimiter == " ":
+            held = b"\n".join(b" ".join(line.split()) for line in held.splitlines()) + b"\n"
         if held.count(b'"') % 2 and any(match[0].count(b'"') % 2 for match in self.quoted.finditer(held)):
             raise ValueError("a quotation mark without a second one")
         # Read as missing, as the library does, a column of nothing but NaN would have no type.

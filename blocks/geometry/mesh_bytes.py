@@ -12,6 +12,8 @@ _COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
 _MOST_ZEROS = 1 << 24
 #: How much of a text is looked at to see how its numbers are separated.
 _LOOKED_AT = 4096
+#: A comment behind numbers of an OBJ file, which the library doesn't expect there.
+_COMMENT = re.compile(rb"(?<=[ \t])#[^\n]*")
 #: A face of an OBJ file with an index of 0, or with one that counts backwards: the library misreads both.
 _UNUSUAL_FACE = re.compile(rb"^[ \t]*f[ \t][^\n]*?(?<=[ \t/])(?:-|\+?0+(?=[ \t/\r\n]|$))", re.MULTILINE)
 
@@ -20,7 +22,7 @@ def readable(held: bytes, suffix: str) -> bytes:
     """Return the contents of a mesh file with its texts in UTF-8. Raise ValueError for what can't be read."""
     match suffix:
         case ".obj":
-            text = _utf8(held)
+            text = _COMMENT.sub(b"", _utf8(held))
             return absolute_faces(text) if _UNUSUAL_FACE.search(text) else text
         case ".off":
             return _utf8(held)

@@ -141,7 +141,7 @@ def test_a_scan_that_names_too_much_is_refused(tmp_path: Path) -> None:
 
 
 _TRIANGLE = {
-    "a.obj": "# caf\u00e9\nv 0 0 0\nv 1 0 0\nv 0 2 0\nf 1 2 3\n",
+    "a.obj": "# caf\u00e9\no #1\nv 0 0 0\nv 1 0 0 # caf\u00e9\nv 0 2 0\t# 3 4\nf 1 2 3 # 1\n",
     "a.off": "OFF\n# caf\u00e9\n3 1 0\n0 0 0\n1 0 0\n0 2 0\n3 0 1 2\n",
     "a.stl": "solid caf\u00e9\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 2 0\n"
     "endloop\nendfacet\nendsolid\n",

@@ -117,6 +117,70 @@ def test_columns_may_be_separated_by_semicolons(tmp_path: Path, text: str, expec
     np.testing.assert_array_equal(load_table(tmp_path / "a.csv", "", "f64"), expected)
 
 
+SAVED = np.array([[1.5, -2, 3e30], [np.nan, 0, 1]])
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".csv"])
+@pytest.mark.parametrize(
+    ("written", "names"),
+    [
+        ({}, "x0,x1,x2"),
+        ({"delimiter": ","}, "x0,x1,x2"),
+        ({"delimiter": "\t", "newline": "\r\n"}, "x0,x1,x2"),
+        ({"delimiter": ";"}, "x0,x1,x2"),
+        ({"fmt": "%20.9e", "header": "u v w"}, "u,v,w"),
+        ({"delimiter": ", ", "header": "made by x\nu, v, w"}, "u,v,w"),
+        ({"header": "made by a script", "comments": "#  "}, "x0,x1,x2"),
+    ],
+)
+def test_arrays_that_numpy_has_saved_as_text_are_loaded(
+    tmp_path: Path, suffix: str, written: dict[str, str], names: str
+) -> None:
+    """Each line of numbers is a row, also the first one; a comment before them may have the names."""
+    for rows in (SAVED, SAVED[1:]):
+        np.savetxt(path := tmp_path / f"a{suffix}", rows, **written)
+        np.testing.assert_array_equal(load_table(path, "", "f64"), rows)
+        np.testing.assert_array_equal(load_table(path, names, "f64", len(rows) - 1, 1), rows[-1:])
+
+
+def test_names_in_quotation_marks_or_beside_words_may_be_numbers(tmp_path: Path) -> None:
+    """A table has a column for each year; a comment is a name where no space follows it."""
+    for text in ('"2019","2020"\n1,2\n', "2019,2020,to\n1,2,x\n", "#,2020\n1,2\n"):
+        (tmp_path / "a.csv").write_text(text)
+        np.testing.assert_array_equal(load_table(tmp_path / "a.csv", "", "f64"), [[1, 2]])
+
+
+@pytest.mark.parametrize("odd", ["-", "missing", '"1,000"', "3%", "#DIV/0!", "1 200"])
+def test_a_column_of_numbers_is_never_left_out(tmp_path: Path, odd: str) -> None:
+    """A word among numbers would move other columns to the left, so the table is refused until columns are named."""
+    (tmp_path / "a.csv").write_text(f"place,a,b\nx,1,2\ny,{odd},4\nz,5,6\n")
+    with pytest.raises(PatchError, match="column 'a' of numbers, but '"):
+        load_table(tmp_path / "a.csv", "", "f32")
+    np.testing.assert_array_equal(load_table(tmp_path / "a.csv", "b", "f32"), [[2], [4], [6]])
+
+
+def test_a_comma_in_any_row_is_a_decimal_comma(tmp_path: Path) -> None:
+    """Where semicolons separate columns, the first row may have whole numbers only."""
+    (tmp_path / "a.csv").write_text("a;b\n1;2\n3,5;4\n")
+    np.testing.assert_array_equal(load_table(tmp_path / "a.csv", "", "f64"), [[1, 2], [3.5, 4]])
+
+
+@pytest.mark.parametrize("first", ["1796040001", "2026-11-30 12:00:01"])
+def test_numbers_that_f32_makes_equal_are_refused(tmp_path: Path, first: str) -> None:
+    """Times since 1970 are whole in f64, where f32 has a number for every two minutes."""
+    second = f"{first[:-1]}2"
+    (tmp_path / "a.csv").write_text(f"t\n{first}\n{second}\n")
+    np.testing.assert_array_equal(load_table(tmp_path / "a.csv", "", "f64"), [[1796040001], [1796040002]])
+    with pytest.raises(PatchError, match="column 't' in which f32 rounds 1796040001 and 1796040002 to one"):
+        load_table(tmp_path / "a.csv", "", "f32")
+
+
+def test_parts_of_a_second_are_not_rounded(tmp_path: Path) -> None:
+    """A quarter of a second is one in f64, also with nanoseconds since 1970, which have more digits."""
+    (tmp_path / "a.csv").write_text("t\n2026-11-30 12:00:01.250000000\n1969-12-31 23:59:59.750000000\n")
+    np.testing.assert_array_equal(load_table(tmp_path / "a.csv", "", "f64"), [[1796040001.25], [-0.25]])
+
+
 def test_a_column_of_nothing_but_nan_is_a_column_of_numbers() -> None:
     """Each spelling of NaN in a text is the number NaN, also where a column has no other; a gap stays a gap."""
     held = b"a,b,c,d\nnan,-nan,NaN,1\n-NaN,NAN,nan,\n"
