@@ -17,6 +17,8 @@ class TimeLimits(NamedTuple):
 
 #: For `describe` and the other methods of blocks.
 CALL = TimeLimits(2.0, 10.0)
+#: For `describe` of Warploom's own blocks, which always ends but may read a large file.
+OWN_CALL = TimeLimits(600.0, 600.0)
 #: For calls that frames or other files wait for.
 SHORT_CALL = TimeLimits(2.0, 2.0)
 #: For a block file, which may import large libraries.

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from warploom.engine.platforms.processor import thread_computed_s
-from warploom.engine.user_code.limits import CALL, GRACE_S, TimeLimits, TookTooLong
+from warploom.engine.user_code.limits import CALL, GRACE_S, OWN_CALL, TimeLimits, TookTooLong
 
 T = TypeVar("T")
 F = TypeVar("F")
@@ -92,9 +92,15 @@ class Call(Generic[T, F]):
     """A call of a person's code that has begun. The thread that waits for its result watches it."""
 
     def __init__(
-        self, runner: CodeRunner, thread: CodeThread, function: Callable[[], T], failed: Callable[[BaseException], F]
+        self,
+        runner: CodeRunner,
+        thread: CodeThread,
+        limits: TimeLimits,
+        function: Callable[[], T],
+        failed: Callable[[BaseException], F],
     ) -> None:
-        self._runner, self._thread, self._function, self._failed = runner, thread, function, failed
+        self._runner, self._thread, self._limits = runner, thread, limits
+        self._function, self._failed = function, failed
         #: Where the code was when it was stopped; None until then.
         self.stopped_at: Sequence[traceback.FrameSummary] | None = None
         self.is_over = False
@@ -136,7 +142,7 @@ class Call(Generic[T, F]):
         if self._failure is not None:
             raise self._failure
         if self.stopped_at is not None:  # a result that it returned after all is ignored
-            return self._failed(TookTooLong(f"finish within {self._runner.limits.computing_s:g} s", self.stopped_at))
+            return self._failed(TookTooLong(f"finish within {self._limits.computing_s:g} s", self.stopped_at))
         return self._value if self.is_over else self._failed(_CLOSED)
 
     def abandon(self) -> None:
@@ -145,7 +151,7 @@ class Call(Generic[T, F]):
 
     def _is_lost(self) -> bool:
         """Stop the code if it has taken too long; return True if its thread is to be abandoned."""
-        now_s, thread, limits = time.monotonic(), self._thread, self._runner.limits
+        now_s, thread, limits = time.monotonic(), self._thread, self._limits
         if self._runner.is_closed:
             thread.stop_call()
             return True
@@ -164,8 +170,8 @@ class CodeRunner:
     and later calls are made by a new thread. Any thread may close it.
     """
 
-    def __init__(self, limits: TimeLimits = CALL) -> None:
-        self.limits = limits
+    def __init__(self, limits: TimeLimits = CALL, own_limits: TimeLimits = OWN_CALL) -> None:
+        self.limits, self.own_limits = limits, own_limits
         #: Called before and after each call with its place: the node and the method, or "" twice. It may wait.
         self.announce: Callable[[str, str], None] = say_nothing
         self.is_closed = False
@@ -174,11 +180,18 @@ class CodeRunner:
         self._busy: set[CodeThread] = set()
 
     def run(
-        self, call: Callable[[], T], failed: Callable[[BaseException], F], *, ours: bool, at: tuple[str, str] = _NOWHERE
+        self,
+        call: Callable[[], T],
+        failed: Callable[[BaseException], F],
+        *,
+        ours: bool,
+        at: tuple[str, str] = _NOWHERE,
+        limits: TimeLimits | None = None,
     ) -> T | F:
         """Return the result of a call, or that of `failed` when the call raises or doesn't return in time.
 
-        Code that is `ours` runs at once, on the caller's thread; other code is announced to be `at` a place.
+        Code that is `ours` runs at once, on the caller's thread; other code is announced to be `at` a place, and has
+        `limits`, by default the runner's.
         """
         if ours:
             try:
@@ -187,16 +200,20 @@ class CodeRunner:
                 return failed(problem)
         if self.is_closed:
             return failed(_CLOSED)
-        return self.begin(call, failed, at).result()  # type: ignore[return-value]  # without a limit, it is over
+        return self.begin(call, failed, at, limits).result()  # type: ignore[return-value]  # without a limit, it is over
 
     def begin(
-        self, call: Callable[[], T], failed: Callable[[BaseException], F], at: tuple[str, str] = _NOWHERE
+        self,
+        call: Callable[[], T],
+        failed: Callable[[BaseException], F],
+        at: tuple[str, str] = _NOWHERE,
+        limits: TimeLimits | None = None,
     ) -> Call[T, F]:
         """Begin a call; others can be made before it returns."""
         self.announce(*at)
         thread, self._free = self._free or CodeThread(), None
         self._busy.add(thread)
-        return Call(self, thread, call, failed)
+        return Call(self, thread, limits or self.limits, call, failed)
 
     def take_back(self, thread: CodeThread, *, is_free: bool) -> None:
         """Keep the thread of a call whose result was taken for another call, or end it."""

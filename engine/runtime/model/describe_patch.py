@@ -148,7 +148,8 @@ def described(nodes: Sequence[PlacedNode], code: CodeRunner) -> list[PlacedNode]
         made = known.get(asked)
         if made is None:
             failed, at = partial(_failure, newest, "describe"), (node.id, "describe")
-            made = code.run(partial(_description, newest), failed, ours=False, at=at)
+            limits = code.own_limits if newest.block_type is not None and is_ours(newest.block_type) else None
+            made = code.run(partial(_description, newest), failed, ours=False, at=at, limits=limits)
         if isinstance(made, Diagnostic):  # it took too long, as it would for other nodes
             known[asked] = made
             return _succeeded(node, replace(newest, problems=(replace(made, node=node.id),), gave_up=True))

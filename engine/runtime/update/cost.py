@@ -309,7 +309,8 @@ class _Trial:
         wires, drives = (c for c in connections if c not in values), number_drives(values, type_of)
         feeding = {connection.source for connection in connections}
         sentinels = {port: check for port, check in self._sentinels.items() if port in feeding}
-        with closing(CodeRunner(TimeLimits(PATIENCE_S, 2 * PATIENCE_S))) as code:
+        limits = TimeLimits(PATIENCE_S, 2 * PATIENCE_S)
+        with closing(CodeRunner(limits, limits)) as code:
             patch = PatchSnapshot(tuple(self._placed), tuple(wires), sentinels=sentinels, drives=drives)
             return describe_patch(patch, code)
 

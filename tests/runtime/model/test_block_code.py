@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -18,6 +19,7 @@ from warploom import Engine, Patch
 from warploom.api import (
     BlockBuilder,
 )
+from warploom.blocks.buffer import fill
 from warploom.engine.diagnostics import WarploomError
 from warploom.engine.user_code.limits import TimeLimits
 
@@ -89,6 +91,24 @@ def ends_with_the_test() -> Iterator[None]:
     _over.clear()
     yield
     _over.set()
+
+
+def test_a_block_of_the_library_may_read_a_large_file(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time limit is for a person's code; a library block that reads for longer is described all the same."""
+    running.hurry()
+    read = fill.Fill.describe
+
+    def slow(block: Any, build: BlockBuilder) -> None:
+        since = time.thread_time()
+        while time.thread_time() < since + 0.4:
+            pass
+        read(block, build)
+
+    monkeypatch.setattr(fill.Fill, "describe", slow)
+    node = running.patch.add("buffer.fill", value=7.0, count=2)
+    assert not running.check()
+    assert running.engine.read(node["out"]).tolist() == [7, 7]
+    running.patch.remove(node)
 
 
 @pytest.mark.parametrize("act", [_loop, _stubborn, lambda block, build: _over.wait()])
