@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Thread
 
 from PySide6.QtCore import QEventLoop, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
@@ -24,7 +25,7 @@ from warploom.app.theme.icons import program_icon
 from warploom.app.window.main_window import MainWindow
 from warploom.engine.block_process.client import BlockProcess
 from warploom.engine.catalogue.block_folders import block_folders
-from warploom.engine.catalogue.catalogue import configured_folder, folder_beside
+from warploom.engine.catalogue.catalogue import configured_folder, default_catalogue, folder_beside
 from warploom.engine.diagnostics import WarploomError
 from warploom.engine.protocol.messages import FrameReport
 from warploom.engine.runtime.check.check_patch import has_errors
@@ -34,6 +35,8 @@ _BUILD_LIMIT_MS = 60_000
 _FRAMES = 90
 _RUN_LIMIT_MS = 6_000
 _STILL_MS = 300  # without an engine, nothing moves
+#: So long after a start, the block types that the patch does not have are imported, for the first search.
+_LIBRARY_MS = 1500
 _qt_log = logging.getLogger("warploom.app.qt")
 _QT_LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,
@@ -98,6 +101,8 @@ def run_editor(
         window.offer_recovery()
         if patch is not None:
             window.files.open_path(patch, trust=trust)
+        library = Thread(target=lambda: default_catalogue().all(), name="block-library", daemon=True)
+        QTimer.singleShot(_LIBRARY_MS, library.start)
         return app.exec()
 
 

@@ -176,11 +176,11 @@ def leaves_no_threads() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def leaves_no_block_types() -> Iterator[None]:
     """Remove block types that the test defined from the catalogue."""
-    before = block_types.all()
+    before = block_types.defined()
     yield
     changed = [
         type_id
-        for type_id, block in block_types.all().items()
+        for type_id, block in block_types.defined().items()
         # The block library stays: it is imported once per process, by the first test that needs it.
         if before.get(type_id) is not block and not is_ours(block)
     ]

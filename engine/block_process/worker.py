@@ -34,8 +34,9 @@ _code, _calls = CodeRunner(FILE), CodeRunner()
 
 
 def begin() -> None:
-    """Load the block types that files may build on."""
+    """Load the block types that files may build on, all of them now, since a file may harm the process."""
     load_packages()
+    block_types.all()
 
 
 def run_file(folder: Path, package: str, path: Path, module: str, source: bytes) -> bytes:

@@ -246,28 +246,55 @@ def check_name(cls: type[Block], name: str) -> None:
         )
 
 
+class TypeLoader(Protocol):
+    """Imports the modules that define block types."""
+
+    def is_waiting(self, module: str) -> bool:
+        """True for a module that will be imported once it is needed."""
+
+    def load(self, type_id: str) -> None:
+        """Import the modules that may define a type. Raise WarploomError if one can't be imported."""
+
+    def load_all(self) -> None:
+        """Import the modules that were not imported yet."""
+
+
 class BlockTypes:
     """The defined block types: those of the catalogue, and those of a file that is being loaded.
 
     A class is defined as soon as Python has run its `class` statement. While a file is loaded its classes are only
-    *staged*, so a file that fails halfway changes nothing. Any thread may read; listeners are called on the thread
-    that changes the types.
+    *staged*, so a file that fails halfway changes nothing. A module of the library is imported when one of its types is
+    first asked for. Any thread may read; listeners are called on the thread that changes the types.
     """
 
     def __init__(self) -> None:
+        #: The library, once it is in the catalogue.
+        self.library: TypeLoader | None = None
         self._defined: dict[str, type[Block]] = {}
         self._problems: dict[str, Diagnostic] = {}
         self._staged: ContextVar[dict[str, type[Block]] | None] = ContextVar("staged", default=None)
+        self._file: ContextVar[str] = ContextVar("file", default="")
         self._listeners: list[Callable[[frozenset[str]], None]] = []
 
     def get(self, type_id: str) -> type[Block] | None:
         """Return a block type, preferring one of the file that is being loaded; None when there is none of this id."""
         staged = self._staged.get()
         found = staged.get(type_id) if staged is not None else None
-        return found if found is not None else self._defined.get(type_id)
+        if found is None:
+            found = self._defined.get(type_id)
+        if found is None and self.library is not None:
+            self.library.load(type_id)
+            found = self._defined.get(type_id)
+        return found
 
     def all(self) -> dict[str, type[Block]]:
-        """Return every defined type by its id, without those that are staged."""
+        """Return every type by its id, without those that are staged."""
+        if self.library is not None:
+            self.library.load_all()
+        return self._defined.copy()
+
+    def defined(self) -> dict[str, type[Block]]:
+        """Return the types so far by their ids, without those that are staged."""
         return self._defined.copy()
 
     def problem(self, type_id: str) -> Diagnostic | None:
@@ -279,7 +306,7 @@ class BlockTypes:
         staged = self._staged.get()
         if staged is not None and type_id in staged:
             raise BlockDefinitionError(f"block id {type_id} must be unique, got it twice in {_origin(cls)}")
-        known = self._defined.get(type_id)
+        known = self._defined.get(type_id) if is_ours(cls) else self.get(type_id)
         if known is None or known.__module__ == cls.__module__:
             return
         both = f"{_origin(known)} and {_origin(cls)}"
@@ -287,9 +314,12 @@ class BlockTypes:
         raise BlockDefinitionError(f"block id {type_id} must be unique, got it in {both}{more}")
 
     def define(self, cls: type[Block]) -> None:
-        """Add a complete class to the defined types; while its file is being loaded, only stage it."""
+        """Add a complete class to the defined types; while its file is being loaded, only stage it.
+
+        What the file is the first to import of the library is defined at once.
+        """
         staged = self._staged.get()
-        if staged is not None:
+        if staged is not None and (cls.__module__ == self._file.get() or not is_ours(cls)):
             staged[cls.id] = cls
             return
         known = self._defined.get(cls.id)
@@ -298,14 +328,15 @@ class BlockTypes:
             self.tell(self._declare_dependents({cls.id}))
 
     @contextmanager
-    def staging(self) -> Iterator[dict[str, type[Block]]]:
-        """Keep the classes that this thread defines out of the catalogue, and yield them by id."""
+    def staging(self, module: str) -> Iterator[dict[str, type[Block]]]:
+        """Keep the classes out of the catalogue that this thread defines in a file's module; yield them by id."""
         staged: dict[str, type[Block]] = {}
-        token = self._staged.set(staged)
+        tokens = self._staged.set(staged), self._file.set(module)
         try:
             yield staged
         finally:
-            self._staged.reset(token)
+            self._staged.reset(tokens[0])
+            self._file.reset(tokens[1])
 
     def commit(self, types: Mapping[str, type[Block]], before: Collection[str]) -> set[str]:
         """Replace the types of the ids `before` with staged ones; return the ids of all types that changed.

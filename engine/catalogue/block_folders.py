@@ -293,6 +293,8 @@ class BlockFolders:
         failed: dict[str, Diagnostic] = {}
         for module in in_order(names, imports):
             path = paths[module]
+            if block_types.library is not None and block_types.library.is_waiting(module):
+                continue
             file = folder.files.setdefault(path, _known_file(path, module))
             broken = next((failed[name] for name in imports.get(module, ()) if name in failed), None)
             if broken is not None:
@@ -344,7 +346,7 @@ def _hidden(path: Path, first: Path, folder: Path) -> Diagnostic:
 
 def _known_file(path: Path, module: str) -> BlockFile:
     """Return the record of a file that has not run here yet; a file of an imported package may have types already."""
-    types = [type_id for type_id, block in block_types.all().items() if block.__module__ == module]
+    types = [type_id for type_id, block in block_types.defined().items() if block.__module__ == module]
     return BlockFile(path, module, types=frozenset(types))
 
 

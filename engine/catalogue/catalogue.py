@@ -20,6 +20,7 @@ from warploom.engine.blocktypes.block import LIBRARY, Block, block_types
 from warploom.engine.catalogue.block_errors import interface_diagnostic
 from warploom.engine.catalogue.block_files import FOLDER_NAME, find_definition
 from warploom.engine.catalogue.block_folders import block_folders
+from warploom.engine.catalogue.library import Library, not_importable
 from warploom.engine.catalogue.search import search
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.diagnostics import Diagnostic, PatchError, WarploomError, cut
@@ -122,9 +123,7 @@ def load_package(name: str) -> None:
         for module in pkgutil.walk_packages(getattr(package, "__path__", []), name + "."):
             importlib.import_module(module.name)
     except Exception as problem:  # a block file may fail in any way
-        raise WarploomError(
-            f"block package {name} must be importable, got {type(problem).__name__}: {problem}"
-        ) from problem
+        raise not_importable(name, problem) from problem
     block_folders.add_package(package)
 
 
@@ -141,8 +140,10 @@ def folder_beside(patch_folder: Path) -> Path | None:
 
 @cache
 def load_packages() -> None:
-    """Load the shipped library and the installed packages, which are those in the entry-point group."""
-    load_package(LIBRARY)
+    """Find the shipped library, and load the installed packages, which are those in the entry-point group."""
+    package = importlib.import_module(LIBRARY)
+    block_types.library = Library(package)
+    block_folders.add_package(package)
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         if entry.value != LIBRARY:
             load_package(entry.value)

@@ -93,7 +93,7 @@ def execute(file: BlockFile, source: bytes, code: CodeRunner) -> Ran:
 
     def run() -> None:
         nonlocal types
-        with block_types.staging() as types:
+        with block_types.staging(file.module) as types:
             _run_module(file.module, file.path, source)
 
     def failed(problem: BaseException) -> Diagnostic:

@@ -48,6 +48,11 @@ def _placed(block_type: type[Block]) -> Block:
     return block_type("node", values)
 
 
+def test_the_file_of_a_block_has_the_name_of_its_id() -> None:
+    """`category.name` is in a file `name.py`, where the catalogue looks for it."""
+    assert [block for block in BLOCKS if block.__module__.split(".")[-1] != block.id.split(".")[-1]] == []
+
+
 @pytest.mark.parametrize("block", BLOCKS, ids=IDS)
 def test_block_explains_itself(block: type[Block]) -> None:
     """A block has a one-sentence summary, further help, and a sentence for each port and parameter."""
