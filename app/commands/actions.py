@@ -12,6 +12,9 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QToolBar, QWidget
 
 from warploom.app.theme.icons import icon
 
+#: The property of an action that holds the words of its command.
+WORDS = "words"
+
 
 @dataclass(frozen=True, eq=False)
 class Need:
@@ -30,7 +33,7 @@ class Command:
 
     A command with `checked` shows a state; commands of one `group` exclude each other. `canvas_only` keys work only
     while the canvas has the focus, because they mean something else in a panel. `says` returns the text whenever the
-    needs are checked.
+    needs are checked. Further `words` of other tools find it in the palette.
     """
 
     id: str
@@ -44,6 +47,7 @@ class Command:
     checked: bool | None = None
     group: str = ""
     canvas_only: bool = False
+    words: str = ""
 
     @property
     def name(self) -> str:
@@ -133,6 +137,7 @@ class Actions:
         if command.icon:
             action.setIcon(icon(command.icon))
         action.setStatusTip(command.help)
+        action.setProperty(WORDS, command.words)
         if command.checked is not None:
             action.setCheckable(True)
             action.setChecked(command.checked)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu
 
-from warploom.app.commands.actions import Actions
+from warploom.app.commands.actions import WORDS, Actions
 from warploom.app.widgets.chooser import Choice
 
 #: Between the parts of a place in the menus.
@@ -34,7 +34,8 @@ def _choice(action: QAction, place: str, *, is_enabled: bool) -> Choice:
     text = plain(action.text())
     if action.isCheckable():
         keys = f"{'on' if action.isChecked() else 'off'}   {keys}".rstrip()
-    return Choice(text, action.trigger, place, keys, action.icon(), is_enabled)
+    words = f"{action.statusTip()} {action.property(WORDS) or ''}"
+    return Choice(text, action.trigger, place, keys, action.icon(), is_enabled, words)
 
 
 def plain(text: str) -> str:

@@ -29,7 +29,7 @@ _CHOICE = Qt.ItemDataRole.UserRole
 class Choice:
     """A line to choose: its text, what it belongs to, its keys or other facts, and what it does.
 
-    A choice that is not `enabled` is shown last, and can't be chosen.
+    A choice that is not `enabled` is shown last, and can't be chosen. Further `words` find it, but aren't shown.
     """
 
     text: str
@@ -38,21 +38,25 @@ class Choice:
     note: str = ""
     icon: QIcon | None = None
     enabled: bool = True
+    words: str = ""
 
 
 def matching(choices: Sequence[Choice], text: str) -> list[Choice]:
     """Return the choices that have every word of a text, the best first.
 
-    A match at the start of a text is better than one at the start of a word, and that is better than others.
+    A match at the start of a text is better than one at the start of a word, and that is better than others. One in
+    words that aren't shown comes last.
     """
     words = text.lower().split()
 
+    def rank_of(word: str, choice: Choice) -> int | None:
+        shown, whole = choice.text.lower(), f" {choice.text} {choice.place}".lower()
+        matches = shown.startswith(word), f" {word}" in whole, word in whole, f" {word}" in f" {choice.words.lower()}"
+        return matches.index(True) if any(matches) else None
+
     def rank(choice: Choice) -> tuple[bool, int] | None:
-        shown, whole = choice.text.lower(), f"{choice.text} {choice.place}".lower()
-        if not all(word in whole for word in words):
-            return None
-        starts = [0 if shown.startswith(word) else 1 if f" {word}" in f" {whole}" else 2 for word in words]
-        return not choice.enabled, sum(starts)
+        starts = [rank_of(word, choice) for word in words]
+        return None if None in starts else (not choice.enabled, sum(filter(None, starts)))
 
     ranked = [(found, choice) for choice in choices if (found := rank(choice)) is not None]
     return [choice for _, choice in sorted(ranked, key=lambda pair: pair[0])]

@@ -43,7 +43,22 @@ def _blend(mode: str) -> OpGraphSource:
     return OpGraphSource.of_expression(text, a=float4, b=float4)
 
 
-class Mix(Block, id="image.mix", tags=("blend", "composite", "combine", "layer", "overlay", "compare")):
+class Mix(
+    Block,
+    id="image.mix",
+    tags=(
+        "blend",
+        "composite",
+        "combine",
+        "layer",
+        "overlay",
+        "compare",
+        "subtract",
+        "difference",
+        "dissolve",
+        "transition",
+    ),
+):
     """Blends two images.
 
     The result is `a`, mixed with the blend of both images by `amount`. The blend is b (normal), a + b (add), a * b

@@ -17,6 +17,15 @@ class Expression(
         "absolute",
         "threshold",
         "normalize",
+        "subtract",
+        "minus",
+        "difference",
+        "divide",
+        "division",
+        "power",
+        "square root",
+        "negate",
+        "derivative",
     ),
 ):
     """Computes each element by a formula, such as `sin(x*freq + time) * amp`.

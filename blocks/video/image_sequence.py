@@ -17,7 +17,27 @@ from warploom.engine.diagnostics import PatchError
 Array = np.ndarray[Any, Any]
 
 #: Suffixes of the files in a folder that count as pictures.
-PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".exr", ".hdr", ".pfm", ".dpx", ".webp", ".bmp")
+PICTURES = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".jfif",
+    ".tif",
+    ".tiff",
+    ".exr",
+    ".hdr",
+    ".pfm",
+    ".dpx",
+    ".webp",
+    ".bmp",
+    ".tga",
+    ".jp2",
+    ".ppm",
+    ".pgm",
+    ".pnm",
+    ".dds",
+    ".sgi",
+)
 #: Pictures that are decoded ahead, and the memory for those that are kept.
 AHEAD = 4
 _KEPT_BYTES = 512 << 20

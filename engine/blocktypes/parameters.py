@@ -211,9 +211,10 @@ def _to_array(value: Any) -> np.ndarray[Any, Any] | None:
         return None
     if array.dtype.kind == "b" and array.view(np.uint8).max() > 1:
         return None
-    if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
+    flags = array.flags
+    if flags.writeable or array.base is not None or not flags.c_contiguous or not array.dtype.isnative:
         # The caller may change the array later, but the patch's contents must only change by an edit.
-        array = np.array(array, order="C")
+        array = np.array(array, array.dtype.newbyteorder("="), order="C")
         array.flags.writeable = False
     return array
 

@@ -70,6 +70,18 @@ def test_scale_offset_is_live() -> None:
         np.testing.assert_array_equal(engine.read(node["out"]), -0.5 * x + 4)
 
 
+def test_arrays_of_another_machine_or_layout_keep_their_numbers() -> None:
+    """Files of big-endian numbers, Fortran's order, and views with steps, backwards or of one element repeated."""
+    cube = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    arrays = [cube.astype(code) for code in (">f4", ">f8", ">i2", ">u8", ">c8", ">f2")]
+    arrays += [np.asfortranarray(cube), cube[::-1, :, 1::2], cube.T, np.broadcast_to(np.float32(3), (4, 5))]
+    patch = Patch()
+    ports = [patch.add("io.array", data=array)["out"] for array in arrays]
+    for array, found in zip(arrays, run(patch, *ports), strict=True):
+        assert found.dtype == array.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(found, array)
+
+
 @pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "i8", "f2", "f8"])
 def test_copy_takes_any_type(dtype: str) -> None:
     """A copy has the type, shape and contents of its source."""

@@ -129,6 +129,25 @@ def test_what_a_new_user_types_comes_first(text: str, title: str) -> None:
     assert found(text)[0] == title
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        *(
+            (word, "Expression")
+            for word in ("subtract", "minus", "difference", "divide", "power", "negate", "derivative")
+        ),
+        *((word, "Mix") for word in ("subtract", "difference", "dissolve", "transition", "dodge")),
+        ("bandpass", "Sound Filter"),
+        ("slideshow", "Load Images"),
+        ("tonemap", "Tone"),
+        ("volume", "Scale Offset"),
+    ],
+)
+def test_words_of_other_tools_are_among_the_first(text: str, title: str) -> None:
+    """What has no block of its own is done by one that the search shows at its top."""
+    assert title in found(text)[:5]
+
+
 @given(st.sampled_from(WORDS), st.data())
 def test_one_typo_in_a_word_of_a_title_still_finds_the_block(known: tuple[str, str], data: st.DataObject) -> None:
     """A title's word with an extra, missing, changed or swapped letter finds the block."""

@@ -21,7 +21,14 @@ def film_menu(window: CommandWindow, needs: Needs) -> Menu:
         "film",
         "Fil&m",
         [
-            Command("timeline", "&Timeline", dock, help="Show the film's controls and the curves", needs=patch),
+            Command(
+                "timeline",
+                "&Timeline",
+                dock,
+                help="Show the film's controls and the curves",
+                needs=patch,
+                words="render export animation keyframes",
+            ),
             Command(
                 "film_start",
                 "Go to &in",

@@ -64,10 +64,12 @@ def _list_presets(window: Editor, menu: QMenu) -> None:
 def _save(window: Editor, node: str, name: str) -> None:
     """Save a preset, and say for which blocks it is."""
     canvas = window.canvas
-    before = canvas.patch.history.undo_name
+    title, before = name.strip(), len(canvas.patch.history.names)
+    was = next((each for each in presets_for(canvas.patch, [node]) if each.name == title), None)
     canvas.organise.save_preset(node, name)
-    if canvas.patch.history.undo_name != before:
-        window.note(f"Preset {name.strip()} is kept for blocks of the type {canvas.patch.nodes[node].type}")
+    if len(canvas.patch.history.names) != before:
+        kept = f"is kept for blocks of the type {canvas.patch.nodes[node].type}"
+        window.note(f"Preset {title} {'is replaced; Undo brings the old one back' if was else kept}")
 
 
 def _rename(window: Editor, preset: Preset) -> None:

@@ -51,6 +51,7 @@ def run_menu(window: CommandWindow, needs: Needs) -> Menu:
             ("Ctrl+E",),
             help="Write the files of all save blocks",
             needs=patch,
+            words="render export",
         ),
         None,
         Menu("profiling", "&Profiling", _profiling(window)),

@@ -13,7 +13,27 @@ from warploom.engine.patch.files import SUFFIX
 from warploom.engine.readings import open_file
 
 #: Suffixes of the files that *Load Image* and *Load Audio* read.
-PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".exr", ".hdr", ".pfm", ".dpx", ".webp", ".bmp")
+PICTURES = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".jfif",
+    ".tif",
+    ".tiff",
+    ".exr",
+    ".hdr",
+    ".pfm",
+    ".dpx",
+    ".webp",
+    ".bmp",
+    ".tga",
+    ".jp2",
+    ".ppm",
+    ".pgm",
+    ".pnm",
+    ".dds",
+    ".sgi",
+)
 SOUNDS = (".wav", ".flac", ".ogg", ".mp3", ".aif", ".aiff")
 #: Suffixes of the films that *Load Video* reads; its library knows more.
 FILMS = (
@@ -32,7 +52,7 @@ FILMS = (
     ".flv",
     ".gif",
 )
-TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".arrow", ".feather")
+TABLES = (".csv", ".tsv", ".txt", ".parquet", ".jsonl", ".ndjson", ".arrow", ".feather")
 ARRAYS = (".npy", ".npz")
 MESHES = (".obj", ".gltf", ".glb", ".stl", ".off")
 #: Files of points; a PLY file may have a mesh as well.

@@ -49,3 +49,13 @@ def test_matches_at_starts_of_words_come_first() -> None:
     choices = [Choice(text, print) for text in ("Unfit", "Do fit", "Fit patch", "Other")]
     assert [choice.text for choice in matching(choices, "fit")] == ["Fit patch", "Do fit", "Unfit"]
     assert [choice.text for choice in matching(choices, "patch fit")] == ["Fit patch"]
+
+
+def test_help_and_words_of_other_tools_find_commands(opened: MainWindow) -> None:
+    """What a command's help says finds it, after those that have the word in their name."""
+    opened.show_palette()
+    for typed, name in (("render", "Save outputs"), ("all save blocks", "Save outputs"), ("keyframes", "Timeline")):
+        opened.chooser.field.setText(typed)
+        assert name in opened.chooser.texts()
+    choices = [Choice("Other", print, words="fit all"), Choice("Fit", print)]
+    assert [choice.text for choice in matching(choices, "fit")] == ["Fit", "Other"]

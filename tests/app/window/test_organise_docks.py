@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QMenu
 from pytestqt.qtbot import QtBot
 
+from warploom.app.commands.menus import organise
 from warploom.app.docks.organise.history import EditList
 from warploom.app.docks.organise.overview import Overview
 from warploom.app.view_models.lists.find import find
@@ -147,6 +148,19 @@ def test_presets_are_saved_applied_renamed_and_deleted(opened: Any, qtbot: QtBot
     inner = [each for each in menu.findChildren(QMenu) if each.title() == "&Delete"][-1]
     named(inner, "Very loud").trigger()
     assert not patch.annotations_of(Preset)
+
+
+def test_saving_a_preset_again_says_that_the_old_one_is_replaced(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The person learns of it, and undo brings the old values back."""
+    patch, notes = opened.canvas.patch, list[str]()
+    monkeypatch.setattr(opened, "note", notes.append)
+    for gain, said in ((2.0, "is kept for blocks"), (3.0, "Undo brings the old one back")):
+        patch.set("every", gain=gain)
+        organise._save(opened, "every", " Loud ")
+        assert said in notes[-1]
+    assert [preset.parameters["gain"] for preset in patch.annotations_of(Preset)] == [3.0]
+    patch.undo()
+    assert [preset.parameters["gain"] for preset in patch.annotations_of(Preset)] == [2.0]
 
 
 @pytest.mark.parametrize("name", ["", "x" * 300])
