@@ -4,6 +4,7 @@
 
 constexpr int WIDTH = 128;  // threads of a thread block that reduces parts
 constexpr int LOADS = 12;  // of a thread that are under way at once
+constexpr int FOLD = 8;  // parts of a long row that a thread block combines to one pair
 
 // The operations, in the order of blocks/reduce/along_axis.py. It is a constant, since a GPU would be as busy with
 // choosing as with loading.
@@ -53,12 +54,13 @@ __device__ inline double2 reduce_part(
     return result;
 }
 
-// Writes the parts of all lines, shape [outer, parts, inner, 2]. One thread per pair; neighbouring threads read
-// neighbouring elements. Long rows of lines begin at a thread block's first thread. There, and where a thread block has
-// parts of a single line, addresses follow from the thread's number without a division, so a CPU can load vectors.
+// Writes pairs of all lines, shape [outer, pairs, inner, 2]. One thread per part; neighbouring threads read neighbouring
+// elements. Long rows of lines begin at a thread block's first thread. There, and where a thread block has parts of a
+// single line, addresses follow from the thread's number without a division, so a CPU can load vectors.
 extern "C" __global__ void __launch_bounds__(WIDTH, 1024 / WIDTH) reduce_parts(
-    const void* __restrict__ x, double2* __restrict__ found, unsigned int type, int size, int inner, int parts, int count) {
-    const int block = blockIdx.x;
+    const void* __restrict__ x, double2* __restrict__ found, unsigned int type, int size, int inner, int pairs, int count) {
+    const bool is_long_row = inner == 1 && size >= FOLD * WIDTH;
+    const int block = blockIdx.x, parts = is_long_row ? pairs * FOLD : pairs;
     const unsigned int thread = threadIdx.x;
     if (inner >= WIDTH) {
         const int blocks = (inner + WIDTH - 1) / WIDTH, row = block / blocks, at = row % parts;
@@ -67,11 +69,16 @@ extern "C" __global__ void __launch_bounds__(WIDTH, 1024 / WIDTH) reduce_parts(
         const size_t line = static_cast<size_t>(row / parts) * size * inner + column;
         found[static_cast<size_t>(row) * inner + column] =
             reduce_part(x, type, line, line + static_cast<size_t>(at) * inner, at, size, inner, parts);
-    } else if (inner == 1 && parts % WIDTH == 0) {
+    } else if (is_long_row) {
+        __shared__ double2 kept[WIDTH];
         const int i = block * WIDTH, at = i % parts;
         const size_t line = static_cast<size_t>(i / parts) * size;
-        found[static_cast<size_t>(i) + thread] =
-            reduce_part(x, type, line, line + at + thread, at + static_cast<int>(thread), size, 1, parts);
+        kept[thread] = reduce_part(x, type, line, line + at + thread, at + static_cast<int>(thread), size, 1, parts);
+        __syncthreads();
+        if (thread >= WIDTH / FOLD) return;
+        double2 all = kept[thread];
+        for (int j = 1; j < FOLD; ++j) all = both(all, kept[thread + j * (WIDTH / FOLD)]);
+        found[static_cast<size_t>(block) * (WIDTH / FOLD) + thread] = all;
     } else {
         const int i = block * WIDTH + static_cast<int>(thread), at = i / inner % parts;
         if (i >= count) return;
@@ -80,13 +87,13 @@ extern "C" __global__ void __launch_bounds__(WIDTH, 1024 / WIDTH) reduce_parts(
     }
 }
 
-// Combines the parts of each line to the result. One thread per line.
+// Combines the pairs of each line to the result. One thread per line.
 extern "C" __global__ void combine_parts(
-    const double2* __restrict__ found, float* __restrict__ out, int size, int inner, int parts, int count) {
+    const double2* __restrict__ found, float* __restrict__ out, int size, int inner, int pairs, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const double2* const from = found + static_cast<size_t>(i / inner) * parts * inner + i % inner;
-    const double2 all = reduce(0, parts, 1, [=](int part) { return from[static_cast<size_t>(part) * inner]; });
+    const double2* const from = found + static_cast<size_t>(i / inner) * pairs * inner + i % inner;
+    const double2 all = reduce(0, pairs, 1, [=](int pair) { return from[static_cast<size_t>(pair) * inner]; });
     double result = OPERATION == MEAN ? all.x / size : all.x;
     if (IS_SPREAD) {
         result = all.y / size - all.x / size * (all.x / size);

@@ -2,8 +2,8 @@ from warploom.api import Block, BlockBuilder, CudaFile, CudaOptions, In, Kernel,
 
 #: In the order of their numbers in the kernel.
 OPERATIONS = ("sum", "mean", "smallest", "largest", "variance", "deviation")
-#: Threads of a thread block that reduces parts.
-WIDTH = 128
+#: As in the kernel: threads of a thread block that reduces parts, and parts of a long row that it combines.
+WIDTH, FOLD = 128, 8
 
 
 class AlongAxis(
@@ -33,13 +33,15 @@ class AlongAxis(
         one = f"max({WIDTH} // {inner.text}, 1)"
         most = "max(131072 // out.size, 1)"
         whole = f"{one} * min({size.text} // max(8 * {one}, 64), ceil({most} / {one}), 1024 // {one})"
-        parts = build.buffer("parts", f64, f"[max({whole}, min(ceil({size.text} / 64), 1024, {most})), out.size, 2]")
-        sizes = size, inner, parts.dim(0)
-        count = parts.size // 2
+        parts = f"max({whole}, min(ceil({size.text} / 64), 1024, {most}))"
+        fold = 1 + (FOLD - 1) * (1 // inner) * (1 - 1 // (1 + size // (FOLD * WIDTH)))
+        found = build.buffer("found", f64, f"[({parts}) // {fold.text}, out.size, 2]")
+        sizes = size, inner, found.dim(0)
+        count = found.size // 2 * fold
         file = CudaFile("reduce_axis.cu", CudaOptions(defines={"OPERATION": OPERATIONS.index(self.operation)}))
         first, last = (Kernel(file, entry=entry) for entry in ("reduce_parts", "combine_parts"))
         is_wide = 1 - 1 // (1 + inner // WIDTH)
         threads = count + count // inner * (-inner % WIDTH) * is_wide
-        args = x, parts, build.element_type(x), *sizes, count
+        args = x, found, build.element_type(x), *sizes, count
         build.launch(first, num_threads=threads, thread_block=WIDTH, args=args)
-        build.launch(last, num_threads=self.out.size, args=(parts, self.out, *sizes, self.out.size))
+        build.launch(last, num_threads=self.out.size, args=(found, self.out, *sizes, self.out.size))
