@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from warploom.engine.diagnostics import KernelError
 
@@ -21,6 +22,7 @@ def check_size(ptx: str, name: str) -> None:
         raise KernelError(f"PTX of {name} must have at most {MOST_PTX >> 20} MB, got {len(ptx) / (1 << 20):.1f} MB")
 
 
+@lru_cache(8)  # the kernels of a text are looked for one after the other
 def code_of(text: str) -> str:
     """Return a text with spaces in place of its comments and strings."""
     return _NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)

@@ -45,7 +45,8 @@ from warploom.engine.platforms.processor import processor_name
 _CUBIN_MAGIC = b"\x7fELF"
 #: They are read once: otherwise, it would take twice as long to make a device.
 _title, _memory_bytes = cache(processor_name), cache(total_bytes)
-_USES_HEAP = re.compile(r"\b(?:malloc|free)\b")
+#: Functions of PTX that need a heap.
+_HEAP_FUNCTIONS = ("malloc", "free")
 
 
 class HostDevice:
@@ -139,7 +140,7 @@ class HostDevice:
             image = image.decode(errors="replace")
         if not isinstance(image, str):
             raise KernelError(f"host: module must be PTX text, got {type(image).__name__}")
-        if _USES_HEAP.search(image):
+        if any(name in image and re.search(rf"\b{name}\b", image) for name in _HEAP_FUNCTIONS):
             self.pool.services.open_heap(self.table)
         return HostModule(image, self.table, best=best, quick_first=self._quick_first)
 

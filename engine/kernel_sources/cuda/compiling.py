@@ -29,8 +29,7 @@ from warploom.engine.readings import is_file, is_pipe, reach, resolved
 _log = logging.getLogger(__name__)
 _INCLUDE = re.compile(
     r"(?P<head>^[ \t]*#[ \t]*include[ \t]*|\b__has_include[ \t]*\([ \t]*)"
-    r'(?:"(?P<quoted>[^"\n]{1,1000})"|<(?P<angled>[^>\n]{1,1000})>)',  # a longer name is that of no file
-    re.MULTILINE,
+    r'(?:"(?P<quoted>[^"\n]{1,1000})"|<(?P<angled>[^>\n]{1,1000})>)'  # a longer name is that of no file
 )
 
 
@@ -157,7 +156,8 @@ def find_includes(source: str, path: Path, folders: Sequence[Path], within: Path
                 found[target] = read_source(target)
             return f'{line["head"]}"{target}"'
 
-        return _INCLUDE.sub(name_path, text)
+        # Most lines include nothing, and are looked at much faster in this way.
+        return "\n".join([_INCLUDE.sub(name_path, line) if "include" in line else line for line in text.split("\n")])
 
     text = placed(source, path)
     done: dict[Path, str] = {}

@@ -6,6 +6,7 @@ So a struct that is packed, or has what is not understood here, has the numbers 
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from inspect import unwrap
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.manifest import ManifestField, ManifestParameter
 from warploom.engine.ptx import parse
 from warploom.engine.ptx.text import closing, code_of
-from warploom.engine.ptx.tree import Address, Function, KernelParameter, Symbol, type_size
+from warploom.engine.ptx.tree import Address, KernelParameter, Symbol, type_size
 from warploom.engine.readings import content
 from warploom.engine.types import NAMED, DType
 
@@ -34,8 +35,7 @@ def record_of(image: KernelImage, entry: str, index: int, declared: str) -> Reco
     """
     parameter = image.signature(entry).parameters[index]
     manifest = next((each for each in _claims(image, entry) if each.index == index), None)
-    function = parse(image.ptx).functions[entry]
-    loads = _loads(function, function.parameters[index].name)
+    loads = _loads(image.ptx, entry, index)
     stated = manifest.fields if manifest is not None else []
     fields = _stated(stated) if stated else _declared(image, declared)
     if fields and _fits(fields, parameter, loads):
@@ -44,7 +44,7 @@ def record_of(image: KernelImage, entry: str, index: int, declared: str) -> Reco
         return None
     if any(load.dtype not in _LOADED.values() for load in loads):
         return None  # perhaps a pointer
-    return Record(tuple(loads), parameter.size_bytes)
+    return Record(loads, parameter.size_bytes)
 
 
 def _claims(image: KernelImage, entry: str) -> list[ManifestParameter]:
@@ -78,9 +78,11 @@ def _fits(fields: Sequence[RecordField], parameter: KernelParameter, loads: Sequ
     return all(load.offset in floats if load.dtype.kind == "float" else load.offset in starts for load in loads or ())
 
 
-def _loads(function: Function, name: str) -> list[RecordField] | None:
+@lru_cache(64)
+def _loads(ptx: str, entry: str, index: int) -> tuple[RecordField, ...] | None:
     """Return the numbers that a kernel loads from a parameter, by their place; None if it may load others too."""
-    found: dict[int, RecordField] = {}
+    function = parse(ptx).functions[entry]
+    name, found = function.parameters[index].name, dict[int, RecordField]()
     for instruction in function.instructions:
         for operand in instruction.operands:
             if isinstance(operand, Symbol) and operand.name == name:
@@ -95,7 +97,7 @@ def _loads(function: Function, name: str) -> list[RecordField] | None:
             for place in range(count):
                 offset = operand.base.offset + operand.offset + place * size
                 found[offset] = RecordField(str(offset), _LOADED.get(kind, NAMED[f"u{8 * size}"]), offset)
-    return [found[offset] for offset in sorted(found)]
+    return tuple([found[offset] for offset in sorted(found)])
 
 
 def _declared(image: KernelImage, declared: str) -> list[RecordField]:
