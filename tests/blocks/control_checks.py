@@ -158,7 +158,9 @@ def check_smoke(device: Device | str) -> None:
     """Check that the smoke rises in a flow without sources, and that the air is still when nothing moves it."""
     size = {"shape": "31, 47"}
     loop = {"loop": {"limit": 400}, "wanting": {"value": 1e-3}}
-    patch = example("smoke", velocity=size, pressure=size, smoke=size, **loop)
+    sizes = {"velocity": size, "pressure": size, "smoke": size}
+    wild = sizes | {"forces": {"lift": 500.0, "stir": 100.0}}
+    patch = example("smoke", **sizes, **loop)
     heights = []
     with Engine(patch, device) as engine:
         for _ in range(24):
@@ -173,7 +175,7 @@ def check_smoke(device: Device | str) -> None:
         for _ in range(3):
             engine.step()
         assert not engine.read(patch["rest"]["out"]).any() and engine.read(patch["keep_smoke"]["out"]).any()
-    with Engine(example("smoke", forces={"lift": 500.0, "stir": 100.0}), device) as engine:
+    with Engine(example("smoke", **wild), device) as engine:
         for x, y in ((0.1, 0.1), (0.9, 0.9), (0.1, 0.9), (0.9, 0.1)):
             engine.post(SetInput("mouse.x", x))
             engine.post(SetInput("mouse.y", y))

@@ -39,6 +39,13 @@ def keeping_patch() -> Patch:
     return patch
 
 
+def small_particles() -> Patch:
+    """Return the example of particles with a small picture."""
+    patch = load_patch(EXAMPLES_FOLDER / "particles.loom")
+    patch.set("render", width=320, height=180)
+    return patch
+
+
 def contents(out: Path, record: Record) -> dict[str, bytes]:
     """Return the outputs of a run by name."""
     assert record.state == "done", record.message
@@ -60,7 +67,7 @@ CASES: dict[str, tuple[Any, list[Run]]] = {
         [Run({"total.a": a, "x.count": 8}, 0, last) for a, last in ((1.0, 5), (0.5, 5), (1.0, 4), (2.0, 0), (0.5, 6))],
     ),
     "particles": (
-        lambda: load_patch(EXAMPLES_FOLDER / "particles.loom"),
+        small_particles,
         [
             Run({"emitter.count": count, "forces.gravity": gravity}, 0, 3)
             for count, gravity in ((500, -4.0), (500, 1.0), (333, -4.0), (500, -2.0))
