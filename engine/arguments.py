@@ -47,17 +47,13 @@ def checked(error: type[Exception] = WarploomError, **unchecked: str) -> Callabl
     """
 
     def decorate(call: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(call)
-
         @wraps(call)
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-            hints = _hints(call)
-            for name, value in signature.bind(*args, **kwargs).arguments.items():
-                if name in hints and name not in unchecked:
-                    problem = check_of(hints[name])(value, name)
-                    if problem:
-                        raise error(problem)
-            return call(*args, **kwargs)
+            names, checks = _checks(call)
+            for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+                if name in checks and name not in unchecked and (problem := checks[name](value, name)):
+                    raise error(problem)
+            return call(*args, **kwargs)  # this refuses arguments that are missing, or too many
 
         return guarded
 
@@ -65,8 +61,12 @@ def checked(error: type[Exception] = WarploomError, **unchecked: str) -> Callabl
 
 
 @cache
-def _hints(call: Callable[..., object]) -> dict[str, Any]:
-    return get_type_hints(call, include_extras=True)
+def _checks(call: Callable[..., object]) -> tuple[tuple[str, ...], dict[str, Check]]:
+    """Return the names of positional parameters, and the checks by name; computed by the first call, not by imports."""
+    hints = get_type_hints(call, include_extras=True)
+    parameters = inspect.signature(call).parameters.values()
+    positional = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    return positional, {p.name: check_of(hints[p.name]) for p in parameters if p.name in hints}
 
 
 @cache
