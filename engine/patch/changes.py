@@ -299,7 +299,7 @@ _OPPOSITES: dict[type[Change], type[Change]] = {
     Disconnected: Connected,
 }
 #: The field that holds the new value; `previous` holds the old one.
-_NEW_VALUE: dict[type[ValueChanged], str] = {
+_NEW_VALUE: dict[type[Change], str] = {
     ParameterChanged: "value",
     SentinelChanged: "value",
     AnnotationChanged: "value",
@@ -350,10 +350,8 @@ def inverse(change: Change) -> Change:
 
 def merged(first: Change, second: Change) -> Change | None:
     """Return one change that combines two with the same `what_is_set`, or None if they don't set a property."""
-    if not isinstance(first, ValueChanged):
-        return None
-    field = _NEW_VALUE[type(first)]
-    return msgspec.structs.replace(first, **{field: getattr(second, field)})
+    field = _NEW_VALUE.get(type(first))
+    return None if field is None else msgspec.structs.replace(first, **{field: getattr(second, field)})
 
 
 def applied(node: Node, change: NodeChanged) -> Node:

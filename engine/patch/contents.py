@@ -52,8 +52,8 @@ class NodeRef:
         self.id = node_id
 
     def __getitem__(self, port: str) -> PortRef:
-        if self.patch.block_type(self.id) is not None:
-            self.patch.require_end(self.id, port)
+        if (block_type := self.patch.block_type(self.id)) is not None:
+            self.patch._end(self.id, block_type, port)
         return OwnPort.of(self.patch, self.id, port)
 
     @property
@@ -281,14 +281,11 @@ class PatchContents:
         """Raise an error unless a connection between two blocks is allowed."""
         source, target = connection.source, connection.target
         source_type, target_type = self._known_type(source.node), self._known_type(target.node)
-        rules.check_types(
-            connection,
-            self._provided(source.node, self.require_end(source.node, source.port)),
-            self.require_end(target.node, target.port),
-        )
+        output, end = self._end(source.node, source_type, source.port), self._end(target.node, target_type, target.port)
+        rules.check_types(connection, self._provided(source.node, output), end)
         if rules.is_value_connection(connection, source_type, target_type):
             rules.check_acyclic(connection, partial(self._values_feed, replaced=target), Scopes({}))
-        elif self._orders(connection):
+        elif not (isinstance(end, PortSpec) and end.delayed):
             index = self._run_index
             rules.check_branches(connection, index.scopes)
             # Ignore the connection that this one replaces.
@@ -354,8 +351,12 @@ class PatchContents:
         For a missing one, raise UnknownPort with a list, or with the error that keeps the node from having its ports,
         such as a mistake in its formula or kernel.
         """
+        return self._end(node_id, self._known_type(node_id), name)
+
+    def _end(self, node_id: str, block_type: type[Block], name: str) -> rules.End:
+        """Return what `require_end` does for a node of a known type."""
         try:
-            return rules.require_end(node_id, self._known_type(node_id), name)
+            return rules.require_end(node_id, block_type, name)
         except rules.UnknownPort as missing:
             node = self._require(node_id)
             _, problem = self.catalogue.resolve(node.type, node.parameters, lambda: self.folder, trusted=self.trusted)
@@ -415,6 +416,8 @@ class PatchContents:
         """Apply a change. If that is impossible, raise PatchError and change nothing."""
         check_change(change, self.nodes, self._by_target)
         apply_change(self.nodes, self._by_target, self.sentinels, self.annotations, change)
+        if isinstance(change, changes.ParameterChanged):
+            return
         self._index.follow(change)
         if isinstance(change, changes.NodeRemoved):
             self._adapted.pop(change.node.id, None)
@@ -431,21 +434,20 @@ class PatchContents:
         An old name stays if this node still uses it, or if the present name already has a value or connection.
         """
         match change:
-            case changes.NodeAdded(node):
-                renamed = self._renamed(node.type)
+            case changes.NodeAdded(node) if renamed := self._renamed(node.type):
                 if not renamed.keys().isdisjoint({**node.parameters, **node.curves}):
                     held = {name: _carried_names(getattr(node, name), renamed) for name in ("parameters", "curves")}
                     return changes.NodeAdded(msgspec.structs.replace(node, **held))
-            case changes.ParameterChanged(node_id, name) | changes.CurveChanged(node_id, name) if node_id in self.nodes:
-                node = self.nodes[node_id]
-                new = self._renamed(node.type).get(name)
-                if new is not None and name not in (
+            case changes.ParameterChanged() | changes.CurveChanged() if change.node in self.nodes:
+                node = self.nodes[change.node]
+                new = self._renamed(node.type).get(change.parameter)
+                if new is not None and change.parameter not in (
                     node.parameters if isinstance(change, changes.ParameterChanged) else node.curves
                 ):
                     return msgspec.structs.replace(change, parameter=new)
             case changes.Connected(connection):
                 made = self._present_ends(connection)
-                return change if made.target in self._by_target else changes.Connected(made)
+                return change if made is connection or made.target in self._by_target else changes.Connected(made)
             case changes.Disconnected(connection) if self._by_target.get(connection.target) != connection:
                 return changes.Disconnected(self._present_ends(connection))
             case changes.SentinelChanged(port):
@@ -456,11 +458,15 @@ class PatchContents:
     def _present(self, port: PortRef) -> PortRef:
         """Return a port under its present name."""
         node = self.nodes.get(port.node)
-        new = self._renamed(node.type).get(port.port) if node is not None else None
+        if node is None or not (renamed := self._renamed(node.type)):
+            return port
+        new = renamed.get(port.port)
         return PortRef(port.node, new) if new is not None else port
 
     def _present_ends(self, connection: Connection) -> Connection:
-        return Connection(self._present(connection.source), self._present(connection.target))
+        source, target = self._present(connection.source), self._present(connection.target)
+        is_same = source is connection.source and target is connection.target
+        return connection if is_same else Connection(source, target)
 
     def _renamed(self, type_id: str) -> Mapping[str, str]:
         block_type = self.catalogue.get(type_id)

@@ -37,7 +37,7 @@ class EditablePatch(GroupedContents):
         """Make all edits inside one undo step. An exception undoes them."""
         if not isinstance(name, str):
             raise PatchError(f"name of an edit must be a text, got {shown(name)}")
-        if not isinstance(gesture, Hashable):
+        if not isinstance(gesture, str | Hashable):  # texts first, since the other check takes longer
             raise PatchError(f"gesture must be a text or another object that never changes, got {shown(gesture)}")
         return _Step(self, name, gesture)
 

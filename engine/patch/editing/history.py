@@ -148,11 +148,10 @@ class History:
 
 def _size_bytes(change: Change) -> int:
     """Return the size of the arrays and texts in a change."""
-    match change:
-        case ParameterChanged(_, _, value, previous):
-            return _value_bytes(value) + _value_bytes(previous)
-        case NodeAdded(node) | NodeRemoved(node):
-            return sum(map(_value_bytes, node.parameters.values()))
+    if isinstance(change, ParameterChanged):
+        return _value_bytes(change.value) + _value_bytes(change.previous)
+    if isinstance(change, NodeAdded | NodeRemoved):
+        return sum(map(_value_bytes, change.node.parameters.values()))
     return 0
 
 

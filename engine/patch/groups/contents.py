@@ -114,7 +114,7 @@ class GroupedContents(PatchContents):
     def leaves(self, node: str, parameter: str) -> list[tuple[str, str]]:
         """Return the parameters of blocks, by node and name, that a parameter sets: several for one of a group."""
         node, parameter = self._require(node).id, named(parameter)
-        if not self.is_group(node) or self._flat is None or parameter not in self._known_type(node).parameters:
+        if self._flat is None or not self.is_group(node) or parameter not in self._known_type(node).parameters:
             return [(node, parameter)]
         return [(ref.node, ref.port) for ref in self._flat.targets(PortRef(node, parameter))] or [(node, parameter)]
 
@@ -254,12 +254,13 @@ class GroupedContents(PatchContents):
 
     def _take(self, change: Change) -> None:
         super()._take(change)
-        if isinstance(change, changes.NodeAdded):
-            self._ids.add(change.node.id)
+        node = change.node if isinstance(change, changes.NodeAdded) else None
+        if node is not None:
+            self._ids.add(node.id)
         if self._flat is not None:
             self._edition += self._may_change_groups(change)
             self._flat_changes = self._flat.follow(change)
-        elif isinstance(change, changes.NodeAdded) and change.node.type in HIDDEN:
+        elif node is not None and node.type in HIDDEN:
             self._flat, self._flat_changes = Flat(self._by_target), []
             for known in self.as_changes():
                 self._flat.follow(known)
