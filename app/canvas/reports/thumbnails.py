@@ -22,7 +22,7 @@ from warploom.app.theme.fonts import SMALL, ui_font
 from warploom.app.theme.port_style import PORT_STYLES, PortKind, PortStyle
 from warploom.app.view_models.looking.fitting import ViewKind, kinds_for
 from warploom.app.view_models.looking.numbers import element_text
-from warploom.app.view_models.looking.series import curves_of
+from warploom.app.view_models.looking.series import curves_of, drawn_axis, drawn_part
 from warploom.app.view_models.looking.tone import Tone, components_of, picture_of
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
@@ -247,7 +247,7 @@ def _can_show(dtype: str, shape: tuple[int, ...]) -> bool:
 def _sampling(port: PortRef, buffer: BufferReport, width: float, density: float = _DENSITY) -> Sampling:
     shape = buffer.shape
     columns = round(min(width, _MOST_WIDTH) * density)
-    if ViewKind.IMAGE in kinds_for(buffer.dtype, shape):
+    if kinds_for(buffer.dtype, shape)[0] is ViewKind.IMAGE:
         rest = len(shape) - 2
         scale = min(1.0, columns / shape[-1], _MOST_HEIGHT * density / shape[-2])
         size = max(1, round(shape[-2] * scale)), max(1, round(shape[-1] * scale))
@@ -255,8 +255,9 @@ def _sampling(port: PortRef, buffer: BufferReport, width: float, density: float 
         return Sampling(port, part, (*(1 for _ in range(rest)), *size), Reduction.MEAN, rate=_RATE, in_place=True)
     if int(np.prod(shape)) <= _FEW:
         return Sampling(port, rate=_RATE, in_place=True)
-    part = (*((0, 1) for _ in shape[:-1]), (0, shape[-1]))
-    return Sampling(port, part, (*(1 for _ in shape[:-1]), columns), Reduction.EXTREMES, rate=_RATE, in_place=True)
+    part, along = drawn_part(shape, prod(shape)), drawn_axis(shape)
+    cells = tuple(columns if axis == along else end for axis, (_, end) in enumerate(part))
+    return Sampling(port, part, cells, Reduction.EXTREMES, rate=_RATE, in_place=True)
 
 
 def _picture(sample: Sample) -> QImage:
@@ -268,8 +269,9 @@ def _picture(sample: Sample) -> QImage:
 
 
 def _plot(sample: Sample, style: PortStyle, aspect: float) -> QImage:
-    """Return a small plot of the first component, from its least to its greatest number."""
-    theme, curve, width = colours.current(), curves_of(sample)[0], max(sample.sampling.size[-1], 2)
+    """Return a small plot of the first lane or component, from its least to its greatest number."""
+    along = drawn_axis(sample.shape)
+    theme, curve, width = colours.current(), curves_of(sample)[0], max(sample.sampling.size[along], 2)
     height = max(round(width * aspect), 5)
     image = QImage(width, height, QImage.Format.Format_RGB32)
     image.fill(QColor(theme.dock))

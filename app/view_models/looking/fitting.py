@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
+from warploom.app.view_models.looking.series import MOST_LANES
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.types import NAMED
@@ -29,6 +30,8 @@ TITLES = {
 FEW = 16
 #: An axis of fewer elements makes no picture.
 _LEAST_SIDE = 4
+#: A buffer of single numbers that is so many times as long as wide is a table, or the channels of a signal.
+_LONG = 32
 
 
 def ports_of(patch: Patch, nodes: Sequence[str], connections: Sequence[Connection]) -> list[PortRef]:
@@ -65,6 +68,8 @@ def kinds_for(dtype: str, shape: Sequence[int], fields: Sequence[str] = ()) -> l
     if is_struct(dtype):
         return [ViewKind.TABLE, ViewKind.POINTS, ViewKind.PLOT, ViewKind.TEXT]
     if len(shape) >= 2 and min(shape[-2:]) >= _LEAST_SIDE:
+        if components == 1 and len(shape) == 2 and min(shape) <= MOST_LANES and max(shape) >= _LONG * min(shape):
+            return [ViewKind.PLOT, ViewKind.TABLE, ViewKind.IMAGE, ViewKind.TEXT]
         return [ViewKind.IMAGE, ViewKind.TABLE, ViewKind.PLOT, ViewKind.POINTS, ViewKind.TEXT]
     if len(shape) == 1 and components in (2, 3, 4) and count > FEW:
         return [ViewKind.POINTS, ViewKind.PLOT, ViewKind.TABLE, ViewKind.TEXT]

@@ -1,6 +1,8 @@
 """Series: what a plot draws of a sample."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -12,6 +14,8 @@ from warploom.engine.types import Array
 MODES = ("Line", "Rolling", "Spectrum", "Scatter")
 #: Over time, so many numbers of a port are drawn.
 ROLLED = 6
+#: A buffer of two axes, of which one is at most so long, has a curve for each position of that axis.
+MOST_LANES = 16
 _NAMES = "xyzw"
 
 
@@ -24,25 +28,42 @@ class Series:
     y: Array
 
 
+def drawn_axis(shape: Sequence[int]) -> int:
+    """Return the axis along which numbers are drawn: the last, or the first of a table with few columns."""
+    return 0 if len(shape) == 2 and shape[1] <= MOST_LANES and shape[1] < shape[0] else max(len(shape) - 1, 0)
+
+
+def drawn_part(shape: Sequence[int], most: int) -> tuple[tuple[int, int], ...]:
+    """Return the part of a buffer that is drawn: up to `most` positions of the drawn axis, and a short other one whole.
+
+    Of further axes, it is the first position.
+    """
+    along, has_lanes = drawn_axis(shape), len(shape) == 2 and min(shape) <= MOST_LANES
+    return tuple((0, min(n, most) if axis == along else n if has_lanes else 1) for axis, n in enumerate(shape))
+
+
+def columns_of(array: Array, shape: Sequence[int]) -> Array:
+    """Return a sample's numbers as columns along the drawn axis, one for each lane and component."""
+    numbers = np.moveaxis(components_of(array, len(shape)), drawn_axis(shape), 0) if shape else array.reshape(1, -1)
+    return numbers.reshape(len(numbers), -1)
+
+
 def curves_of(sample: Sample) -> list[Series]:
-    """Return a curve for each component: a line through elements, or from least to greatest of each column."""
+    """Return a curve for each lane and component: a line through elements, or from least to greatest of each column."""
     assert sample.data is not None
-    axes = len(sample.shape)
     if sample.sampling.reduction is not Reduction.EXTREMES:
-        numbers = components_of(sample.data, axes)
-        rows = numbers.reshape(-1, numbers.shape[-1])
-        return [Series(_name(i, rows), np.arange(len(rows)), rows[:, i]) for i in range(rows.shape[1])]
-    low, high = (components_of(end, axes) for end in sample.data)
-    low, high = (end.reshape(-1, end.shape[-1]) for end in (low, high))
-    begin, end = sample.part[-1] if sample.part else (0, 1)
-    count, columns = end - begin, len(low)
+        rows = columns_of(sample.data, sample.shape)
+        return [Series(name, np.arange(len(rows)), rows[:, i]) for i, name in enumerate(_names(rows, sample))]
+    low, high = (columns_of(end, sample.shape) for end in sample.data)
+    begin, end = sample.part[drawn_axis(sample.shape)] if sample.part else (0, 1)
+    count, columns, names = end - begin, len(low), _names(low, sample)
     first = begin + np.arange(columns) * count // max(columns, 1)
     if columns >= count:
-        return [Series(_name(i, low), first, low[:, i].astype(np.float64)) for i in range(low.shape[1])]
+        return [Series(name, first, low[:, i].astype(np.float64)) for i, name in enumerate(names)]
     x = np.repeat(first, 2)
     return [
-        Series(_name(i, low), x, np.stack([low[:, i], high[:, i]], 1).reshape(-1).astype(np.float64))
-        for i in range(low.shape[1])
+        Series(name, x, np.stack([low[:, i], high[:, i]], 1).reshape(-1).astype(np.float64))
+        for i, name in enumerate(names)
     ]
 
 
@@ -54,14 +75,18 @@ def spectrum_of(sample: Sample) -> list[Series]:
         size = max(len(numbers), 1)
         values = np.abs(np.fft.fftshift(np.fft.fft(numbers[:, 0]))) / size
         return [Series("", np.fft.fftshift(np.fft.fftfreq(size)), values)]
-    numbers = components_of(sample.data, len(sample.shape))
-    rows = np.nan_to_num(numbers.reshape(-1, numbers.shape[-1]).astype(np.float64), posinf=0, neginf=0)
+    rows = np.nan_to_num(columns_of(sample.data, sample.shape).astype(np.float64), posinf=0, neginf=0)
     size = max(len(rows), 1)
-    x = np.fft.rfftfreq(size)
-    return [Series(_name(i, rows), x, np.abs(np.fft.rfft(rows[:, i])) / size) for i in range(rows.shape[1])]
+    x, names = np.fft.rfftfreq(size), _names(rows, sample)
+    return [Series(name, x, np.abs(np.fft.rfft(rows[:, i])) / size) for i, name in enumerate(names)]
 
 
-def _name(index: int, rows: Array) -> str:
-    if rows.shape[1] == 1:
-        return ""
-    return _NAMES[index] if rows.shape[1] <= len(_NAMES) else str(index)
+def _names(rows: Array, sample: Sample) -> list[str]:
+    """Return the names of curves: a lane by its position, a component by its letter."""
+    count, along = rows.shape[1], drawn_axis(sample.shape)
+    lanes = prod(end - begin for axis, (begin, end) in enumerate(sample.part) if axis != along)
+    components = max(count // max(lanes, 1), 1)
+    letters = list(_NAMES[:components]) if components <= len(_NAMES) else list(map(str, range(components)))
+    if components == 1:
+        return [""] if count == 1 else list(map(str, range(count)))
+    return letters if lanes == 1 else [f"{lane}.{letter}" for lane in range(lanes) for letter in letters]

@@ -11,7 +11,16 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QVBoxLayout
 from warploom.app.qt.flow_row import FlowRow
 from warploom.app.theme import colours
 from warploom.app.view_models.looking.numbers import number_text
-from warploom.app.view_models.looking.series import MODES, ROLLED, Series, curves_of, spectrum_of
+from warploom.app.view_models.looking.series import (
+    MODES,
+    ROLLED,
+    Series,
+    columns_of,
+    curves_of,
+    drawn_axis,
+    drawn_part,
+    spectrum_of,
+)
 from warploom.app.viewers.ports.port_view import MAIN, RATE, PortView
 from warploom.app.widgets.view_keys import ViewKeys
 from warploom.engine.patch.changes import PortRef
@@ -109,21 +118,19 @@ class PlotView(PortView):
 
     def samplings(self, port: PortRef, dtype: str, shape: tuple[int, ...]) -> dict[str, Sampling]:
         """Return the least and greatest number of each screen column, or the numbers themselves where they are few."""
-        count = shape[-1] if shape else 1
         if self._is_unchosen:  # one number is a curve only over time
             self.mode.blockSignals(True)
             self.mode.setCurrentText("Rolling" if math.prod(shape) <= 1 else "Line")
             self.mode.blockSignals(False)
-        rest = tuple((0, 1) for _ in shape[:-1])
         mode, field = self.mode.currentText(), self.field.currentText()
         if mode == "Rolling":
-            part = (*rest, (0, min(count, ROLLED))) if shape else ()
+            part = (*((0, 1) for _ in shape[:-1]), (0, min(shape[-1], ROLLED))) if shape else ()
             return {MAIN: Sampling(port, part, field=field, rate=2 * RATE)}
         if mode in ("Spectrum", "Scatter"):
-            part = (*rest, (0, min(count, _MOST))) if shape else ()
-            return {MAIN: Sampling(port, part, field=field, rate=RATE)}
-        size = (*(1 for _ in rest), max(64, self.width())) if shape else ()
-        return {MAIN: Sampling(port, (*rest, (0, count)) if shape else (), size, Reduction.EXTREMES, field, rate=RATE)}
+            return {MAIN: Sampling(port, drawn_part(shape, _MOST), field=field, rate=RATE)}
+        part, along = drawn_part(shape, math.prod(shape)), drawn_axis(shape)
+        size = tuple(max(64, self.width()) if axis == along else end for axis, (_, end) in enumerate(part))
+        return {MAIN: Sampling(port, part, size, Reduction.EXTREMES, field, rate=RATE)}
 
     def show_sample(self, name: str, sample: Sample) -> None:
         """Draw the numbers of a sample, unless it is that of an earlier mode."""
@@ -190,18 +197,15 @@ class PlotView(PortView):
 
     def _draw_dots(self, sample: Sample) -> None:
         assert sample.data is not None
-        numbers = np.asarray(sample.data)
-        if numbers.dtype.kind == "c":
-            numbers = np.stack([numbers.real, numbers.imag], -1)
-        has_components = numbers.ndim > len(sample.shape)
-        numbers = numbers.reshape(-1, numbers.shape[-1] if has_components else 1)
+        numbers = columns_of(np.asarray(sample.data), sample.shape)
         for curve in self._curves:
             curve.setData([], [])
         if numbers.shape[1] < 2:
             self._dots.setData([], [])
-            self._note.setText("A scatter plot needs elements with two components")
+            self._note.setText("A scatter plot needs two columns, or elements with two components")
             return
-        self._label("First component", "Second component")
+        of = "column" if drawn_axis(sample.shape) < len(sample.shape) - 1 else "component"
+        self._label(f"First {of}", f"Second {of}")
         self._note.setText("")
         finite = np.isfinite(numbers[:, :2]).all(1)
         self._dots.setData(numbers[finite, 0], numbers[finite, 1])

@@ -111,7 +111,7 @@ def test_a_patch_is_opened(canvas: Canvas, tmp_path: Path) -> None:
     assert opened == [tmp_path / "other.loom"]
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "folder"])
+@pytest.mark.parametrize("name", ["notes.md", "folder"])
 def test_other_files_are_not_taken(canvas: Canvas, patch: Patch, tmp_path: Path, name: str) -> None:
     """Other files are refused, and dropping them adds no block."""
     before = dict(patch.nodes)

@@ -313,6 +313,30 @@ def test_numbers_are_plotted(ports: Ports) -> None:
     assert len(x) >= 3 and np.allclose(y, wave[1])
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_curve_is_drawn_for_each_column_of_a_table(ports: Ports, turned: bool) -> None:
+    """Columns of a table, and channels of a sound, are drawn along the longer axis; a scatter plot takes two."""
+    rows = np.arange(5000)
+    table = np.stack([rows * 0.01, np.sin(rows * 0.01), -rows, np.full(5000, np.nan), rows % 7], 1).astype(np.float32)
+    viewer = add_rows(ports, NAMED["f32"], table.T if turned else table)
+    view = viewer.view
+    assert isinstance(view, PlotView) and viewer.kind is ViewKind.PLOT
+    curves = [curve.getData() for curve in view.plot.listDataItems()[1:]]
+    assert len(curves) == 5 and view._note.text() == "0 1 2 3 4"
+    for (x, y), column in zip(curves, table.T, strict=True):
+        assert x.max() < 5000
+        if np.isfinite(column).all():
+            assert (y.min(), y.max()) == (column.min(), column.max())
+    choose(view.mode, "Scatter")
+    ports.play()
+    x, y = view.plot.listDataItems()[0].getData()
+    np.testing.assert_array_equal(x, table[:, 0])
+    np.testing.assert_array_equal(y, table[:, 1])
+    choose(view.mode, "Spectrum")
+    ports.play()
+    assert len(view.plot.listDataItems()[5].getData()[0]) == 2501
+
+
 def test_a_table_reads_only_the_rows_in_view(ports: Ports) -> None:
     """A table of structs has a column for each number; scrolling requests other rows."""
     balls = np.zeros(200_000, Ball.numpy)
