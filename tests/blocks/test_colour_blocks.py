@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import ndimage
-from scipy.stats import kstest
 
 from tests.blocks.test_warps import SIZES, image_of, warped
 from warploom import Engine, Patch
@@ -112,6 +111,8 @@ def test_noise_of_a_dither_moves_if_asked() -> None:
 
 def test_grain_is_a_sum_of_three_uniform_numbers(device: Device) -> None:
     """Grain has mean 0 and its deviation, is alike in all channels and within a grain, and is bounded."""
+    from scipy.stats import kstest  # importing it takes seconds
+
     image = np.full((120, 160, 4), 5, np.float32)
     found = warped(device, "image.film_grain", image, amount=0.5, size=2)
     grain = found[..., 0].astype(float) - 5

@@ -13,8 +13,10 @@ from warploom.engine.compiler.frame import Frame
 from warploom.engine.device.cuda.cubin import parameter_counts, waiting_kernels
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.diagnostics import KernelError
-from warploom.engine.kernel_sources.cuda.nvrtc import CompiledSource, compile_cuda
+from warploom.engine.kernel_sources.cuda.compiling import compile_source
+from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache, CompiledSource, compile_cuda, compile_kernels
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.kernel_sources.sources import CudaFile
 from warploom.engine.ptx import read_signatures
 from warploom.engine.types import DType
 
@@ -23,7 +25,7 @@ FILES = sorted(KERNELS_FOLDER.glob("*.cu"))
 
 @cache
 def _compiled(path: Path, architecture: str) -> CompiledSource:
-    return compile_cuda(path.read_text(), path, architecture, [KERNELS_FOLDER])
+    return compile_source(CudaFile(str(path)), path.read_text(), architecture, CompileCache(), compile_kernels)
 
 
 @pytest.mark.parametrize(

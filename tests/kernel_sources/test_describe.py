@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache
 from warploom.engine.kernel_sources.describe import describe_kernels, source_parameter_names
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
@@ -49,7 +48,8 @@ def test_directions_follow_loads_stores_and_atomics(tmp_path: Path, architecture
 @pytest.mark.parametrize("path", sorted(KERNELS_FOLDER.glob("*.cu")), ids=lambda path: path.stem)
 def test_what_the_library_declares_const_is_read_and_all_else_is_written(path: Path) -> None:
     """In the library's kernels, const pointers are only read, and the others are written."""
-    found = {manifest.name: manifest for manifest in describe_kernels(load_image(path, HOST_ARCHITECTURE))}
+    image = load_image(path, "sm_90")  # compiled once, also for `tests/blocks/test_kernels.py`
+    found = {manifest.name: manifest for manifest in describe_kernels(image)}
     for name, text in re.findall(r"__global__[^;{]*?\b(\w+)\(([^)]*)\)\s*{", path.read_text()):
         declared = [parameter.split("//")[0].strip() for parameter in re.split(r",(?:\s*//.*)?", text)]
         described = found.pop(name).parameters
