@@ -108,16 +108,16 @@ def _first_examples() -> list[Example]:
     return find_examples()[:2]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def few_examples() -> Iterator[None]:
-    """Show two examples on the first page: to make and paint the cards of all takes a sixth of a window's time."""
+    """Show two examples on the first page: to make and paint the cards of all takes a quarter of a window's time."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("warploom.app.window.main_window.find_examples", _first_examples)
         yield
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path, asked: Asked, few_examples: None) -> Iterator[Any]:
+def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
     """The editor's window with fake engines; it must not leave threads running."""
     from warploom.app.window.main_window import MainWindow
 
@@ -136,7 +136,7 @@ def window(qtbot: QtBot, tmp_path: Path, asked: Asked, few_examples: None) -> It
 
 
 @pytest.fixture(scope="module")
-def window_of_file(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory, few_examples: None) -> Iterator[Any]:
+def window_of_file(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A window that `shared_window` clears between the tests of a file."""
     from warploom.app.window.main_window import MainWindow
 
@@ -185,7 +185,7 @@ def opened(window: Any, file: Path) -> Any:
 
 
 @pytest.fixture
-def real_window(qtbot: QtBot, tmp_path: Path, asked: Asked, few_examples: None) -> Iterator[Any]:
+def real_window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
     """The editor's window with engines on the host."""
     from warploom import Engine, ProfilingLevel
     from warploom.app.window.main_window import MainWindow

@@ -1,5 +1,6 @@
 """Images: filters, glow and adjustments compared with scipy and closed forms, and generated images."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,9 @@ def test_blur_equals_scipy_at_any_size(apply_to_image: Any, shape: tuple[int, in
     np.testing.assert_allclose(apply_to_image("image.gaussian_blur", image, sigma=5.5), _blurred(image, 5.5), atol=2e-6)
 
 
-@pytest.mark.parametrize("shape", [*SIZES, (90, 350)])
-@pytest.mark.parametrize("sigma", [6.1, 12.0, 12.1, 50.0, 500.0])
+@pytest.mark.parametrize(
+    ("shape", "sigma"), [*product([*SIZES, (90, 350)], [6.1, 12.0, 12.1, 50.0]), ((67, 131), 500.0)]
+)
 def test_a_wide_blur_is_close_to_scipys(apply_to_image: Any, shape: tuple[int, int], sigma: float) -> None:
     """Above a sigma of 6, a blur of stripes of any width differs from scipy's by less than 0.05 % of their range."""
     y, x = np.mgrid[: shape[0], : shape[1]]
