@@ -95,11 +95,11 @@ class Call(Generic[T, F]):
         self,
         runner: CodeRunner,
         thread: CodeThread,
-        limits: TimeLimits,
+        limits: TimeLimits | None,
         function: Callable[[], T],
         failed: Callable[[BaseException], F],
     ) -> None:
-        self._runner, self._thread, self._limits = runner, thread, limits
+        self._runner, self._thread, self._own_limits = runner, thread, limits
         self._function, self._failed = function, failed
         #: Where the code was when it was stopped; None until then.
         self.stopped_at: Sequence[traceback.FrameSummary] | None = None
@@ -144,6 +144,10 @@ class Call(Generic[T, F]):
         if self.stopped_at is not None:  # a result that it returned after all is ignored
             return self._failed(TookTooLong(f"finish within {self._limits.computing_s:g} s", self.stopped_at))
         return self._value if self.is_over else self._failed(_CLOSED)
+
+    @property
+    def _limits(self) -> TimeLimits:
+        return self._own_limits or self._runner.limits
 
     def abandon(self) -> None:
         """Stop the call, and don't wait for its end."""
@@ -213,7 +217,7 @@ class CodeRunner:
         self.announce(*at)
         thread, self._free = self._free or CodeThread(), None
         self._busy.add(thread)
-        return Call(self, thread, limits or self.limits, call, failed)
+        return Call(self, thread, limits, call, failed)
 
     def take_back(self, thread: CodeThread, *, is_free: bool) -> None:
         """Keep the thread of a call whose result was taken for another call, or end it."""
