@@ -39,13 +39,15 @@ class LaunchConfig:
     """The shape of a launch: the grid in thread blocks, the thread block in threads, and dynamic shared bytes.
 
     In a launch that `is_free`, threads don't depend on each other, and there is one per element. A device may let a
-    thread compute several elements, and choose the thread block.
+    thread compute several elements, and choose the thread block. In a launch that `is_cooperative`, all thread blocks
+    run at once, since they wait for each other.
     """
 
     grid: Dim3
     thread_block: Dim3
     shared_bytes: int = 0
     is_free: bool = False
+    is_cooperative: bool = False
 
 
 @dataclass(frozen=True)

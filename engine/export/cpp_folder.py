@@ -44,8 +44,8 @@ def _operation(made: OperationData) -> list[object]:
     match made.kind:
         case "kernel":
             line += [made.module, made.entry, _numbers(made.grid), _numbers(made.thread_block), made.shared_bytes]
-            line += [int(made.is_counted), base64.b64decode(made.block).hex(), _numbers(made.offsets)]
-            line += [" ".join(map(_numbers, made.addresses)), _numbers(made.condition)]
+            line += [int(made.is_counted), int(made.is_cooperative), base64.b64decode(made.block).hex()]
+            line += [_numbers(made.offsets), " ".join(map(_numbers, made.addresses)), _numbers(made.condition)]
         case "fill":
             line += [_numbers(made.target), made.size_bytes, made.value, made.width]
         case "copy":

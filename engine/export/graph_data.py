@@ -41,6 +41,7 @@ from warploom.engine.device.arguments import components_of, format_of, layout_of
 from warploom.engine.kernel_sources.element_types.declared import typed_parameters
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.patch.changes import PortRef
+from warploom.engine.ptx.grid_barriers import kernels_with_grid_barrier
 from warploom.engine.ptx.tree import KernelParameter
 from warploom.engine.runtime.memory.state_store import filled
 from warploom.engine.runtime.preview.outputs import displays, leaf_outputs
@@ -100,6 +101,8 @@ class OperationData(msgspec.Struct):
     shared_bytes: int = 0
     #: The grid has at most as many thread blocks as the device runs at once.
     is_counted: bool = False
+    #: The thread blocks wait for each other.
+    is_cooperative: bool = False
     block: str = ""
     #: The offset of each argument in the block.
     offsets: list[int] = []
@@ -278,6 +281,7 @@ class _Writer:
         made.grid, made.thread_block, made.shared_bytes = launch.grid, launch.thread_block, launch.shared_bytes
         is_there = entry.count is not None and self._plan.buffers.find(operation.node, entry.count) is not None
         made.is_counted = is_there
+        made.is_cooperative = entry.kernel.entry in kernels_with_grid_barrier(image.ptx)
         made.offsets, made.sizes = list(layout.offsets), list(layout.sizes)
         values = self._arguments(operation, entry, parameters, made)
         made.block = _text(layout.pack(values).block.tobytes())

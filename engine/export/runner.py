@@ -174,7 +174,13 @@ class _Variant:
         match made["kind"]:
             case "kernel":
                 parameters = self._launch(index, made)
-                return [check(driver.cuGraphAddKernelNode(graph, before, len(before), parameters), what)]
+                node = check(driver.cuGraphAddKernelNode(graph, before, len(before), parameters), what)
+                if made["is_cooperative"]:
+                    value = driver.CUkernelNodeAttrValue()
+                    value.cooperative = 1
+                    attribute = driver.CUkernelNodeAttrID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+                    check(driver.cuGraphKernelNodeSetAttribute(node, attribute, value), what)
+                return [node]
             case "fill":
                 return self._fill(made, before, what)
             case "copy":

@@ -14,6 +14,7 @@ from warploom.engine.host_compiler.opcodes import half, rounding
 from warploom.engine.host_compiler.opcodes.calls import LINKED, llvm_declaration
 from warploom.engine.host_compiler.passes.lowering import lowered
 from warploom.engine.host_compiler.runtime import library, systems
+from warploom.engine.ptx import grid_barriers
 from warploom.engine.ptx.signature import reachable_functions, symbols
 from warploom.engine.ptx.tree import Float, Function, InitialValue, PtxModule, SymbolValue, Variable, type_size
 
@@ -160,9 +161,7 @@ def _complete(
 def _with_grid_barrier(module: PtxModule) -> PtxModule:
     """Return a module with the memory in which cooperative groups let all thread blocks of a grid wait."""
     functions = module.functions.values()
-    if not any(
-        special_registers.GRID_BARRIER_AT & used(item) for function in functions for item in function.instructions
-    ):
+    if not any(grid_barriers.REGISTERS & used(item) for function in functions for item in function.instructions):
         return module
     memory = Variable(special_registers.GRID_BARRIER, "global", "b8", GRID_BARRIER_BYTES, 16, 0)
     return replace(module, variables=module.variables | {memory.name: memory})

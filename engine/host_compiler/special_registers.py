@@ -69,8 +69,7 @@ def _named(value: str) -> WriteRegister:
     return lambda _code, _layout: value
 
 
-#: The registers that hold the address of a grid's barrier, low half first, and the name of the variable there.
-GRID_BARRIER_AT = {"%envreg2", "%envreg1"}
+#: The name of the variable with a grid's barrier, whose address is in `grid_barriers.REGISTERS`.
 GRID_BARRIER = "%wl$grid"
 
 _clock = _called("llvm.readcyclecounter")

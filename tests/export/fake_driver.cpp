@@ -62,6 +62,10 @@ int cuGraphAddKernelNode_v2(Handle* node, Handle, const Handle*, std::size_t, co
     *node = reinterpret_cast<Handle>(index);
     return 0;
 }
+int cuGraphKernelNodeSetAttribute(Handle, int which, const void* value) {
+    std::printf("attribute %d %d\n", which, *static_cast<const int*>(value));
+    return 0;
+}
 int cuGraphAddMemsetNode(Handle*, Handle, const Handle*, std::size_t, const FillNode* fill, Handle) {
     const FillNode made = *fill;
     work.push_back([made] {

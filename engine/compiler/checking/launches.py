@@ -42,11 +42,23 @@ def evaluate_launch(rule: LaunchRule, context: ShapeContext) -> LaunchConfig:
 
 def counted_launch(config: LaunchConfig, resources: KernelResources | None, info: DeviceInfo) -> LaunchConfig:
     """Return a launch whose kernel loops over its grid, with no more thread blocks than the device runs at once."""
-    at_once = BLOCKS_PER_CORE
-    if resources is not None and info.limits is not None:
-        at_once = occupancy(resources, info.limits, config.thread_block, config.shared_bytes).thread_blocks
-    most = max(1, at_once * info.cores)
-    return config if config.grid[0] <= most else replace(config, grid=(most, 1, 1))
+    most = blocks_at_once(config, resources, info)
+    if most is None:
+        most = BLOCKS_PER_CORE * info.cores
+    return config if config.grid[0] <= most else replace(config, grid=(max(1, most), 1, 1))
+
+
+def blocks_at_once(config: LaunchConfig, resources: KernelResources | None, info: DeviceInfo) -> int | None:
+    """Return how many thread blocks of a launch the device runs at once; None for a CPU, where it depends on them."""
+    if resources is None or info.limits is None:
+        return None
+    return info.cores * occupancy(resources, info.limits, config.thread_block, config.shared_bytes).thread_blocks
+
+
+@lru_cache(maxsize=4096)
+def cooperative(config: LaunchConfig) -> LaunchConfig:
+    """Return a launch whose thread blocks wait for each other."""
+    return replace(config, is_cooperative=True)
 
 
 @lru_cache(maxsize=4096)

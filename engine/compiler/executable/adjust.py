@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from warploom.engine.compiler.description import BlockNode, GraphDescription
 from warploom.engine.compiler.difference import Difference
-from warploom.engine.compiler.executable.arguments import Resources, TypedKernel, has_same_layout
+from warploom.engine.compiler.executable.arguments import Resources, TypedKernel, can_replace
 from warploom.engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker
 from warploom.engine.compiler.operations import ClearStatus, DownloadStatus, FusedEntry, UploadFrame
 from warploom.engine.compiler.plan import Plan
@@ -288,7 +288,7 @@ def adjust_graph(
             node = nodes[index]
             if index not in changes.renewed:
                 change = _readdressed(changes, variant, node, entry, memory)
-            elif has_same_layout(resources.kernels[index], node.kernel):
+            elif can_replace(resources.kernels[index], node.kernel):
                 change = _change(variant, node, entry, maker.kernel(index, entry, Condition(0)))
             else:
                 return None

@@ -32,13 +32,15 @@ class TypedKernel:
     """A loaded kernel, and its parameters with the types of its source, which a CUBIN does not contain.
 
     `limit` is the most threads of a thread block that its manifest allows, if any. The threads of a kernel that
-    `is_free` are independent, so the device may choose its launch.
+    `is_free` are independent, so the device may choose its launch; the thread blocks of one that `is_cooperative` wait
+    for each other.
     """
 
     kernel: LoadedKernel
     parameters: tuple[KernelParameter, ...]
     limit: int | None = None
     is_free: bool = False
+    is_cooperative: bool = False
 
     @property
     def max_threads(self) -> int:
@@ -46,10 +48,12 @@ class TypedKernel:
         return self.kernel.max_threads if self.limit is None else min(self.limit, self.kernel.max_threads)
 
 
-def has_same_layout(one: TypedKernel, other: TypedKernel) -> bool:
-    """True when two kernels take the same argument block; names don't matter."""
+def can_replace(one: TypedKernel, other: TypedKernel) -> bool:
+    """True when a node of an executable can run either kernel: both take the same argument block, names don't matter,
+    and launches of both are cooperative, or of neither.
+    """
     layouts = [[(p.offset, p.size_bytes, p.ptx_type, p.declared) for p in kernel.parameters] for kernel in (one, other)]
-    return one is other or layouts[0] == layouts[1]
+    return one is other or (layouts[0] == layouts[1] and one.is_cooperative is other.is_cooperative)
 
 
 @dataclass

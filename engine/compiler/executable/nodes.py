@@ -1,10 +1,11 @@
 """Makes the node of one operation: a kernel with its launch and arguments, a library call, a copy."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from warploom.engine.compiler.checking.launches import counted_launch, free
+from warploom.engine.compiler.checking.launches import blocks_at_once, cooperative, counted_launch, free
 from warploom.engine.compiler.executable.arguments import ArgumentRecipe, Resources, TypedKernel, argument_recipe
 from warploom.engine.compiler.operations import (
     FRAME,
@@ -181,6 +182,13 @@ class NodeMaker:
             config = counted_launch(config, kernel.resources, self._device.info)
         if typed.is_free:
             config = free(config)
+        if typed.is_cooperative:
+            config = cooperative(config)
+            blocks, most = math.prod(config.grid), blocks_at_once(config, kernel.resources, self._device.info)
+            if most is not None and blocks > most:
+                text = f"grid of {kernel.name} must have at most {most} thread blocks, since they wait for each other, "
+                remedy = "launch fewer threads, and let each compute several elements"
+                raise _refused(operation, f"{text}got {blocks}", remedy)
         x, y, z = config.thread_block
         if x * y * z > typed.max_threads:
             text = f"thread_block of {kernel.name} must hold at most {typed.max_threads}, got {x * y * z}"

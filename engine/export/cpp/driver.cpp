@@ -70,6 +70,7 @@ Driver::Driver() : library_(open_library()) {
     find(add_node, "cuGraphAddNode_v2");
     find(create_condition, "cuGraphConditionalHandleCreate");
     find(instantiate, "cuGraphInstantiateWithFlags");
+    find(set_attribute, "cuGraphKernelNodeSetAttribute");
     find(set_kernel, "cuGraphExecKernelNodeSetParams_v2");
     find(launch, "cuGraphLaunch");
     find(executable_destroy, "cuGraphExecDestroy");

@@ -61,6 +61,7 @@ constexpr int kIf = 0, kWhile = 1, kSwitch = 2;  // CUgraphConditionalNodeType
 constexpr unsigned kAssignDefault = 1;            // CU_GRAPH_COND_ASSIGN_DEFAULT
 constexpr int kHostMemory = 1, kDeviceMemory = 2;
 constexpr int kMultiprocessors = 16;  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+constexpr int kCooperative = 2;       // CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 constexpr int kSharedLimit = 8;       // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 // The driver. The constructor throws std::runtime_error if there is none on this machine.
@@ -97,6 +98,7 @@ struct Driver {
     int (*add_node)(Handle*, Handle, const Handle*, const void*, std::size_t, ConditionalNode*);
     int (*create_condition)(unsigned long long*, Handle, Handle, unsigned, unsigned);
     int (*instantiate)(Handle*, Handle, unsigned long long);
+    int (*set_attribute)(Handle, int, const void*);
     int (*set_kernel)(Handle, Handle, const KernelNode*);
     int (*launch)(Handle, Handle);
     int (*executable_destroy)(Handle);

@@ -188,13 +188,14 @@ void Graph::load(const std::string& folder) {
                 made.block = extent(part[7]);
                 made.shared_bytes = static_cast<unsigned>(std::stoul(part[8]));
                 made.is_counted = part[9] == "1";
-                made.bytes = from_hex(part[10]);
-                made.offsets = numbers(part[11]);
-                for (const std::string& text : split(part[12], ' ')) {
+                made.is_cooperative = part[10] == "1";
+                made.bytes = from_hex(part[11]);
+                made.offsets = numbers(part[12]);
+                for (const std::string& text : split(part[13], ' ')) {
                     const auto found = numbers(text);
                     made.addresses.push_back({found.at(0), {static_cast<int>(found.at(1)), found.at(2)}});
                 }
-                made.condition = place(part[13]);
+                made.condition = place(part[14]);
             } else if (kind == "if" || kind == "switch" || kind == "while") {
                 made.bodies = numbers(part[4]);
                 made.condition = place(part[5]);
@@ -229,6 +230,10 @@ void Graph::build(Variant& variant) {
         if (made.kind == "kernel") {
             auto launch = make_launch(made, variant);
             driver_.check(driver_.add_kernel(&node, graph, before.data(), before.size(), &launch->node), what);
+            if (made.is_cooperative) {
+                const int value[16] = {1};  // CUlaunchAttributeValue
+                driver_.check(driver_.set_attribute(node, kCooperative, value), what);
+            }
             launch->handle = node;
             variant.launches[index] = std::move(launch);
             added.push_back(node);

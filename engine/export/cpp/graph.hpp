@@ -28,6 +28,7 @@ struct Operation {
     std::array<unsigned, 3> grid{}, block{};
     unsigned shared_bytes = 0;
     bool is_counted = false;
+    bool is_cooperative = false;
     std::vector<unsigned char> bytes;            // the argument block, with zeros for addresses
     std::vector<std::size_t> offsets;            // of each argument in the block
     std::vector<std::pair<std::size_t, Place>> addresses;  // by offset in the block

@@ -33,6 +33,7 @@ from warploom.engine.kernel_sources.sources import KernelSource, OpGraphSource, 
 from warploom.engine.ops import OpError
 from warploom.engine.processes.scope import Cancelled, CancelScope, check_cancelled
 from warploom.engine.profiling.side_work import SideKind, SideTimes
+from warploom.engine.ptx.grid_barriers import kernels_with_grid_barrier
 from warploom.engine.readings import Disk, Reading
 
 _log = logging.getLogger(__name__)
@@ -60,7 +61,8 @@ class LoadedModule:
             except KernelError as problem:  # the device can't run this entry point
                 _place(problem, self.image)
                 raise
-            kernel = TypedKernel(loaded, parameters, limit, self.image.is_free)
+            is_cooperative = entry in kernels_with_grid_barrier(self.image.ptx)
+            kernel = TypedKernel(loaded, parameters, limit, self.image.is_free, is_cooperative)
             self.kernels[entry] = kernel
         return kernel
 

@@ -117,6 +117,8 @@ class CudaGraphBackend:
                 afters += [result[1]] * len(early)
             self._versions[node] = version
             nodes.append([result[1]])
+            if work.config.is_cooperative:
+                native_nodes.set_cooperative(result[1], is_cooperative=True)
         else:
             nodes.append(self._make_other(work, graph, before))
 
@@ -165,6 +167,8 @@ class CudaGraphBackend:
         with self._images.holding(kernel.image):
             result = driver.cuGraphKernelNodeSetParams(handle, parameters)
             check(result, f"giving a node of a graph kernel {kernel.name}")
+            if new.config.is_cooperative is not old.config.is_cooperative:
+                native_nodes.set_cooperative(handle, is_cooperative=new.config.is_cooperative)
         if _waits(old) != _waits(new):
             edges = [(other, node) for other in self.tree.nodes[node].after]
             edges += [(node, GraphNode(at)) for at, record in enumerate(self.tree.nodes) if node in record.after]
@@ -302,5 +306,10 @@ class CudaGraphBackend:
 
 
 def _waits(work: Work) -> bool:
-    """Return whether a node is a kernel that waits. Outside loops, edges between two such kernels are programmatic."""
-    return type(work) is KernelWork and isinstance(work.kernel, CudaKernel) and work.kernel.waits
+    """Return whether a node is a kernel that waits. Outside loops, edges between two such kernels are programmatic.
+
+    A cooperative launch counts as one that doesn't: its thread blocks must all fit beside those of earlier kernels.
+    """
+    if type(work) is not KernelWork or not isinstance(work.kernel, CudaKernel):
+        return False
+    return work.kernel.waits and not work.config.is_cooperative

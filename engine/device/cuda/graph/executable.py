@@ -99,6 +99,8 @@ class CudaExecutable:
                 f"kernel {own.name} must wait for the kernels before it (griddepcontrol.wait), "
                 f"as {made.kernel.name} does"
             )
+        if isinstance(made, KernelWork) and made.config.is_cooperative is not config.is_cooperative:
+            raise DeviceError(f"launches of a node must all be cooperative or none, got another one of {own.name}")
         launch = changed.set(own, config, arguments)
         with self._images.holding(own.image), self._lock:
             result = driver.cuGraphExecKernelNodeSetParams(self._handle, name, launch)

@@ -37,6 +37,16 @@ def change_edges(
     check(change(graph, before, after, kind, len(before)), "changing what a node of a graph waits for")
 
 
+def set_cooperative(node: Any, *, is_cooperative: bool) -> None:
+    """Set whether all thread blocks of a kernel node run at once, so that they can wait for each other."""
+    value = driver.CUkernelNodeAttrValue()
+    value.cooperative = int(is_cooperative)
+    which = driver.CUkernelNodeAttrID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+    check(
+        driver.cuGraphKernelNodeSetAttribute(node, which, value), "setting that thread blocks of a kernel run at once"
+    )
+
+
 def fill_parameters(work: MemsetWork) -> Iterator[Any]:
     """Yield the driver's parameters for each piece of a fill. Raise DeviceError when the memory is too small."""
     if not 0 <= work.size_bytes <= work.target.size_bytes:
