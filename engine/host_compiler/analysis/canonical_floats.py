@@ -24,6 +24,8 @@ _ARITHMETIC = frozenset(
         *("ex2", "lg2", "sin", "cos"),
     )
 )
+#: Opcodes that give the same result for any NaN in f32 sources.
+_ANY_NAN = frozenset(("add", "sub", "mul", "mad", "fma", "min", "max", "setp"))
 _DIRECTED = frozenset(("rz", "rm", "rp"))
 _UNEVEN = frozenset(("rm", "rp", "rmi", "rpi"))  # whether a value is 0 or subnormal changes the result
 #: Opcodes that only move bits, for all types.
@@ -73,13 +75,39 @@ def _only_written_by(function: Function, is_source: Callable[[Instruction], bool
     return found
 
 
-def _copy(instruction: Instruction) -> tuple[str, list[str]] | None:
-    """Return the target and the sources of a copy of 32 bits; None for any other instruction."""
+@fact
+def read_by_arithmetic(function: Function) -> set[str]:
+    """Return the registers that only f32 arithmetic and comparisons read, or copies into such registers.
+
+    Which NaN they hold makes no difference.
+    """
+    found, others = set[str](), set[str]()
+    copies: list[tuple[str, list[str]]] = []
+    for instruction in function.instructions:
+        if (copy := _copy(instruction, numbers=False)) is not None:
+            copies.append(copy)
+            found.add(copy[0])
+        elif instruction.opcode not in _ANY_NAN or types_of(instruction) != ["f32"]:
+            others.update(name for operand in instruction.operands for name in registers(operand))
+    found -= others
+    while wrong := {name for target, origins in copies if target not in found for name in origins} & found:
+        found -= wrong
+    return found
+
+
+def _copy(instruction: Instruction, *, numbers: bool = True) -> tuple[str, list[str]] | None:
+    """Return the target and the sources of a copy of 32 bits; None for any other instruction.
+
+    With `numbers`, constants in it must be canonical.
+    """
     kinds = types_of(instruction)
     if instruction.opcode not in ("mov", "selp") or len(instruction.modifiers) != 1 or kinds not in (["f32"], ["b32"]):
         return None
     target = instruction.operands[0]
-    sources = [item for item in instruction.operands[1:3] if not _is_number(item)]
+    constants = (Integer, Float)
+    sources = [
+        item for item in instruction.operands[1:3] if not (_is_number(item) if numbers else isinstance(item, constants))
+    ]
     if not isinstance(target, Register) or not all(isinstance(item, Register) for item in sources):
         return None
     return target.name, [item.name for item in sources if isinstance(item, Register)]

@@ -92,7 +92,7 @@ def _selp(body: Body, instruction: Instruction) -> None:
     kind = type_of(instruction)
     llvm = llvm_type(kind)
     target = instruction.operands[0]
-    read = body.read_noncanonical if isinstance(target, Register) and target.name in body.noncanonical else body.read
+    read = body.read_noncanonical if isinstance(target, Register) and target.name in body.holds_any_nan else body.read
     a, b = (read(operand, kind) for operand in instruction.operands[1:3])
     condition = body.read(instruction.operands[3], "pred")
     value = body.code.value(f"select i1 {condition}, {llvm} {a}, {llvm} {b}")

@@ -214,7 +214,7 @@ def _move(body: Body, instruction: Instruction) -> None:
         size = bits(kind) // len(source.elements)
         values = [body.read(element, f"b{size}") for element in source.elements]
         value = concatenated(body, values, f"i{size}", llvm_type(kind))
-    elif isinstance(target, Register) and target.name in body.noncanonical:
+    elif isinstance(target, Register) and target.name in body.holds_any_nan:
         value = body.read_noncanonical(source, kind)
     else:
         value = body.read(source, kind)

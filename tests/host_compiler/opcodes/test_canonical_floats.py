@@ -146,6 +146,29 @@ def test_results_that_a_gpu_gave(host, name):
         assert next(iter(found.values())).tolist() == wanted.tolist()
 
 
+def test_which_nan_a_selection_passes_on(host):
+    """A selection of a NaN stays as it is in memory and for integers, and arithmetic makes it the GPU's NaN."""
+    edges = np.array([0x7F800000, 0xFF800000, 0x7FC12345, 0xFFC00000, 0x3F800000, 0xC0000000, 0], np.uint32)
+    a, b = (each.ravel() for each in np.meshgrid(edges, edges))
+    x, y = a.view(np.float32), b.view(np.float32)
+    with np.errstate(invalid="ignore"):
+        added, is_nan = x + y, np.isnan(x) | np.isnan(y)
+    total = np.where(np.isnan(added), 0x7FFFFFFF, added.view(np.uint32))
+    chosen = np.where(is_nan, 0x7FC00000, total)
+    doubled = np.where(np.isnan(added), 0x7FFFFFFF, (added * 2).view(np.uint32))
+    select = "add.f32 %t0, %a, %b; setp.nan.f32 %p, %a, %b; selp.f32 %t1, 0f7FC00000, %t0, %p;"
+    wanted = {
+        f"{select} mul.f32 %d, %t1, 0f40000000;": doubled,
+        f"{select} mov.b32 %t2, %t1; max.f32 %t3, %t2, %t1; add.f32 %d, %t3, %t2;": doubled,
+        f"{select} mov.b32 %d, %t1;": chosen,
+        f"{select} mul.f32 %t2, %t1, 0f40000000; xor.b32 %t3, %t1, %t2; xor.b32 %d, %t3, %t2;": chosen,
+        f"{select} selp.f32 %t2, %t1, %t0, %p; mov.b32 %t3, %t2; mul.f32 %t4, %t3, %t3; mov.b32 %d, %t3;": chosen,
+    }
+    found = evaluate(host, list(wanted), "b32", ("b32", "b32"), a, b)
+    for text, bits in wanted.items():
+        assert found[text].tolist() == bits.tolist(), text
+
+
 def test_conversion_of_doubles_next_to_the_least_normal(host):
     """cvt.ftz.f32.f64 flushes numbers that are subnormal after rounding to 24 bits."""
     rng = np.random.default_rng(1)
