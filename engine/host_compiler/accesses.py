@@ -86,6 +86,7 @@ class Accesses:
         #: Pointers to the data that each row of the thread block after the next accesses, and the bytes from thread to
         #: thread.
         self.ahead: list[tuple[str, int]] = []
+        self._noted: dict[tuple[Root, Operand], list[int]] = {}
         #: Returns where a row's pointer of the last turn of a loop lies in scratch memory; None outside loops.
         self._last_turns: Callable[[str], int] | None = None
         self._repeated: list[tuple[Root, Operand]] = []
@@ -168,7 +169,7 @@ class Accesses:
         which does no harm: a prefetch is no access.
         """
         found = [(key, self._row_pointers[key]) for key in self._repeated]
-        rows = [(key, row) for key, row in found if row is not None and 0 < row[1] <= CACHE_LINE]
+        rows = [(key, row) for key, row in found if row is not None and 0 <= row[1] <= CACHE_LINE]
         lines: list[str] = []
         for number, ((_, base), (pointer, slope)) in enumerate(rows):
             assert self._last_turns is not None
@@ -217,7 +218,7 @@ class Accesses:
                 return
         address = self._body.address(operand)
         if self._is_hoisted(instruction, operand, size, space):
-            self._note_later(operand, space)
+            self._note_later(instruction, operand, space)
             yield self._hoisted_pointer(operand, address, size, space)
             return
         check, address, pointer = self._checks.check(instruction, operand, address, size, space)
@@ -333,21 +334,33 @@ class Accesses:
             pointer = code.value(f"getelementptr i8, ptr {pointer}, i64 {step}")
         return code.value(f"getelementptr i8, ptr {pointer}, i64 {operand.offset}") if operand.offset else pointer
 
-    def _note_later(self, operand: Operand, space: str) -> None:
-        """Note the addresses that the thread block after the next will access from this base, unless they are noted
-        already.
+    def _note_later(self, instruction: Instruction, operand: Operand, space: str) -> None:
+        """Note the addresses that the thread block after the next will access, or the next turn of a loop.
+
+        Stores to other cache lines of a base that is noted are noted too, since later stores wait for them. An address
+        that follows from a number in memory has no relation to that of the last turn.
         """
         assert isinstance(operand, Address)
-        following, place = self._later_block, self._provenance.root(operand)
-        if following is None or space != "global" or place is None or (place, operand.base) in self._row_pointers:
+        following, place, base = self._later_block, self._provenance.root(operand), operand.base
+        if following is None or space != "global" or place is None:
             return
-        row = following.of(Address(operand.base, 0))
+        noted = self._noted.setdefault((place, base), [])
+        if noted and instruction.opcode != "st":
+            return
+        if any(abs(operand.offset - offset) < CACHE_LINE for offset in noted):
+            return
+        noted.append(operand.offset)
+        row = following.of(Address(base, 0))
         if row is not None and row.slope is not None and 0 < row.slope <= CACHE_LINE:
-            base, _, start = self._checks.limit(place, 1)
-            distance = following.value(f"sub i64 {row.low}, {base}")
+            first, _, start = self._checks.limit(place, 1)
+            distance = following.value(f"sub i64 {row.low}, {first}")
+            distance = following.value(f"add i64 {distance}, {operand.offset}")
             self.ahead.append((following.value(f"getelementptr i8, ptr {start}, i64 {distance}"), row.slope))
-        elif self._last_turns is not None and row is None:
-            self._repeated.append((place, operand.base))
+        elif self._last_turns is not None and row is None and len(noted) == 1 and not self._is_looked_up(base):
+            self._repeated.append((place, base))
+
+    def _is_looked_up(self, base: Operand) -> bool:
+        return isinstance(base, Register) and base.name in self._values.looked_up
 
     def _for_one_thread(self, pointer: str, slope: int, size: int) -> tuple[str, int]:
         """Return a row's pointer and slope, changed where only one thread of the row gets there.

@@ -10,6 +10,7 @@ uniform.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from warploom.engine.host_compiler.analysis.control_flow import (
     ControlFlow,
@@ -55,6 +56,15 @@ class PhaseValues:
     restored: dict[str, Restored] = field(default_factory=dict)
     derived: dict[str, Instruction] = field(default_factory=dict)
     stale: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    @cached_property
+    def looked_up(self) -> frozenset[str]:
+        """The derived registers that follow from numbers in global memory."""
+        found = set[str]()
+        for name, item in self.derived.items():  # sources come first
+            if reads_constant(item) or not found.isdisjoint(used(item)):
+                found.add(name)
+        return frozenset(found)
 
     def is_fresh(self, register: Register, at: Instruction) -> bool:
         """Whether a register still has its known value where an instruction reads it."""

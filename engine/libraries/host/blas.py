@@ -12,19 +12,52 @@ from warploom.engine.libraries.blas import Axpy, Copy, Dot, Geam, Gemm, Gemv, No
 from warploom.engine.libraries.host.backend import NamedArrays, NamedNumbers
 from warploom.engine.types import Array
 
+#: The matrices that are multiplied by a vector on one thread: from the elements from which OpenBLAS uses several, up to
+#: those that take longer than their threads spin.
+_ON_ONE_THREAD = 9216, 1 << 24
+#: The fewest rows of a matrix that are worth a call.
+_SHORTEST = 8
+
 
 def gemm(call: Gemm, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """out = activation(alpha a b + beta c + bias); f16 is multiplied and summed as f32."""
     out = arrays["out"]
     wide = np.float32 if out.dtype == np.float16 else out.dtype
     a, b = (arrays[slot].astype(wide, copy=False) for slot in ("a", "b"))
-    product = np.matmul(_turned(a, call.transpose_a), _turned(b, call.transpose_b))
+    product = _product(_turned(a, call.transpose_a), _turned(b, call.transpose_b))
     if numbers["alpha"] != 1:
         product *= np.asarray(numbers["alpha"], wide)
     _add_scaled(product, arrays.get("c"), numbers["beta"])
     if "bias" in arrays:
         product += arrays["bias"]
     out[...] = _ACTIVATIONS[call.activation](product)
+
+
+def _product(a: Array, b: Array) -> Array:
+    """Return the product of matrices, or of stacks of them.
+
+    A matrix is multiplied by a vector on one thread, unless it is small or large: OpenBLAS's threads would spin for
+    20 ms afterwards, which slows down the kernels that follow.
+    """
+    rows, inner, columns = int(a.shape[-2]), int(b.shape[-2]), int(b.shape[-1])
+    fewest, most = _ON_ONE_THREAD
+    is_other = not fewest <= inner * max(rows, columns) < most
+    piece = (fewest - 1) // columns
+    product: Array
+    if is_other or min(rows, columns) > 1 or a.dtype.kind == "c":
+        product = np.matmul(a, b)
+    elif rows > 1:
+        product = _product(b.mT, a.mT).mT
+    elif b.strides[-2] < b.strides[-1]:
+        product = np.vecdot(b.mT, a)[..., None, :]
+    elif piece < _SHORTEST:
+        product = np.matmul(a, b)
+    else:  # the sum of the products of pieces for which OpenBLAS uses one thread
+        count, end = inner // piece, inner - inner % piece
+        left = a[..., :end].reshape(*a.shape[:-1], count, piece).swapaxes(-3, -2)
+        right = b[..., :end, :].reshape(*b.shape[:-2], count, piece, columns)
+        product = np.matmul(left, right).sum(-3) + np.matmul(a[..., end:], b[..., end:, :])
+    return product
 
 
 def _relu(x: Array) -> Array:
@@ -47,7 +80,7 @@ _ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {"none": lambda x: x, "re
 
 def gemv(call: Gemv, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     """out = alpha a x + beta y."""
-    product = np.matmul(_turned(arrays["a"], call.transpose), arrays["x"][..., None])[..., 0]
+    product = _product(_turned(arrays["a"], call.transpose), arrays["x"][..., None])[..., 0]
     product *= np.asarray(numbers["alpha"], product.dtype)
     _add_scaled(product, arrays.get("y"), numbers["beta"])
     arrays["out"][...] = product
