@@ -1,18 +1,17 @@
 // Separable Gaussian blur of images with four channels. Beyond the edge, the nearest pixel is used.
 //
-// A Gaussian with a sigma above WIDE is computed on an image that is smaller by a power of two, its `step`: a B-spline
+// A Gaussian with a sigma above LARGEST is computed on an image that is smaller by a power of two, its `step`: a B-spline
 // of degree 2 reduces the image, and one of degree 3 enlarges the result. Their variances are part of the Gaussian's.
-#include "slide.cuh"
-#include "warploom/pixel.h"
+#include "march_pixels.cuh"
 #include "warploom/vector.h"
 
-constexpr float WIDE = 6.0f;
-constexpr int THREADS = 256;
+constexpr float LARGEST = 6.0f;
+constexpr int MOST = 24;
 // Smaller images have BORDER pixels more on each side, so that all windows there lie inside.
 constexpr int BORDER = 27;
 
 __device__ inline int step_of(float sigma) {
-    return sigma > WIDE ? 1 << static_cast<int>(ceilf(log2f(sigma / WIDE))) : 1;
+    return sigma > LARGEST ? 1 << static_cast<int>(ceilf(log2f(sigma / LARGEST))) : 1;
 }
 
 // The size of a smaller image. The limits tell the compiler that its pixels are inside its buffer.
@@ -47,9 +46,9 @@ extern "C" __global__ void gaussian_weights(float* __restrict__ weights, float s
 
 // Reduces an image, and gives it a border; idle if the step is 1. A thread block adds up the rows of PIXELS columns for a row
 // of the smaller image, and then the columns for as many of its pixels as these are enough for.
-constexpr int EACH = 4, PIXELS = EACH * THREADS;
+constexpr int EACH = 4, SHRINKING = 256, PIXELS = EACH * SHRINKING;
 
-extern "C" __global__ void __launch_bounds__(THREADS, 4) shrink(
+extern "C" __global__ void __launch_bounds__(SHRINKING, 4) shrink(
     const PIXEL* __restrict__ image, float4* __restrict__ out, float sigma, int width, int height) {
     __shared__ float4 sums[PIXELS];
     const int step = step_of(sigma), columns = reduced(width, step), y = blockIdx.y;
@@ -67,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) shrink(
         float4 sum[EACH] = {};
         int place[EACH];
 #pragma unroll
-        for (int k = 0; k < EACH; ++k) place[k] = inside(left + static_cast<int>(threadIdx.x) + k * THREADS, width);
+        for (int k = 0; k < EACH; ++k) place[k] = inside(left + static_cast<int>(threadIdx.x) + k * SHRINKING, width);
 #pragma unroll 2
         for (int t = 0; t < taps; ++t) {
             const PIXEL* const row = image + line(top + t, height, width);
@@ -76,9 +75,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) shrink(
             for (int k = 0; k < EACH; ++k) sum[k] = sum[k] + row[place[k]] * share;
         }
 #pragma unroll
-        for (int k = 0; k < EACH; ++k) sums[threadIdx.x + k * THREADS] = sum[k];
+        for (int k = 0; k < EACH; ++k) sums[threadIdx.x + k * SHRINKING] = sum[k];
         __syncthreads();
-        for (int x = threadIdx.x; x < min(part, columns - first); x += THREADS) {
+        for (int x = threadIdx.x; x < min(part, columns - first); x += SHRINKING) {
             float4 all = {};
             for (int t = 0; t < taps; ++t) all = all + sums[x * step + t] * weight(t);
             out[static_cast<size_t>(y) * columns + first + x] = all;
@@ -87,70 +86,45 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) shrink(
     }
 }
 
-// A thread block blurs the columns of RUN rows into shared memory, with those beside them that rows need, and then the
-// rows. There, a row is split into RUN lists, so that the first pixels of neighbouring threads, the second ones and so on are
-// neighbours: no banks collide, and the CPU loads vectors. A thread computes RUN pixels of a column and then of a row.
-constexpr int RUN = 8, LISTED = THREADS / RUN, PITCH = LISTED + 1, SLOTS = RUN * RUN * PITCH;
-
+// A thread computes RUN pixels of a row, and then of a column.
 template <typename Pixel>
-__device__ inline void blur_tile(const Pixel* __restrict__ image, Pixel* __restrict__ out, const float* __restrict__ weights,
-                                 float4* tile, int radius, int width, int height) {
-    const int wide = (THREADS - 2 * radius) / RUN * RUN, left = blockIdx.x * wide, top = blockIdx.y * RUN;
-    if (left >= width) return;
-    const int thread = threadIdx.x, column = inside(left + thread - radius, width), taps = 2 * radius + 1;
-    const auto place = [](int y, int x) { return (y * RUN + x % RUN) * PITCH + x / RUN; };
+__device__ inline void blur_picture(const Pixel* __restrict__ image, Pixel* __restrict__ out, const float* __restrict__ weights,
+                                    int radius, int width, int height) {
+    const int taps = 2 * radius + 1;
     const auto filter = [=](float4 (&sums)[RUN], auto load) {
         const auto weight = [=](int t) { return weights[abs(t - radius)]; };
+#pragma unroll
+        for (int k = 0; k < RUN; ++k) sums[k] = {};
         if (taps >= RUN) return weigh(sums, taps, load, weight);
         for (int t = 0; t < taps; ++t)
 #pragma unroll
             for (int k = 0; k < RUN; ++k) sums[k] = sums[k] + load(t + k) * weight(t);
     };
-    {
-        float4 sums[RUN] = {};
-        filter(sums, [=](int t) -> float4 { return image[inside(top + t - radius, height) * width + column]; });
-#pragma unroll
-        for (int k = 0; k < RUN; ++k) tile[place(k, thread)] = sums[k];
-    }
-    __syncthreads();
-    const int run = thread % LISTED;
-    float4* const listed = tile + place(thread / LISTED, 0) + run;
-    float4 sums[RUN] = {};
-    if (run * RUN < wide) filter(sums, [=](int t) { return listed[place(0, t)]; });
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < RUN; ++k) listed[place(0, k)] = sums[k];
-    __syncthreads();
-    if (thread >= wide || left + thread >= width) return;
-#pragma unroll
-    for (int k = 0; k < RUN; ++k)
-        if (top + k < height) out[static_cast<size_t>(top + k) * width + left + thread] = tile[place(k, thread)];
+    march_pixels<MOST, false>(image, out, Picture{width, height, width, 1}, radius, radius, filter, filter);
 }
 
 // Blurs the image; idle unless the step is 1.
-extern "C" __global__ void __launch_bounds__(THREADS, 3) blur(
+extern "C" __global__ void __launch_bounds__(MARCHING, 2) blur(
     const PIXEL* __restrict__ image,
     PIXEL* __restrict__ out,
     const float* __restrict__ weights,
     float sigma,
     int width,
     int height) {
-    __shared__ float4 tile[SLOTS];
     const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
-    if (step == 1) blur_tile(image, out, weights, tile, radius, width, height);
+    if (step == 1) blur_picture(image, out, weights, radius, width, height);
 }
 
 // Blurs the smaller image; idle if the step is 1.
-extern "C" __global__ void __launch_bounds__(THREADS, 3) blur_small(
+extern "C" __global__ void __launch_bounds__(MARCHING, 2) blur_small(
     const float4* __restrict__ small,
     float4* __restrict__ out,
     const float* __restrict__ weights,
     float sigma,
     int width,
     int height) {
-    __shared__ float4 tile[SLOTS];
     const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
-    if (step > 1) blur_tile(small, out, weights, tile, radius, reduced(width, step), reduced(height, step));
+    if (step > 1) blur_picture(small, out, weights, radius, reduced(width, step), reduced(height, step));
 }
 
 // The place of a pixel in the smaller image, and the weight of a pixel there at a distance below 2.

@@ -4,7 +4,7 @@
 // A thread block combines the columns of HIGH rows, with those beside them that rows need, into shared memory, and then the
 // rows. Rows there are split into lists, so that the first numbers of neighbouring threads, the second ones and so on are
 // neighbours: no banks collide, and the CPU loads vectors.
-#include "slide.cuh"
+#include "march_pixels.cuh"
 #include "warploom/vector.h"
 #include "windows.cuh"
 
@@ -14,6 +14,7 @@
 #endif
 
 constexpr int THREADS = 256, HIGH = 8;
+constexpr int MOST = RADIUS_X > RADIUS_Y ? RADIUS_X : RADIUS_Y;
 constexpr float FACTOR = TAKE == 0 ? 1.0f / ((2 * RADIUS_X + 1) * (2 * RADIUS_Y + 1)) : 1.0f;
 
 // Combines COUNT windows next to each other; load(i) is number i of the first one and those after it. The part that large
@@ -157,8 +158,15 @@ template <> struct FourBytes<true> {
     using Pixel = srgb4;
 };
 
+// A GPU has a kernel of its own for pixels of floats, `combine_strips`, unless the radius is 1. A CPU takes longer for it.
+#ifdef WARPLOOM_CPU
+constexpr bool MARCHES = false;
+#else
+constexpr bool MARCHES = sizeof(PIXEL) >= sizeof(half4) && MOST > 1;
+#endif
+
 // How many thread blocks a multiprocessor holds at once, as measured on an H200; codes of light take more registers.
-constexpr bool IS_SMALLEST = RADIUS_X <= 3 && RADIUS_Y <= 3;
+constexpr bool IS_SMALLEST = MOST <= 3;
 constexpr int RESIDENT = sizeof(PIXEL) == sizeof(half4) || (sizeof(PIXEL) == sizeof(float4) && !IS_SMALLEST) ? 4 : 3;
 
 // Without `__restrict__`, so that a column's loads stay together: the compiler moves loads by ld.global.nc to their uses.
@@ -179,6 +187,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) combine_small(
         case 1: return numbers(static_cast<unsigned char>(0));
         case 4: return pixels(FourBytes<TAKE == 0 && sizeof(PIXEL) == sizeof(srgb4)>::Pixel{});
         case 4 | ELEMENT_FLOAT: return numbers(0.0f);
-        default: return pixels(PIXEL{});
+        default:
+            if constexpr (!MARCHES) pixels(PIXEL{});
+    }
+}
+
+// Idle unless it takes these pixels.
+extern "C" __global__ void __launch_bounds__(MARCHING, 3) combine_strips(
+    const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row, int column) {
+    if constexpr (MARCHES) {
+        if ((type & ELEMENT_SIZE) != sizeof(PIXEL)) return;
+        const auto across = [](auto& found, auto load) { combine<RADIUS_X>(found, load); };
+        const auto down = [](auto& found, auto load) {
+            combine<RADIUS_Y>(found, load);
+#pragma unroll
+            for (int k = 0; k < RUN; ++k) found[k] = found[k] * FACTOR;
+        };
+        const Picture size = {width, height, row, column};
+        march_pixels<MOST, true>(static_cast<const PIXEL*>(image), static_cast<PIXEL*>(out), size, RADIUS_X, RADIUS_Y, across, down);
     }
 }

@@ -1,12 +1,11 @@
 from typing import Any
 
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
-from warploom.blocks.filter.windows import THREADS, require_near
+from warploom.blocks.filter.windows import march, require_near
 
 #: As in `kernels/gaussian_blur.cu`: the rows that a thread enlarges, the border of smaller images, the most weights,
-#: the pixels of an image at half the size that a thread block computes, and the fewest columns and the rows of an image
-#: that it blurs.
-TALL, BORDER, WEIGHTS, PART, COLUMNS, HIGH = 4, 27, 64, 511, THREADS - 48, 8
+#: the pixels of an image at half the size that a thread block of SHRINKING threads computes, and the largest radius.
+TALL, BORDER, WEIGHTS, PART, SHRINKING, MOST = 4, 27, 64, 511, 256, 24
 
 
 class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "filter", "denoise")):
@@ -39,17 +38,12 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
         weights = build.buffer("weights", f32, f"[{WEIGHTS}]")
         half, common = (width // 2 + border, height // 2 + border), (self.sigma, width, height)
         whole: dict[str, Any] = {"num_threads": (width, (height + (TALL - 1)) // TALL), "thread_block": (32, 8)}
-        tiles: dict[str, Any] = {
-            "num_threads": (-(-width // COLUMNS) * THREADS, -(-height // HIGH)),
-            "thread_block": (THREADS, 1),
+        parts: dict[str, Any] = {
+            "num_threads": (-(-half[0] // PART) * SHRINKING, half[1]),
+            "thread_block": (SHRINKING, 1),
         }
-        small_tiles: dict[str, Any] = {
-            "num_threads": (-(-half[0] // COLUMNS) * THREADS, -(-half[1] // HIGH)),
-            "thread_block": (THREADS, 1),
-        }
-        parts: dict[str, Any] = {"num_threads": (-(-half[0] // PART) * THREADS, half[1]), "thread_block": (THREADS, 1)}
         build.launch(self.weigh, num_threads=WEIGHTS, args=(weights, self.sigma, WEIGHTS))
-        build.launch(self.blur, **tiles, args=(image, self.out, weights, *common))
+        build.launch(self.blur, **march(width, MOST), args=(image, self.out, weights, *common))
         build.launch(self.shrink, **parts, args=(image, small, *common))
-        build.launch(self.small, **small_tiles, args=(small, blurred, weights, *common))
+        build.launch(self.small, **march(half[0], MOST), args=(small, blurred, weights, *common))
         build.launch(self.grow, **whole, args=(blurred, self.out, *common))

@@ -15,14 +15,18 @@ CHANNELS = 4
 #: As in the kernels: the threads of a thread block, the rows that it filters together, and the largest radius that it
 #: combines in one pass.
 THREADS, BATCH, ONE_PASS = 256, 16, 24
-#: The most thread blocks that filter strips: two for each multiprocessor of an H200, which holds no more of them.
-BLOCKS = 264
+#: An H200's multiprocessors, and the shared memory of each. The most thread blocks that filter strips are two for each
+#: multiprocessor, which holds no more of them.
+MULTIPROCESSORS, SHARED_BYTES = 132, 227 << 10
+BLOCKS = 2 * MULTIPROCESSORS
 #: For shapes other than a square: the smallest radius for which tiles take less time, the numbers of a row and the rows
 #: of a tile, and the pixels of a column that a thread computes without tiles.
 FROM_TILES, TILE_WIDE, TILE_HIGH, RUN = 5, 128, 32, 8
 #: Up to this radius, windows have kernels of their own, `kernels/small_windows.cu`: the rows of their tiles, and the
 #: columns of the narrowest one, a multiple of the pixels that a thread computes.
 SMALL, HIGH, WIDE = 8, 8, 240
+#: As in `kernels/march_pixels.cuh`: the pixels of a strip's row, the rows that are filtered together, and the threads.
+STRIP_WIDE, STRIP_HIGH, MARCHING = 64, 16, 128
 #: The bytes of shared memory of `kernels/march.cuh`: a batch of rows, and those that are kept.
 STRIP_BYTES = 4 * (BATCH * (THREADS + 2 * ONE_PASS * CHANNELS + CHANNELS) + 5 * BATCH * (THREADS + CHANNELS))
 
@@ -31,6 +35,20 @@ def strips(width: Any) -> tuple[Any, Any]:
     """Return the number of threads for strips of an image of up to four channels, which thread blocks share."""
     across = -(-(width * CHANNELS) // THREADS)
     return across * THREADS, BLOCKS // across + across // (BLOCKS + 1)  # the second is 1 if the first is 0
+
+
+def march(width: Any, most: int) -> dict[str, Any]:
+    """Return how a kernel that marches down strips of pixels is launched, for radii up to `most`.
+
+    Thread blocks share the image: as many as an H200 runs at once, since their registers allow three a multiprocessor.
+    """
+    shared_bytes = 16 * (STRIP_HIGH * (STRIP_WIDE + 2 * most + 1) + (2 * most + STRIP_HIGH) * (STRIP_WIDE + 1))
+    blocks, across = MULTIPROCESSORS * min(3, SHARED_BYTES // shared_bytes), -(-width // STRIP_WIDE)
+    return {
+        "num_threads": (across * MARCHING, blocks // across + across // (blocks + 1)),
+        "thread_block": (MARCHING, 1),
+        "shared_bytes": shared_bytes,
+    }
 
 
 def require_near(build: BlockBuilder, image: BufferHandle) -> None:
@@ -68,7 +86,7 @@ class Window(NamedTuple):
     def kernel(self, entry: str) -> Kernel:
         """Return a kernel for what is taken."""
         defines = {"TAKE": self.take}
-        if entry == "combine_small":
+        if entry in ("combine_small", "combine_strips"):
             defines |= {"RADIUS_X": self.x, "RADIUS_Y": self.y}
             return Kernel(CudaFile("small_windows.cu", CudaOptions(defines=defines)), entry=entry)
         defines["ENTRY"] = ENTRIES.index(entry)
@@ -116,12 +134,14 @@ def describe_windows(build: BlockBuilder, image: BufferHandle, out: BufferHandle
         target = out if number == len(passes) else between[number % len(between)]
         # Sums are not rounded between passes.
         wide = window.take == MEAN and source is not image, window.take == MEAN and target is not out
-        launch = window.launch(*size, wide)
+        launch, args = window.launch(*size, wide), (source, target, build.element_type(image), *size, *strides)
         build.launch(
             window.kernel(launch.entry),
             num_threads=launch.threads,
-            args=(source, target, build.element_type(image), *size, *strides, *launch.args),
+            args=(*args, *launch.args),
             thread_block=launch.thread_block,
             shared_bytes=launch.shared_bytes,
         )
+        if launch.entry == "combine_small" and (most := max(window.x, window.y)) > 1:  # one of both is idle
+            build.launch(window.kernel("combine_strips"), args=args, **march(size[0], most))
         source, strides = target, (size[0], 1)

@@ -9,7 +9,13 @@ from scipy import ndimage
 from tests.blocks.running import Array
 from tests.fuzzing import FACTOR
 from warploom import Engine, Patch
+from warploom.blocks.filter.windows import march
 from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
+from warploom.engine.device.device import Device
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.types import float4
+from warploom.engine.types.element_numbers import element_number
 
 #: Odd sizes, images one pixel wide or high, images smaller than a window, and images larger than a tile.
 SHAPES = [(1, 1), (1, 300), (130, 1), (7, 9), (67, 131), (131, 290)]
@@ -99,6 +105,28 @@ def test_shapes_have_scipys_extremes(dtype: Any, channels: tuple[int, ...], radi
     for mask, result in zip(masks.values(), windows(image, "filter.morphology", made), strict=True):
         footprint = mask.reshape(*mask.shape, *(1,) * len(channels))
         assert np.array_equal(result, ndimage.maximum_filter(image, footprint=footprint, mode="nearest"))
+
+
+@pytest.mark.parametrize(("x", "y"), [(2, 2), (8, 3), (0, 5)])
+def test_strips_have_scipys_means(device: Device, x: int, y: int) -> None:
+    """The kernel for float4 on a GPU has scipy's means, in strips that several thread blocks share."""
+    path, flags = KERNELS_FOLDER / "small_windows.cu", (f"-DRADIUS_X={x}", f"-DRADIUS_Y={y}")
+    kernel = compile_cuda(path.read_text(), path, "sm_90", [KERNELS_FOLDER], flags)
+    module, launch = device.load_module(kernel.ptx), march(290, max(x, y))
+    for height, width in ((1, 1), (67, 131), (220, 290)):
+        whole = np.random.default_rng(width).random((height, width + 3, 4)).astype(np.float32)
+        source, out = device.upload(whole), device.upload(np.zeros((height, width, 4), np.float32))
+        numbers = (element_number(float4), width, height, width + 3, 1)
+        device.launch(
+            module.kernel("combine_strips"),
+            grid=(3, 4),
+            thread_block=launch["thread_block"],
+            args=[source, out, *map(np.int32, numbers)],
+            shared_bytes=launch["shared_bytes"],
+        )
+        device.synchronize()
+        expected = ndimage.uniform_filter(whole[:, :width].astype(float), (2 * y + 1, 2 * x + 1, 1), mode="nearest")
+        np.testing.assert_allclose(out.download(), expected, atol=1e-6)
 
 
 def test_a_nan_and_a_large_number_stay_in_their_windows() -> None:

@@ -188,6 +188,8 @@ def _compile(
 ) -> CompiledSource:
     nvrtc = nvrtc_library()
     options = [f"--gpu-architecture={architecture}", *OPTIONS, *flags, *(f"-I{folder}" for folder in include_folders)]
+    if architecture.startswith("compute_"):
+        options.append("-DWARPLOOM_CPU")
     brought = {name.encode(): text.encode() for name, text in {**HEADERS, **headers}.items()}
     if is_closed and not set(include_folders).isdisjoint(toolkit_folders()):
         brought = {**toolkit_texts(), **brought}
