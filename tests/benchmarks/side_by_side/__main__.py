@@ -21,7 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from tests.benchmarks.bench_fusion import run_copy
-from tests.benchmarks.side_by_side import (
+from tests.benchmarks.side_by_side import table
+from tests.benchmarks.side_by_side.contest import Contest, Row, hold
+from tests.benchmarks.side_by_side.topics import (
     arrays,
     crowds,
     editors,
@@ -32,9 +34,7 @@ from tests.benchmarks.side_by_side import (
     media,
     programs,
     starts,
-    table,
 )
-from tests.benchmarks.side_by_side.contest import Contest, Row, hold
 from warploom import open_device
 from warploom.engine.device.device import Device
 

@@ -23,6 +23,7 @@ PACKAGES = (
     "torch",
     "jax",
     "warp-lang",
+    "taichi",
     "cuda-cccl",
     "NodeGraphQt",
     "orange-canvas-core",

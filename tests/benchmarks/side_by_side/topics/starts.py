@@ -1,6 +1,6 @@
 """From the start of a process to the end of its first frame, with warm caches: particles, and a thousand blocks.
 
-    python -m tests.benchmarks.side_by_side.starts PROGRAM WORK DEVICE
+    python -m tests.benchmarks.side_by_side.topics.starts PROGRAM WORK DEVICE
 
 runs one of them, as the contests do, and prints a number of its result. Other programs draw simple particles: they are
 emitted, moved and added up in a picture of the same size.
@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.benchmarks.side_by_side.contest import OURS, Contest, Missing, Program
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 COUNT, SIZE, BLOCKS, TURNS = 100_000, (1280, 720), 1000, 3
 KERNELS = """
 extern "C" __global__ void saxpy(const float* x, const float* y, float* out, float a, int n) {
@@ -73,7 +73,7 @@ def contests(device: Any) -> Iterator[Contest]:
 
 def process(program: str, work: str, device: str, opened: ExitStack) -> Program:
     """Start a process for each launch, all with one folder of Python's compiled modules."""
-    module = "tests.benchmarks.side_by_side.starts"
+    module = "tests.benchmarks.side_by_side.topics.starts"
     command = [sys.executable, "-m", module, program, work, device]
     outputs: list[str] = []
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -211,7 +211,7 @@ def start_warp(device: str) -> tuple[Any, Any, str]:
     """Return Warp, its kernels and the name of the device."""
     import warp
 
-    from tests.benchmarks.side_by_side.warp_programs import load
+    from tests.benchmarks.side_by_side.peers.warp_programs import load
 
     warp.config.quiet = True
     with TemporaryDirectory() as folder:

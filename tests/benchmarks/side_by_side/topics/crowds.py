@@ -1,4 +1,4 @@
-"""Particles that are pushed and moved on a CPU, beside loops in C, numba and numpy."""
+"""Particles that are pushed and moved on a CPU, beside loops in C, numba, Taichi and numpy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from tests.benchmarks.bench_particles import (
     WIND_Z,
 )
 from tests.benchmarks.side_by_side.contest import OURS, Contest, Program
-from tests.benchmarks.side_by_side.fluids import library_of
+from tests.benchmarks.side_by_side.peers import taichi_programs
+from tests.benchmarks.side_by_side.topics.fluids import library_of
 from warploom import Engine, Patch, ProfilingLevel
 from warploom.engine.device.device import Device
 
@@ -63,7 +64,10 @@ def contests(device: Device, scale: float = 1.0) -> Iterator[Contest]:
     if device.info.name != "host":
         return
     crowd = Crowd(device, round(COUNT * scale))
-    others = {"C": crowd.in_c, "numba": crowd.in_numba, "numpy": crowd.in_numpy}
+    others: dict[str, Callable[[Array, ExitStack], Callable[[], object]]] = {
+        "C": crowd.in_c, "numba": crowd.in_numba, "Taichi": partial(taichi_programs.pushed, NUMBERS),
+        "numpy": crowd.in_numpy,
+    }  # fmt: skip
     programs = {OURS: crowd.patch, **{name: partial(crowd.compared, make) for name, make in others.items()}}
     yield Contest(
         f"{crowd.count:,} particles pushed and moved", programs, wanted=1.3, against="C", moved_bytes=64 * crowd.count

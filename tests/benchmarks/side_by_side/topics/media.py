@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tests.benchmarks.bench_blocks import EDGES
-from tests.benchmarks.side_by_side.arrays import launched, without_alpha
 from tests.benchmarks.side_by_side.contest import OURS, Contest, Missing, Program
+from tests.benchmarks.side_by_side.topics.arrays import launched, without_alpha
 from warploom import Patch
 from warploom.engine.device.device import Device
 

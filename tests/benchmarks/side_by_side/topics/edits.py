@@ -13,9 +13,9 @@ import numpy as np
 
 from tests.benchmarks import bench_updates
 from tests.benchmarks.bench_updates import Bare, moving_chain
-from tests.benchmarks.side_by_side import warp_programs
 from tests.benchmarks.side_by_side.contest import OURS, Contest, Missing, Program
-from tests.benchmarks.side_by_side.frames import DRIVER, engine_of, our_sliders
+from tests.benchmarks.side_by_side.peers import warp_programs
+from tests.benchmarks.side_by_side.topics.frames import DRIVER, engine_of, our_sliders
 from warploom import Engine, ProfilingLevel
 from warploom.engine.device.device import Device
 from warploom.engine.patch.document import Patch

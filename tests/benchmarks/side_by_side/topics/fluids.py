@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.side_by_side import warp_programs
-from tests.benchmarks.side_by_side.arrays import launched
 from tests.benchmarks.side_by_side.contest import OURS, Contest, Missing, Program
+from tests.benchmarks.side_by_side.peers import taichi_programs, warp_programs
+from tests.benchmarks.side_by_side.topics.arrays import launched
 from warploom import Patch
 from warploom.engine.device.arguments import pack_arguments
 from warploom.engine.device.device import Device
@@ -135,6 +135,7 @@ def contests(device: Device, scale: float = 1.0) -> Iterator[Contest]:
         programs["C"] = partial(fluid_in_c, given)
         programs["numba"] = partial(fluid_in_numba, given)
     programs["Warp"] = partial(warp_programs.fluid, given, (STEP_S, OVER, SWEEPS, ENOUGH), on_gpu)
+    programs["Taichi"] = partial(taichi_programs.fluid, given, (STEP_S, OVER, SWEEPS, ENOUGH), on_gpu)
     yield Contest(
         f"stable fluid of {edge} x {edge}, converged", programs, wanted=1.1 if on_gpu else 1.3,
         against="CUDA C++ by hand" if on_gpu else "C", tolerance=1e-3,

@@ -1,6 +1,6 @@
-"""The editor with a large patch beside NodeGraphQt's own: opening a file, zooming, and moving all blocks.
+"""The editor with a large patch beside others: opening a file, zooming, and moving all blocks.
 
-    python -m tests.benchmarks.side_by_side.editors NAME COUNT
+    python -m tests.benchmarks.side_by_side.topics.editors NAME COUNT
 
 is a process with one editor. It reads the name of a work from each line, does it, and answers when the view is painted.
 Each editor has a process of its own, since both want to be the only one in theirs.
@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from tests.benchmarks.side_by_side.contest import OURS, Contest, Missing, Program
+from tests.benchmarks.side_by_side.peers import orange_canvas
 
 COUNTS, WORKS = (100, 1000, 5000), ("open", "zoom", "move all")
 #: An editor that isn't open by then takes no part. Opening takes others so long that it is measured twice.
@@ -33,9 +34,9 @@ def contests(device: Any) -> Iterator[Contest]:
         return
     for count in COUNTS:
         with ExitStack() as opened:
-            ours, other = Editor("ours", count, opened), Editor("other", count, opened)
+            editors = {name: Editor(name, count, opened) for name in (OURS, "NodeGraphQt", "orange-canvas")}
             for work in WORKS:
-                programs = {OURS: partial(ours.program, work), "NodeGraphQt": partial(other.program, work)}
+                programs = {name: partial(editor.program, work) for name, editor in editors.items()}
                 yield Contest(f"editor with {count} blocks: {work}", programs, turns=TURNS, settles=False)
 
 
@@ -56,11 +57,11 @@ class Editor:
         return Program(partial(self._ask, work))
 
     def _start(self) -> None:
-        command = [sys.executable, "-m", "tests.benchmarks.side_by_side.editors", self._name, str(self._count)]
+        command = [sys.executable, "-m", "tests.benchmarks.side_by_side.topics.editors", self._name, str(self._count)]
         log = self._opened.enter_context(TemporaryFile("w+"))  # noqa: SIM115 - it is a context manager here
         process = self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1,
-            cwd=Path(__file__).parents[3], env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
+            cwd=Path(__file__).parents[4], env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
         )  # fmt: skip
         self._opened.callback(process.communicate)  # the end of its input ends it
         assert process.stdout is not None
@@ -129,7 +130,7 @@ def our_works(count: int, opened: ExitStack) -> dict[str, Callable[[], object]]:
     return {"open": open_file, "zoom": zoom_view, "move all": move}
 
 
-def other_works(count: int, opened: ExitStack) -> dict[str, Callable[[], object]]:
+def node_graph_works(count: int, opened: ExitStack) -> dict[str, Callable[[], object]]:
     """Return what NodeGraphQt does with nodes of the same ports and places."""
     from NodeGraphQt import BaseNode, NodeGraph
     from PySide6.QtWidgets import QApplication
@@ -186,12 +187,18 @@ def other_works(count: int, opened: ExitStack) -> dict[str, Callable[[], object]
 
 def serve(name: str, count: int) -> None:
     """Do what each line of the input names."""
-    from PySide6.QtWidgets import QApplication
+    if name == "orange-canvas":
+        from PyQt6.QtWidgets import QApplication
+    else:
+        from PySide6.QtWidgets import QApplication
 
     app, answers = QApplication(["editors"]), os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what editors print is no answer
     with ExitStack() as opened:
-        works = {"ours": our_works, "other": other_works}[name](count, opened)
+        if name == "orange-canvas":
+            works = orange_canvas.works(count, COLUMNS, (STEP_X, STEP_Y), SIZE)
+        else:
+            works = {OURS: our_works, "NodeGraphQt": node_graph_works}[name](count, opened)
         answers.write("ready\n")
         for line in sys.stdin:
             works[line.strip()]()

@@ -1,0 +1,1 @@
+"""Programs in other languages, whose compilers read their source, and another editor."""
