@@ -98,6 +98,8 @@ def found(text: str) -> list[str]:
         ("lut", "LUT"),
         ("otsu", "Automatic Threshold"),
         ("unsharp", "Sharpen"),
+        ("ssim", "Structural Similarity"),
+        ("registration", "Phase Correlation"),
         ("connected components", "Label"),
         ("despeckle", "Median"),
         ("boids", "Flock"),

@@ -58,6 +58,7 @@ JUMPS: Mapping[str, str] = {
     "field.cellular_automaton": "to which state a number is rounded",
     "image.ascii": "which character is nearest",
     "image.convert_color": "the hue of a grey",
+    "image.phase_correlation": "which of two peaks is higher",
     "image.optical_flow": "whether a pixel comes from outside the picture",
     "tensor.train": "weights follow from all steps before",
     "kernel.expression": "whatever a person wrote",

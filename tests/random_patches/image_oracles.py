@@ -285,6 +285,36 @@ def _label(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
     return {"out": numbers[parts - parts.min()].astype(np.uint32)}
 
 
+def structural_similarity(a: Array, b: Array, *, encoded: bool, peak: float) -> Array:
+    """Return the index of Wang et al. in double precision, from the windows' means, variances and covariance."""
+    x, y = (image[..., :3].astype(np.float64) @ LUMINANCE for image in (a, b))
+    if encoded:
+        x, y = (
+            np.sign(z) * np.where(np.abs(z) <= 0.0031308, 12.92 * np.abs(z), 1.055 * np.abs(z) ** (1 / 2.4) - 0.055)
+            for z in (x, y)
+        )
+    weights = np.exp(-(np.arange(-5, 6) ** 2) / (2 * 1.5**2))
+
+    def mean(z: Array) -> Array:
+        for axis in (0, 1):
+            z = ndimage.correlate1d(z, weights / weights.sum(), axis, mode="nearest")
+        return z
+
+    light, contrast = (0.01 * peak) ** 2, (0.03 * peak) ** 2
+    m, n = mean(x), mean(y)
+    spread = mean(x * x) - m * m + mean(y * y) - n * n
+    return (
+        (2 * m * n + light) * (2 * (mean(x * y) - m * n) + contrast) / ((m * m + n * n + light) * (spread + contrast))
+    )
+
+
+def _similarity(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
+    # A variance is the difference of squares, so its rounding counts where pixels are far above white.
+    if max(np.abs(i[name]).max() for name in "ab") > min(4 * p["range"], _LARGEST):
+        return {}
+    return {"out": structural_similarity(i["a"], i["b"], encoded=p["encoded"], peak=p["range"]), "within": 2e-3}
+
+
 def _frames(i: Inputs, p: Parameters, t: Types) -> dict[str, Any]:
     x = i["x"].astype(np.float64)
     at = p["start"] + np.arange(p["count"])[:, None] * p["hop"] + np.arange(p["size"])
@@ -315,6 +345,7 @@ IMAGES: Mapping[str, Any] = {
     "image.remap": _moved(_remapped, lambda p: p["edge"]),
     "image.resize": _of_image(_resize, 1e-4, jumps=True),
     "image.sobel": _of_image(_of_colors(_sobel), 1e-4),
+    "image.structural_similarity": _similarity,
     "image.threshold": _of_image(_threshold, jumps=True),
     "image.tile": _moved(_tiled, lambda p: "mirror" if p["mirrored"] else "repeat"),
     "image.tone": _of_image(_of_colors(_tone), 1e-4, jumps=True),

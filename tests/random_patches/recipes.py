@@ -669,6 +669,11 @@ def _blended(c: Chooser) -> Recipe:
     return Recipe(inputs={"a": Want("float4", shape), "b": Want("float4", shape), "mask": mask})
 
 
+def _registered(c: Chooser) -> Recipe:
+    shape = c.any_of((8, 9, 33)), c.any_of((8, 31, 40))
+    return Recipe(inputs={"a": Want("float4", shape), "b": Want("float4", shape)})
+
+
 def _enlarged(c: Chooser) -> Recipe:
     height, width = c.image()
     small = Want(c.any_of(("f32", "float4")), (-(-height // 2), -(-width // 2)))
@@ -812,6 +817,7 @@ RECIPES: dict[str, Cook] = {
     "image.mix": _pair("a", "b"),
     "image.noise": _sized(**_IMAGE_SIZE),
     "image.optical_flow": _sized(_color(), levels=(1, 2, 5), steps=(1, 2)),
+    "image.phase_correlation": _registered,
     "image.pixelate": _color(),
     "image.plot": _sized(_alike(("f32",), "x", axes=1), width=(16, 33, 100), height=(16, 31)),
     "image.posterize": _color(),
@@ -824,6 +830,7 @@ RECIPES: dict[str, Cook] = {
     "image.resize": _resize,
     "image.shape": _sized(**_IMAGE_SIZE),
     "image.sobel": _color(),
+    "image.structural_similarity": _alike(("float4",), "a", "b", axes=2),
     "image.text": _sized(text=("Warp", "a b\n\nc", "", "ß€"), size=(4, 16, 40), margin=(0, 3), **_IMAGE_SIZE),
     "image.threshold": _color(),
     "image.tile": _color(),
