@@ -1,6 +1,6 @@
 """Contests of programs whose times and results are known, and their tables."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
@@ -9,6 +9,9 @@ import pytest
 
 from tests.benchmarks.side_by_side import contest, table
 from tests.benchmarks.side_by_side.contest import OURS, Contest, Missing, Program, Row, hold
+from tests.benchmarks.side_by_side.peers import npp_programs
+from tests.benchmarks.side_by_side.topics import media
+from warploom import open_device
 from warploom.engine.device.device import DeviceInfo
 
 
@@ -104,3 +107,16 @@ def test_a_worse_ratio_than_in_an_earlier_run_is_listed(tmp_path: Path) -> None:
     assert table.worse_than(ratios, [row_of(2.1)]) == []
     assert table.worse_than(ratios, [row_of(3.0)]) == ["work: 1.50 x the fastest, before 1.00 x"]
     assert table.worse_than(ratios, [Row("new", 1.0, None)]) == []
+
+
+def test_a_photo_by_the_calls_of_npp_is_that_of_scipy() -> None:
+    """It is blurred, searched for edges and toned alike up to the borders."""
+    photo = np.random.default_rng(3).random((37, 53, 4), np.float32)
+    with closing(open_device("host")) as device, ExitStack() as opened:
+        made = npp_programs.photo(device, photo, media.SIGMA, media.CONTRAST, media.GREY, opened)
+        expected = media.array_photo("numpy", photo, opened)
+        for each in (made, expected):
+            each.launch()
+        made.wait()
+        assert made.result is not None and expected.result is not None
+        np.testing.assert_allclose(made.result(), expected.result(), atol=1e-5)

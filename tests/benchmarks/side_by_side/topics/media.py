@@ -12,6 +12,7 @@ import numpy as np
 
 from tests.benchmarks.bench_blocks import EDGES
 from tests.benchmarks.side_by_side.contest import OURS, Contest, Missing, Program
+from tests.benchmarks.side_by_side.peers import npp_programs
 from tests.benchmarks.side_by_side.topics.arrays import launched, without_alpha
 from warploom import Patch
 from warploom.engine.device.device import Device
@@ -29,7 +30,10 @@ def contests(device: Device, scale: float = 1.0) -> Iterator[Contest]:
     photo = numbers.random((height, width, 4), np.float32)
     programs: dict[str, Callable[[ExitStack], Program]] = {OURS: partial(our_photo, device, photo)}
     if on_gpu:
-        programs |= {"CuPy": partial(array_photo, "cupy", photo), "torch": partial(torch_photo, "cuda", photo)}
+        programs |= {
+            "CuPy": partial(array_photo, "cupy", photo), "torch": partial(torch_photo, "cuda", photo),
+            "NPP": partial(npp_programs.photo, device, photo, SIGMA, CONTRAST, GREY),
+        }  # fmt: skip
     else:
         programs |= {
             "numpy": partial(array_photo, "numpy", photo), "OpenCV": partial(opencv_photo, photo),
