@@ -115,7 +115,7 @@ def require_memory(
 
     `kept` are the buffers that exist already; with `has_arena`, so does the memory that the others share.
     """
-    if _total(plan, kept, has_arena=has_arena) == 0:  # as after most edits; asking how much is free takes long
+    if _total(plan, kept, has_arena=has_arena) <= pool.idle_bytes:  # asking how much is free takes long
         return
     available = device.memory_free_bytes + pool.idle_bytes
     if problems := out_of_memory_errors(plan, available, device.info.name, kept, has_arena=has_arena):

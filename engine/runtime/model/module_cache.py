@@ -8,9 +8,10 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -65,6 +66,20 @@ class LoadedModule:
             kernel = TypedKernel(loaded, parameters, limit, self.image.is_free, is_cooperative)
             self.kernels[entry] = kernel
         return kernel
+
+
+#: The sources that were found since `finding_once` was entered.
+_found: ContextVar[dict[tuple[Kernel, tuple[str, ...]], KernelSource] | None] = ContextVar("found", default=None)
+
+
+@contextmanager
+def finding_once() -> Iterator[None]:
+    """Look for the file of each kernel once: the phases of a preparation all ask for it, and the search takes long."""
+    token = _found.set({})
+    try:
+        yield
+    finally:
+        _found.reset(token)
 
 
 def _place(problem: KernelError, image: KernelImage) -> None:
@@ -174,7 +189,13 @@ class ModuleCache:
     @staticmethod
     def find(kernel: Kernel, folders: Iterable[str] = ()) -> KernelSource:
         """Return the source of a kernel with the paths of its files. Raise KernelError if there is no such file."""
-        return find_source(kernel.source, [Path(folder) for folder in folders], kernel.entry)
+        found, key = _found.get(), (kernel, tuple(folders))
+        source = found.get(key) if found is not None else None
+        if source is None:
+            source = find_source(kernel.source, [Path(folder) for folder in key[1]], kernel.entry)
+            if found is not None:
+                found[key] = source
+        return source
 
     def are_current(self, kernels: Iterable[tuple[Kernel, tuple[str, ...]]]) -> bool:
         """True when no loaded source of these kernels has files that have changed since."""

@@ -28,6 +28,7 @@ from warploom.engine.profiling.side_work import SideKind
 from warploom.engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
 from warploom.engine.readings import Disk
 from warploom.engine.runtime.model.context import Cause, CudaContext, UpdateSource
+from warploom.engine.runtime.model.module_cache import finding_once
 from warploom.engine.runtime.report.diagnostics_store import DiagnosticsStore
 from warploom.engine.runtime.report.faults import Fault
 from warploom.engine.runtime.report.node_reports import Kernels
@@ -248,7 +249,8 @@ class Updater:
         rebuild, self._rebuild = self._rebuild, False
 
         def job() -> Finish:
-            prepared = prepare(services, patch, current, rebuild=rebuild, fuses=fuses, shares=shares)
+            with finding_once():
+                prepared = prepare(services, patch, current, rebuild=rebuild, fuses=fuses, shares=shares)
             prepared.left_out |= resting
             return lambda: self._swap_graph(prepared, cause.text, rebuild)
 
@@ -311,8 +313,8 @@ class Updater:
         return level
 
     def _find_refused(self) -> None:
-        place = self.context.save_place()
-        self.diagnostics.refused = place.refusals(self.compiled.plan.description.files) if self.compiled else []
+        files = self.compiled.plan.description.files if self.compiled else ()
+        self.diagnostics.refused = self.context.save_place().refusals(files) if files else []
 
     def _swap_graph(self, prepared: Prepared, cause: str, rebuild: bool) -> Applied:
         found, description = self.diagnostics, prepared.description
