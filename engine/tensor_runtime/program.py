@@ -27,7 +27,7 @@ from warploom.engine.diagnostics import GraphValidationError, WarploomError
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.runtime.memory.graph_memory import GraphMemory, allocate_buffers
-from warploom.engine.runtime.model.module_cache import PlanKernels
+from warploom.engine.runtime.model.plan_kernels import PlanKernels
 from warploom.engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
 from warploom.engine.tensor_ir.graph import TensorNode
 from warploom.engine.tensor_ir.types import TensorType

@@ -30,7 +30,8 @@ from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.runtime.memory.buffer_pool import BufferPool
 from warploom.engine.runtime.memory.graph_memory import GraphMemory, allocate_buffers, keep_memory
 from warploom.engine.runtime.memory.state_store import StateStore
-from warploom.engine.runtime.model.module_cache import ModuleCache, PlanKernels
+from warploom.engine.runtime.model.module_cache import ModuleCache
+from warploom.engine.runtime.model.plan_kernels import PlanKernels
 
 REPEATS = 7
 ELEMENTS = 1024

@@ -25,7 +25,8 @@ from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.regions import branch_of, region_of
 from warploom.engine.runtime.memory.buffer_pool import BufferPool
 from warploom.engine.runtime.model.context import DeviceServices
-from warploom.engine.runtime.model.module_cache import ModuleCache, PlanKernels
+from warploom.engine.runtime.model.module_cache import ModuleCache
+from warploom.engine.runtime.model.plan_kernels import PlanKernels
 from warploom.engine.types import Array, nearest_number
 from warploom.engine.types.layout import Layout
 

@@ -43,7 +43,7 @@ from warploom.engine.runtime.memory.graph_memory import (
 )
 from warploom.engine.runtime.model.context import DeviceServices
 from warploom.engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
-from warploom.engine.runtime.model.module_cache import PlanKernels, stale_kernels, unusable_kernels
+from warploom.engine.runtime.model.plan_kernels import PlanKernels, stale_kernels, unusable_kernels
 from warploom.engine.runtime.report.node_reports import Kernels, buffer_reports, node_kernels
 
 _log = logging.getLogger(__name__)

@@ -23,7 +23,8 @@ from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.runtime.memory.buffer_pool import BufferPool
 from warploom.engine.runtime.memory.graph_memory import allocate_buffers, keep_memory, status_words
 from warploom.engine.runtime.memory.state_store import StateStore
-from warploom.engine.runtime.model.module_cache import ModuleCache, PlanKernels
+from warploom.engine.runtime.model.module_cache import ModuleCache
+from warploom.engine.runtime.model.plan_kernels import PlanKernels
 from warploom.engine.runtime.preview.reading import read_port
 
 RUBBISH = 0xA5
