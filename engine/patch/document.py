@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from itertools import count
 from typing import Any
-
-from msgspec.structs import replace
 
 from warploom.engine.blocktypes.adaptive import decides_interface
 from warploom.engine.blocktypes.block import Block
@@ -35,24 +32,22 @@ from warploom.engine.patch.changes import (
 from warploom.engine.patch.contents import NodeRef, PatchContents, named
 from warploom.engine.patch.editing.comparison import difference
 from warploom.engine.patch.editing.editable_patch import EditablePatch
+from warploom.engine.patch.editing.excerpts import excerpt, insertion
 from warploom.engine.patch.groups import edits as group_edits
 from warploom.engine.patch.groups.flat import GROUP, INPUTS, OUTPUTS
-from warploom.engine.patch.groups.functions import function_of, unlike
+from warploom.engine.patch.groups.functions import unlike
 from warploom.engine.patch.groups.types import NEW
-from warploom.engine.patch.naming import Names
 from warploom.engine.patch.organise.annotations import (
     Annotation,
     Dots,
-    Frame,
     RunOrder,
     checked_annotation,
     is_same,
-    moved,
 )
 from warploom.engine.patch.organise.bypass import Running, check_bypass, healed
 from warploom.engine.patch.organise.pins import Pin
 from warploom.engine.patch.positions import checked_position
-from warploom.engine.patch.regions import TOP, RegionRefused, Scopes, branch_of, region_of, scope_text
+from warploom.engine.patch.regions import TOP, RegionRefused, Scopes, region_of, scope_text
 from warploom.engine.types.bits import same_value
 
 __all__ = ["NodeRef", "Patch"]
@@ -78,27 +73,12 @@ class Patch(EditablePatch):
         each = [node.id for node in self._each(node_ids)]
         chosen = frozenset({*each, *(inner for node in each if self.is_group(node) for inner in self.within(node))})
         chosen = frozenset(node for node in chosen if not self.is_end(node) or self.group_of(node) in chosen)
-        made: list[Change] = []
-        for node in self.nodes.values():
-            if node.id in chosen:
-                around = (scope for scope in reversed(self.scopes.chain(node.region)) if region_of(scope) in chosen)
-                made.append(changes.NodeAdded(replace(node, region=next(around, TOP))))
-        inside = [c for c in self.connections if c.source.node in chosen and c.target.node in chosen]
-        made += [changes.Connected(c) for c in inside]
-        feeding = {c.source for c in inside}
-        made += [changes.SentinelChanged(port, s, None) for port, s in self.sentinels.items() if port in feeding]
         try:
             frames = frozenset(frames)
         except TypeError:
             raise PatchError(f"frames must be a list of ids, got {shown(frames)}") from None
-        for key, note in self.annotations.items():
-            is_whole = isinstance(note, Frame) and (note.id in frames or note.group in chosen)
-            is_whole = is_whole or (isinstance(note, Pin) and note.node in chosen)
-            is_whole = is_whole or (isinstance(note, RunOrder) and {note.first, note.then} <= chosen)
-            if is_whole or (isinstance(note, Dots) and any(c.target == PortRef(note.node, note.port) for c in inside)):
-                made.append(changes.AnnotationChanged(key, note, None))
         part = Patch(self.catalogue)
-        part.restore(made)
+        part.restore(excerpt(self, chosen, frames))
         return part
 
     def add(
@@ -152,28 +132,7 @@ class Patch(EditablePatch):
         """
         _require_patch(other)
         outer, offset = self._scope("what is inserted", region), checked_position(offset)
-        ids, made = _copies(other, offset, outer, self.nodes, with_sentinels=self.takes_sentinels)
-        if not self.takes_modes:
-            made = [_active(change) for change in made]
-        frames, level = Names(note.id for note in self.annotations_of(Frame)), self.group_at(outer)
-        for frame in other.annotations_of(Frame):
-            new_id, group = frames.free(re.sub(r"_\d+$", "", frame.id)), ids.get(frame.group, level)
-            copy = replace(moved(frame, offset), id=new_id, group=group)
-            frames.add(copy.id)
-            made.append(changes.AnnotationChanged(copy.key, copy, None))
-        for dots in other.annotations_of(Dots):
-            if dots.node not in ids:
-                continue
-            moved_dots = replace(moved(dots, offset), node=ids[dots.node])
-            made.append(changes.AnnotationChanged(moved_dots.key, moved_dots, None))
-        for pin in other.annotations_of(Pin) if self.takes_sentinels else ():
-            if pin.node in ids:
-                copied = replace(pin, node=ids[pin.node])
-                made.append(changes.AnnotationChanged(copied.key, copied, None))
-        for order in other.annotations_of(RunOrder):
-            if {order.first, order.then} <= ids.keys():
-                between = replace(order, first=ids[order.first], then=ids[order.then])
-                made.append(changes.AnnotationChanged(between.key, between, None))
+        ids, made = insertion(self, other, offset, outer)
         added = [change.node for change in made if isinstance(change, changes.NodeAdded)]
         with self.edit(name):
             self._do(name, *made)
@@ -550,45 +509,6 @@ class Patch(EditablePatch):
     def _stem(self, type_id: str) -> str:
         """Return the prefix of the ids of new nodes of a type."""
         return type_id.rsplit(".", 1)[-1]
-
-
-def _copies(
-    patch: Patch, offset: Position, region: str, taken: Collection[str], *, with_sentinels: bool
-) -> tuple[dict[str, str], list[Change]]:
-    """Return a new id for each node of `patch`, and the changes that add copies to another patch.
-
-    `taken` are ids in use in that patch. Nodes outside all regions go to `region`.
-    """
-    ids: dict[str, str] = {}
-    used = Names(taken)
-    for node in patch.nodes.values():
-        ids[node.id] = used.free(re.sub(r"_\d+$", "", node.id)) if node.id in used else node.id
-        used.add(ids[node.id])
-    made: list[Change] = []
-    scopes = patch.scopes
-    for node in sorted(patch.nodes.values(), key=lambda node: len(scopes.chain(node.region))):
-        inside = scope_text(ids[region_of(node.region)], branch_of(node.region)) if node.region else region
-        groups = patch.groups_around(node.id)
-        dx, dy = (0.0, 0.0) if groups else offset  # the inside of a group stays as it is
-        position = checked_position((node.position[0] + dx, node.position[1] + dy))
-        is_linked = any(function_of(patch.nodes[group]) for group in groups)
-        key = (node.key or node.id) if is_linked else ""
-        key = "" if key == ids[node.id] else key
-        made.append(changes.NodeAdded(replace(node, id=ids[node.id], position=position, region=inside, key=key)))
-    for connection in patch.connections:
-        source, target = connection.source, connection.target
-        copied = Connection(PortRef(ids[source.node], source.port), PortRef(ids[target.node], target.port))
-        made.append(changes.Connected(copied))
-    for port, sentinel in patch.sentinels.items() if with_sentinels else ():
-        made.append(changes.SentinelChanged(PortRef(ids[port.node], port.port), sentinel, None))
-    return ids, made
-
-
-def _active(change: Change) -> Change:
-    """Return a change that adds a node, without the node's mode."""
-    if isinstance(change, changes.NodeAdded) and change.node.mode:
-        return changes.NodeAdded(replace(change.node, mode=Mode.ACTIVE))
-    return change
 
 
 def _require_patch(other: object) -> None:
