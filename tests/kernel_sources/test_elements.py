@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from tests.fuzzing import many
 from tests.types.structs import ALL_TYPES, fields_of, struct_of
 from warploom.engine.diagnostics import KernelError
+from warploom.engine.kernel_sources.cuda.compiling import compile_source
 from warploom.engine.kernel_sources.element_types import declared as elements_module
 from warploom.engine.kernel_sources.element_types.declared import check_elements, pointer_elements
 from warploom.engine.kernel_sources.element_types.names import PointerElement, named_types
@@ -95,6 +96,36 @@ def test_nothing_is_compiled_where_names_tell_all(tmp_path: Path, monkeypatch: p
     assert sizes(pointer_elements(image, "plain")) == [(4, False), (2, False), (2, False), None]
     (tmp_path / "test.cu").write_text("")
     assert sizes(pointer_elements(image, "plain")) == [(4, False), (2, False), (2, False), None]
+
+
+def test_a_saved_body_of_a_kernel_needs_no_second_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The types of a kernel's parameters follow from what is around its body: after a save of that, they are cached."""
+    texts: list[str] = []
+
+    def compiled(source: Any, text: str, *others: Any) -> Any:
+        texts.append(text)
+        return compile_source(source, text, *others)
+
+    monkeypatch.setattr(elements_module, "compile_source", compiled)
+    for body in ("", "for (int i = 0; i < n; i++) { x[i] = {}; }  // }\n\n", "if (n == '}') x[0] = x[1];"):
+        kernel = f'extern "C" __global__ void one(Shape* x, int n) {{{body}}}'
+        image = image_of(tmp_path, f"{SHAPES}{kernel}\ntypedef Shape Last;\n" + kernel.replace("one(Shape", "two(Last"))
+        assert sizes(pointer_elements(image, "one")) == sizes(pointer_elements(image, "two")) == [(16, True), None]
+    assert len(texts) == 3 and len({*texts}) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "size"),
+    [("\n#define Next Shape\n", 16), ("\n#define Next char\n", 1), ("CLOSES OPENS", 4)],
+    ids=["struct", "number", "braces"],
+)
+def test_what_a_body_says_to_the_preprocessor_counts(tmp_path: Path, body: str, size: int) -> None:
+    """A type may follow from a macro that a kernel's body defines, or stand after braces of macros."""
+    text = "#define Next float\n#define CLOSES }\n#define OPENS void between() {\n"
+    text = text.replace("#define Next float\n", "") if "Next" in body else text
+    first, second = f"void first(int n) {{{body}}}", "void second(Next* x) {}"
+    image = image_of(tmp_path, SHAPES + text + "".join(f'extern "C" __global__ {each}\n' for each in (first, second)))
+    assert sizes(pointer_elements(image, "second")) == [(size, size == 16)]
 
 
 def test_a_file_that_is_loaded_again_is_looked_at_again(tmp_path: Path) -> None:

@@ -26,12 +26,13 @@ from warploom.engine.kernel_sources.element_types.names import (
 from warploom.engine.kernel_sources.element_types.struct_fields import record_of
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.sources import CudaFile, CudaText
+from warploom.engine.ptx.text import closing, code_of, cuda_parameters
 from warploom.engine.ptx.tree import KernelParameter
 from warploom.engine.types import NAMED, DType, boolean, layout_text
 
-# If names alone don't determine a type, the CUDA C++ compiler does. The kernel's file is compiled once more with a few
-# added lines, which store a code for each type in a variable. The variable's value is read from the PTX. So typedefs,
-# templates, includes and packing have the same effect as for the kernel.
+# If names alone don't determine a type, the CUDA C++ compiler does. The kernel's file is compiled once more, without
+# the bodies of its kernels and with a few added lines, which store a code for each type in a variable. The variable's
+# value is read from the PTX. So typedefs, templates, includes and packing have the same effect as for the kernel.
 
 
 class Kind(IntEnum):
@@ -103,6 +104,34 @@ def probe_types(
     target = _TARGET.search(image.ptx)
     architecture = f"compute_{target[1] if target else '75'}"
     entries = [entry for entry in entries if not entry.startswith("_Z")]  # no name of C++
+    text = _without_bodies(image)
+    found = _probe(source, text, architecture, entries, cache)
+    return found if found or text == image.text else _probe(source, image.text, architecture, entries, cache)
+
+
+def _without_bodies(image: KernelImage) -> str:
+    """Return a kernel's text without the bodies of kernels, which decide no types.
+
+    So the probe of a text of which only a body was saved is in the cache. A body with directives of the preprocessor
+    stays, since these may change what follows.
+    """
+    code, text = code_of(image.text), image.text
+    spans = []
+    for entry in image.signatures:
+        for end, _ in cuda_parameters(code, entry):
+            if opening := re.compile(r"\s*\{").match(code, end):
+                start, last = opening.end(), closing(code, opening.end(), "{", "}") - 1
+                if "#" not in code[start:last]:
+                    spans.append((start, last))
+    for start, last in sorted(spans, reverse=True):
+        text = text[:start] + text[last:]
+    return text
+
+
+def _probe(
+    source: CudaFile | CudaText, text: str, architecture: str, entries: Sequence[str], cache: CompileCache
+) -> dict[str, ProbedTypes]:
+    """Compile a text with the probe of its entry points; see `probe_types`."""
     groups = [list(entries)] if len(entries) == 1 else [list(entries), *([entry] for entry in entries)]
     found: dict[str, ProbedTypes] = {}
     for group in groups:
@@ -110,7 +139,7 @@ def probe_types(
             f'extern "C" __device__ warploom_elements::parameters<decltype(&::{entry})> {_NAME}{entry}{{}};\n'
             for entry in group
         )
-        probe = image.text + _PROBE % {"vectors": _VECTORS} + variables
+        probe = text + _PROBE % {"vectors": _VECTORS} + variables
         try:
             compiled = compile_source(source, probe, architecture, cache)
         except CompilerCrash:  # it would fail for each entry, in as long a time
