@@ -303,7 +303,9 @@ class PortDocks(QObject):
             self.viewer(dock).show_recording(recording)
 
     def _axes(self, port: PortRef) -> int:
-        buffer = self._report.buffers.get(str(port)) if self._report is not None else None
+        if self._report is None:
+            return 2  # not known yet, so what pictures allow is offered
+        buffer = self._report.buffers.get(str(port))
         return len(buffer.shape) if buffer is not None else 0
 
     def _tone(self, name: str) -> Tone:

@@ -22,7 +22,7 @@ from warploom.engine.types import Array
 #: Requests have names of their own, so that each takes one sample.
 OWNER = "snapshot"
 _PATIENCE_S = 10.0
-_PICTURES, _NUMBERS = "Pictures (*.png *.exr *.tif *.jpg)", "Numbers (*.npy)"
+_PICTURES, _NUMBERS = "Pictures (*.png *.exr *.tif *.jpg)", "Numbers (*.npy *.csv)"
 
 
 @dataclass(eq=False)
@@ -118,9 +118,9 @@ class Snapshots(QObject):
 
 
 def file_contents(sample: Sample, suffix: str, tone: Tone) -> bytes:
-    """Return a file: exact numbers as .npy, true floats as .exr, and the shown colours as another picture.
+    """Return a file: exact numbers as .npy, a table as .csv, true floats as .exr, and shown colours as another picture.
 
-    Raise ValueError for a picture of fewer than two axes.
+    Raise ValueError for a picture of fewer than two axes, and for a table of more.
     """
     assert sample.data is not None
     if suffix in (".npy", ""):
@@ -129,6 +129,13 @@ def file_contents(sample: Sample, suffix: str, tone: Tone) -> bytes:
         data = io.BytesIO()
         np.save(data, sample.data)
         return data.getvalue()
+    if suffix == ".csv":
+        from warploom.blocks.data.table_files import encode_table
+
+        numbers = np.atleast_1d(sample.data)
+        if numbers.ndim > 2 or numbers.dtype.kind not in "biuf":
+            raise ValueError("numbers that are no table; use a name that ends in .npy")
+        return encode_table(numbers.astype(np.float32) if numbers.dtype == np.float16 else numbers, suffix, "")
     if suffix == ".exr":
         return encode_picture(_as_colours(_picture_numbers(sample)), suffix, "float")
     return encode_picture(shown_pixels(sample, tone), suffix)

@@ -1,5 +1,6 @@
 """A person clicks blocks and connections and sees what they hold, without viewer blocks."""
 
+import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,19 @@ from pytestqt.qtbot import QtBot
 from tests.app.app_support import make_report, move_pointer
 from tests.app.window.window_support import engine_of, patch_of
 from warploom.app.view_models.looking.fitting import ViewKind
+from warploom.app.view_models.looking.tone import Tone
 from warploom.app.viewers.ports import snapshots
 from warploom.app.viewers.ports.image_view import ImageView
 from warploom.app.viewers.ports.plot_view import PlotView
 from warploom.app.viewers.ports.points_view import PointsView
 from warploom.app.viewers.ports.port_viewer import PortViewer
+from warploom.app.viewers.ports.snapshots import file_contents
 from warploom.app.viewers.ports.table_view import TableView
 from warploom.app.viewers.ports.text_view import TextView
 from warploom.app.window.main_window import MainWindow
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.protocol.messages import BufferReport, NodeReport, NodeState
-from warploom.engine.protocol.sampling import ObservePorts, Sampling
+from warploom.engine.protocol.sampling import ObservePorts, Sample, Sampling
 from warploom.engine.runtime.preview.reducing import make_sample
 from warploom.engine.types import NAMED, Array, DType, Struct, f32, float3, float4, uchar4
 
@@ -311,6 +314,20 @@ def test_numbers_are_plotted(ports: Ports) -> None:
     ports.play(6)
     x, y = view.plot.listDataItems()[2].getData()
     assert len(x) >= 3 and np.allclose(y, wave[1])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2", "i8"])
+def test_numbers_are_saved_as_a_table(dtype: str) -> None:
+    """A list, vectors and a table become rows of a CSV, with names; what is no table is refused."""
+    for shape in ((), (3,), (4, 2)):
+        data = np.arange(max(math.prod(shape), 1)).reshape(shape).astype(dtype)
+        held = file_contents(Sample("", Sampling(PortRef("a", "out")), 0, shape=shape, data=data), ".csv", Tone())
+        lines = held.decode().replace('"', "").splitlines()
+        assert lines[0] == ",".join(f"x{i}" for i in range(shape[1] if len(shape) == 2 else 1))
+        np.testing.assert_array_equal(np.loadtxt(lines[1:], delimiter=",", ndmin=2).reshape(shape), data)
+    for wrong in (np.zeros((2, 2, 2), dtype), np.zeros(3, np.complex64)):
+        with pytest.raises(ValueError, match="no table"):
+            file_contents(Sample("", Sampling(PortRef("a", "out")), 0, shape=(3,), data=wrong), ".csv", Tone())
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -14,7 +14,7 @@ from tests.app.window.window_support import engine_of, patch_of
 from warploom.app.view_models.looking.tone import Tone
 from warploom.app.viewers.recording import frame_files
 from warploom.app.viewers.recording.frame_files import FrameFiles
-from warploom.app.viewers.recording.record_form import RecordForm
+from warploom.app.viewers.recording.record_form import FORMATS, RecordForm
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import save_patch
@@ -52,6 +52,16 @@ def order(ports: Ports, folder: Path, suffix: str, frames: int, *, every: bool) 
 def show(ports: Ports, frame: int) -> None:
     ports.hold("picture.out", NAMED["f32"], np.full((4, 6), frame, np.float32))
     ports.play_one(frame)
+
+
+def test_pictures_are_offered_before_the_first_frame(ports: Ports) -> None:
+    """What a port holds is not known until a frame has run, so the form offers every format."""
+    viewer = look_at(ports, "picture")
+    ports.window.looking._report = None
+    viewer.record.click()
+    form = ports.window.findChild(RecordForm)
+    assert [form.format.itemData(row) for row in range(form.format.count())] == list(FORMATS)
+    form.reject()
 
 
 def test_every_frame_is_recorded_one_step_after_the_other(ports: Ports, tmp_path: Path, qtbot: QtBot) -> None:
