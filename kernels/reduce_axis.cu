@@ -6,17 +6,17 @@ constexpr int WIDTH = 128;  // threads of a thread block that reduces parts
 constexpr int LOADS = 12;  // of a thread that are under way at once
 constexpr int FOLD = 8;  // parts of a long row that a thread block combines to one pair
 
-// The operations, in the order of blocks/reduce/along_axis.py. It is a constant, since a GPU would be as busy with
-// choosing as with loading.
-enum Operation { SUM, MEAN, SMALLEST, LARGEST, VARIANCE, DEVIATION };
-#ifndef OPERATION
-#define OPERATION SUM
+// What is kept of a part, in the order of blocks/reduce/along_axis.py. It is a constant, since a GPU would be as busy
+// with choosing as with loading.
+enum Kept { TOTAL, SMALLEST, LARGEST, SPREAD };
+#ifndef KEPT
+#define KEPT TOTAL
 #endif
-constexpr bool IS_SPREAD = OPERATION >= VARIANCE;
+constexpr bool IS_SPREAD = KEPT == SPREAD;
 
 // A sum or an extreme and, for variances, the sum of squares.
 __device__ inline double2 both(double2 a, double2 b) {
-    const double first = OPERATION == SMALLEST ? smaller(a.x, b.x) : OPERATION == LARGEST ? larger(a.x, b.x) : a.x + b.x;
+    const double first = KEPT == SMALLEST ? smaller(a.x, b.x) : KEPT == LARGEST ? larger(a.x, b.x) : a.x + b.x;
     return make_double2(first, IS_SPREAD ? a.y + b.y : 0.0);
 }
 
@@ -87,17 +87,20 @@ extern "C" __global__ void __launch_bounds__(WIDTH, 1024 / WIDTH) reduce_parts(
     }
 }
 
-// Combines the pairs of each line to the result. One thread per line.
+// Combines the pairs of each line to the result: with `is_derived`, a mean and not a total, or a deviation and not a
+// variance. One thread per line.
 extern "C" __global__ void combine_parts(
-    const double2* __restrict__ found, float* __restrict__ out, int size, int inner, int pairs, int count) {
+    const double2* __restrict__ found, float* __restrict__ out, int size, int inner, int pairs, int count,
+    bool is_derived) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     const double2* const from = found + static_cast<size_t>(i / inner) * pairs * inner + i % inner;
     const double2 all = reduce(0, pairs, 1, [=](int pair) { return from[static_cast<size_t>(pair) * inner]; });
-    double result = OPERATION == MEAN ? all.x / size : all.x;
+    double result = KEPT == TOTAL && is_derived ? all.x / size : all.x;
     if (IS_SPREAD) {
         result = all.y / size - all.x / size * (all.x / size);
         if (result < 0.0) result = 0.0;
+        if (is_derived) result = sqrt(result);
     }
-    out[i] = static_cast<float>(OPERATION == DEVIATION ? sqrt(result) : result);
+    out[i] = static_cast<float>(result);
 }

@@ -1,7 +1,14 @@
 from warploom.api import Block, BlockBuilder, CudaFile, CudaOptions, In, Kernel, Out, any_type, f32, f64, param, port
 
-#: In the order of their numbers in the kernel.
-OPERATIONS = ("sum", "mean", "smallest", "largest", "variance", "deviation")
+#: What the kernel keeps of a part, by its number there, and whether the result is derived from it at the end.
+OPERATIONS = {
+    "sum": (0, False),
+    "mean": (0, True),
+    "smallest": (1, False),
+    "largest": (2, False),
+    "variance": (3, False),
+    "deviation": (3, True),
+}
 #: As in the kernel: threads of a thread block that reduces parts, and parts of a long row that it combines.
 WIDTH, FOLD = 128, 8
 
@@ -21,7 +28,7 @@ class AlongAxis(
 
     x: In[any_type] = port(dtype="number", doc="Single real numbers or booleans, of any shape.")
     out: Out[f32] = port(shape="without(axis, x)", doc="Shape of x without the axis; [1] if there is no other.")
-    operation: str = param("mean", choices=OPERATIONS, doc="What is found along the axis.")
+    operation: str = param("mean", choices=tuple(OPERATIONS), doc="What is found along the axis.")
     axis: int = param(0, min=-8, max=7, structural=True, doc="The axis that is reduced; -1 is the last.")
 
     def describe(self, build: BlockBuilder) -> None:
@@ -38,10 +45,11 @@ class AlongAxis(
         found = build.buffer("found", f64, f"[({parts}) // {fold.text}, out.size, 2]")
         sizes = size, inner, found.dim(0)
         count = found.size // 2 * fold
-        file = CudaFile("reduce_axis.cu", CudaOptions(defines={"OPERATION": OPERATIONS.index(self.operation)}))
+        kept, is_derived = OPERATIONS[self.operation]
+        file = CudaFile("reduce_axis.cu", CudaOptions(defines={"KEPT": kept}))
         first, last = (Kernel(file, entry=entry) for entry in ("reduce_parts", "combine_parts"))
         is_wide = 1 - 1 // (1 + inner // WIDTH)
         threads = count + count // inner * (-inner % WIDTH) * is_wide
         args = x, found, build.element_type(x), *sizes, count
         build.launch(first, num_threads=threads, thread_block=WIDTH, args=args)
-        build.launch(last, num_threads=self.out.size, args=(found, self.out, *sizes, self.out.size))
+        build.launch(last, num_threads=self.out.size, args=(found, self.out, *sizes, self.out.size, is_derived))

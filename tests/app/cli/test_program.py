@@ -118,9 +118,7 @@ def test_help_loads_neither_the_engine_nor_qt() -> None:
     assert not (QT | {"numpy", "rich", "pydantic", "typer"}) & loaded
 
 
-@pytest.mark.parametrize(
-    "words", [["run", "values", "--device", "host", "--frames", "1", "--set", "emitter.count=9"], ["--version"]]
-)
+@pytest.mark.parametrize("words", [["run", "colours", "--device", "host", "--frames", "1", "--json"], ["--version"]])
 def test_a_checkout_that_is_not_installed_runs(words: list[str], tmp_path: Path) -> None:
     """A checkout that is not installed runs, with the version of its `pyproject.toml`."""
     program = f"""
