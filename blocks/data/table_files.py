@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -105,11 +106,12 @@ def _chosen(table: TableFile, columns: str) -> list[tuple[str, str]]:
         table.check_texts()
         if not wanted:
             raise ValueError("no columns of numbers")
+    places, counts = {name: place for place, name in enumerate(plain)}, Counter(plain)
     for name in wanted:
-        if plain.count(name) != 1:
+        if counts[name] != 1:
             what = "no column" if name not in plain else "several columns"
             raise ValueError(f"{what} called {name!r}; there are {', '.join(plain)}")
-    return [(known[plain.index(name)], name) for name in wanted]
+    return [(known[places[name]], name) for name in wanted]
 
 
 def names_in(columns: str) -> list[str]:

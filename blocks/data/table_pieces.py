@@ -304,24 +304,26 @@ _COMMENT = re.compile(rb"#[ \t]+(?=[^\s,;])")
 _WRITTEN = re.compile(r"\s*[-+]?(?:\d+|\d{1,3}(?:[,. ']\d{3})+)(?:[.,]\d+)?\s*%?\s*")
 #: Rows in which it is looked for numbers that make a column a text.
 _LOOKED_AT = 1000
+#: What stands for a missing number.
+_MISSING_WORDS = frozenset(("", "#N/A", "N/A", "NA", "NULL", "null", "n/a"))
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf)\s*", re.IGNORECASE)
 
 
 def _delimiter_of(lines: Sequence[bytes]) -> str:
     """Return what separates columns: a comma if there is one, else a semicolon or a tab, or spaces between numbers."""
-    first = re.sub(rb'"[^"]*"', b"", lines[0]).decode("latin-1")
+    first, second = (re.sub(rb'"[^"]*"', b"", line).decode("latin-1") for line in (lines[0], lines[:2][-1]))
     if ";" in first and _are_numbers(first.replace(",", ".").split(";")):
         return ";"
-    for mark in ",;\t":
-        if mark in first:
-            return mark
-    second = lines[min(1, len(lines) - 1)].decode("latin-1").split()
-    return " " if len(first.split()) == len(second) > 1 and _are_numbers(second) else ","
+    known = [mark for mark in ",;\t" if mark in first]
+    if known:  # a name may have another mark
+        return next((mark for mark in known if first.count(mark) == second.count(mark)), known[0])
+    parts = second.split()
+    return " " if len(first.split()) == len(parts) > 1 and _are_numbers(parts) else ","
 
 
 def _are_numbers(parts: Sequence[str]) -> bool:
-    """Return whether the parts of a line are numbers or empty, at least one a number."""
-    held = [part for part in parts if part.strip()]
+    """Return whether the parts of a line are numbers or missing, at least one a number."""
+    held = [part for part in parts if part.strip() not in _MISSING_WORDS]
     return bool(held) and all(map(_NUMBER.fullmatch, held))
 
 

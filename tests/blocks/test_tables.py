@@ -143,6 +143,21 @@ def test_arrays_that_numpy_has_saved_as_text_are_loaded(
         np.testing.assert_array_equal(load_table(path, names, "f64", len(rows) - 1, 1), rows[-1:])
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_a_first_row_with_missing_numbers_is_a_row(tmp_path: Path, mark: str) -> None:
+    """Without names, a gap or a word for one at the beginning costs no row; a name may have another mark in it."""
+    rows = [["NA", "", "1.5"], ["2", "7", "n/a"]]
+    text = "\n".join(mark.join(row) for row in rows)
+    expected = [[np.nan, np.nan, 1.5], [2, 7, np.nan]]
+    for name, held in (
+        ("a.csv", text),
+        ("b.csv", mark.join(["x:y", "b;c" if mark == "," else "b,c", "d"]) + f"\n{text}"),
+    ):
+        (tmp_path / name).write_text(held)
+        found = load_table(tmp_path / name, "", "f64")
+        np.testing.assert_array_equal(found, np.array(expected))
+
+
 def test_names_in_quotation_marks_or_beside_words_may_be_numbers(tmp_path: Path) -> None:
     """A table has a column for each year; a comment is a name where no space follows it."""
     for text in ('"2019","2020"\n1,2\n', "2019,2020,to\n1,2,x\n", "#,2020\n1,2\n"):
