@@ -18,7 +18,7 @@ from warploom.engine.logs import attach, detach, set_level
 
 _log = logging.getLogger(__name__)
 #: Loggers whose messages commands print themselves, as diagnostics.
-_PRINTED = ("warploom.app.outcome", "warploom.engine.runtime.report")
+_PRINTED = ("warploom.app.cli.outcome", "warploom.engine.runtime.report")
 
 #: The size at which a new log file is started; one older file is kept, so the log takes at most twice as much.
 _SIZE_LIMIT = 1_000_000

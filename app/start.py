@@ -12,7 +12,7 @@ def main() -> None:
     is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_ours:
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
-    from warploom.app.cli import main as run
+    from warploom.app.cli.command_line import main as run
 
     if is_ours:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from warploom.app.cli import cli
+from warploom.app.cli.command_line import cli
 from warploom.app.documents.gallery import Example, examples_by_type, find_examples
 from warploom.app.edits.example_patch import example_patch
 from warploom.app.view_models.block_help import HelpItem, help_sections, paragraphs

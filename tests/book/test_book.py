@@ -11,7 +11,7 @@ from typing import Any
 import click
 import pytest
 
-from warploom.app.cli import cli
+from warploom.app.cli.command_line import cli
 from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.catalogue.catalogue import default_catalogue
 

@@ -13,7 +13,7 @@ from platformdirs import user_state_path
 
 from tests.catalogue.block_texts import BlockFolder, block_text
 from warploom import Patch, forget_blocks, trust_blocks
-from warploom.app.cli import main
+from warploom.app.cli.command_line import main
 from warploom.app.documents.trust.contents import Contents
 from warploom.app.documents.trust.trust import Trust, TrustedPaths
 from warploom.engine.catalogue.block_folders import block_folders

@@ -67,7 +67,7 @@ def test_an_engine_elsewhere_answers_with_the_same_plan(tmp_path: Path) -> None:
 
 def test_the_command_line_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     """`warploom plan --format json` prints the operations and buffers."""
-    from warploom.app.headless import plan_headless
+    from warploom.app.cli.headless import plan_headless
 
     assert plan_headless(patch=EXAMPLES_FOLDER / "colours.loom", form="json", out=None, trust=False, fuse=True) == 0
     told = json.loads(capsys.readouterr().out)

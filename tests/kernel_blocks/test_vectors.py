@@ -14,7 +14,7 @@ from tests.values.test_osc_control import HOST, free_port
 from tests.waiting import until
 from warploom import Engine, Patch, UpdateLevel, load_patch
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float2, float3, int3, param, port
-from warploom.app.headless import apply_settings
+from warploom.app.cli.headless import apply_settings
 from warploom.engine.descriptions.checks import BlockDefinitionError
 from warploom.engine.device.device import HOST_ARCHITECTURE, Device
 from warploom.engine.device.open import open_device

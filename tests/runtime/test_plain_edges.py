@@ -42,7 +42,7 @@ def run_by_messages() -> None:
 
 def run_from_the_command_line() -> None:
     """Run an example from the command line."""
-    from warploom.app.cli import cli
+    from warploom.app.cli.command_line import cli
 
     options = ["run", str(EXAMPLES / "values.loom"), "--frames", "1", "--device", "host", "--plain-edges", "--json"]
     assert cli.main(options, standalone_mode=False) == 0

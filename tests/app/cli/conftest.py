@@ -8,7 +8,7 @@ import pytest
 
 from tests.app.cli.cli_support import Outcome, Warploom
 from warploom import Patch
-from warploom.app.cli import main
+from warploom.app.cli.command_line import main
 from warploom.engine.patch.files import save_patch
 
 

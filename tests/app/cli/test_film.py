@@ -10,8 +10,8 @@ import soundfile
 
 from tests.app.cli.cli_support import Warploom
 from warploom import Engine, Patch
+from warploom.app.cli.film_out import FilmOut
 from warploom.app.exit_status import INTERRUPTED, PATCH_WRONG, USAGE_WRONG
-from warploom.app.film_out import FilmOut
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import load_patch, save_patch
 

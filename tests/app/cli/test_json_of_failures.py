@@ -57,7 +57,7 @@ def test_json_is_one_object_after_an_interrupt_and_an_error_of_ours(
         raise problem
 
     for place in ("headless.open_patch", "listings.default_catalogue", "listings.list_devices"):
-        monkeypatch.setattr(f"warploom.app.{place}", fail)
+        monkeypatch.setattr(f"warploom.app.cli.{place}", fail)
     patch = [saxpy_file] if words[0] in ("run", "check") else []
     result = warploom(*words, *patch, "--json")
     assert result.status == status

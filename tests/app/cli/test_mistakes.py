@@ -129,7 +129,7 @@ def test_an_output_folder_that_cannot_be_written_is_refused_before_the_first_fra
     warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An output folder that can't be written is refused before the first frame, not after a long run."""
-    monkeypatch.setattr("warploom.app.headless.open_engine", None)
+    monkeypatch.setattr("warploom.app.cli.headless.open_engine", None)
     wrong = warploom("run", saxpy_file, "--out", saxpy_file)
     assert (wrong.status, wrong.err.count("--out must be a folder, got the file")) == (2, 1)
     refused = warploom("run", saxpy_file, "--out", "/proc/nowhere", "--json")
@@ -142,7 +142,7 @@ def test_an_unexpected_error_is_reported_without_a_state_folder_too(
 ) -> None:
     """If the state folder can't be written, the line for an unexpected error says that its details are lost."""
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
-    monkeypatch.setattr("warploom.app.headless.open_patch", lambda path, **_: 1 / 0)
+    monkeypatch.setattr("warploom.app.cli.headless.open_patch", lambda path, **_: 1 / 0)
     result = warploom("run", saxpy_file)
     assert result.status == 1
     assert result.err.startswith("error: Unexpected ZeroDivisionError: division by zero.")
@@ -202,7 +202,7 @@ def test_a_files_control_characters_never_reach_the_terminal(warploom: Warploom,
 
 def test_an_unexpected_error_is_one_line(warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unexpected error prints one line that names the file with the traceback."""
-    monkeypatch.setattr("warploom.app.headless.open_patch", lambda path, **_: 1 / 0)
+    monkeypatch.setattr("warploom.app.cli.headless.open_patch", lambda path, **_: 1 / 0)
     result = warploom("run", saxpy_file)
     assert result.status == 1
     assert result.err.startswith("error: Unexpected ZeroDivisionError: division by zero.")

@@ -108,7 +108,9 @@ def test_the_engine_imports_only_what_is_used() -> None:
 
 def test_help_loads_neither_the_engine_nor_qt() -> None:
     """`--help` loads neither the engine nor Qt, so it is fast."""
-    loaded = loaded_by("import sys; sys.argv = ['warploom', '--help']\nfrom warploom.app.cli import main\nmain()")
+    loaded = loaded_by(
+        "import sys; sys.argv = ['warploom', '--help']\nfrom warploom.app.cli.command_line import main\nmain()"
+    )
     assert {name for name in loaded if name.startswith("warploom.engine")} == {
         "warploom.engine",
         "warploom.engine.diagnostics",

@@ -248,7 +248,7 @@ def test_a_profile_is_written_even_if_nobody_reads_the_table(
     def closed(*_: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("warploom.app.headless.print_result", closed)
+    monkeypatch.setattr("warploom.app.cli.headless.print_result", closed)
     words = ["run", saxpy_file, "--device", "host", "--frames", 2, "--profile-out", tmp_path / "p.csv"]
     assert warploom(*words).status != 0
     assert (tmp_path / "p.csv").read_text().startswith("key,kind,node,")

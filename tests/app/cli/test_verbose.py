@@ -11,7 +11,7 @@ import pytest
 
 from tests.app.cli.cli_support import Warploom
 from tests.protocol.engine_process import COMMAND
-from warploom.app.cli import cli
+from warploom.app.cli.command_line import cli
 from warploom.app.logs import LOG_NAME
 from warploom.engine.logs import ROOT
 
@@ -39,7 +39,7 @@ def test_nothing_is_printed_unless_asked_for(warploom: Warploom, saxpy_file: Pat
     written = file.read_text()
     assert written.count("COLD: first build") == 3
     assert written.count("loaded saxpy.cu") == 1
-    assert written.startswith(once.err[:4]) and " warploom.app.cli: warploom run " in written.splitlines()[0]
+    assert written.startswith(once.err[:4]) and " warploom.app.cli.groups: warploom run " in written.splitlines()[0]
 
 
 def test_it_may_stand_before_the_command(warploom: Warploom, saxpy_file: Path, file: Path) -> None:
@@ -67,7 +67,7 @@ def test_what_a_command_prints_itself_is_only_written(warploom: Warploom, file: 
     """An error that ends a command is printed once on stderr and logged to the file."""
     result = warploom("run", "nowhere.loom")
     assert result.err.count("\n") == 1
-    assert re.search(r"ERROR .*app\.outcome: patch must be readable: nowhere\.loom", file.read_text())
+    assert re.search(r"ERROR .*app\.cli\.outcome: patch must be readable: nowhere\.loom", file.read_text())
 
 
 def test_the_end_of_a_thread_by_an_error_is_logged(
@@ -83,7 +83,7 @@ def test_the_end_of_a_thread_by_an_error_is_logged(
         thread.start()
         thread.join()
 
-    monkeypatch.setattr("warploom.app.listings.list_blocks", list_blocks)
+    monkeypatch.setattr("warploom.app.cli.listings.list_blocks", list_blocks)
     result = warploom("blocks")
     assert result.err == "error: thread worker was ended by an unexpected error\n"
     assert "in fail" in file.read_text() and "KeyError: 'gone'" in file.read_text()
@@ -96,7 +96,7 @@ def test_the_error_of_a_finaliser_is_logged(warploom: Warploom, file: Path, monk
         def __del__(self) -> None:
             raise KeyError("gone")
 
-    monkeypatch.setattr("warploom.app.listings.list_blocks", lambda *_: Failing() and None)
+    monkeypatch.setattr("warploom.app.cli.listings.list_blocks", lambda *_: Failing() and None)
     result = warploom("blocks")
     assert result.err.startswith("error: ") and result.err.count("\n") == 1
     assert "__del__" in file.read_text() and "KeyError: 'gone'" in file.read_text()

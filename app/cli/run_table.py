@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from warploom.app.cli.run_result import RunResult
 from warploom.app.console import make_console, make_table
-from warploom.app.run_result import RunResult
 from warploom.app.view_models.profile.texts import side_work_lines
 from warploom.engine.figures import budget_text, format_time, plural
 from warploom.engine.patch.regions import branch_note

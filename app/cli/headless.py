@@ -12,11 +12,11 @@ import click
 import msgspec
 
 from warploom import Patch, ProfilingLevel
+from warploom.app.cli.run_result import RunResult
+from warploom.app.cli.run_table import print_result
 from warploom.app.console import print_diagnostics, progress
 from warploom.app.documents.trust.trust import open_patch
 from warploom.app.engine_command import ENGINE_COMMAND
-from warploom.app.run_result import RunResult
-from warploom.app.run_table import print_result
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.parameters import parse_text
 from warploom.engine.blocktypes.vector_parameters import components_of
@@ -41,7 +41,7 @@ from warploom.engine.runtime.engine import open_engine
 from warploom.engine.runtime.frame.clock import Clock
 
 if TYPE_CHECKING:
-    from warploom.app.film_out import FilmOut
+    from warploom.app.cli.film_out import FilmOut
 
 _STEP_S = 1 / 60
 #: The output of `--profile-out`, by suffix.
@@ -107,7 +107,7 @@ def run_headless(
         _check_values(opened)
     film_out = None
     if out is not None and _is_film(out):
-        from warploom.app.film_out import FilmOut
+        from warploom.app.cli.film_out import FilmOut
 
         film_out, out = FilmOut(opened, out, port), None
     elif port is not None:
@@ -161,7 +161,7 @@ def _is_film(path: Path | None) -> bool:
     """True for a path whose suffix is that of a film."""
     if path is None or not path.suffix:
         return False
-    from warploom.app.film_out import is_film  # its imports take long, and most runs write no film
+    from warploom.app.cli.film_out import is_film  # its imports take long, and most runs write no film
 
     return is_film(path)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from warploom.app.cli.headless import apply_settings, require_folder
 from warploom.app.console import progress
 from warploom.app.documents.trust.trust import open_patch
-from warploom.app.headless import apply_settings, require_folder
 from warploom.engine.diagnostics import PatchError, printable
 from warploom.engine.sweeps.sweep import Sweep
 

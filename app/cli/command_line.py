@@ -1,81 +1,32 @@
-"""The command line. Each command turns its arguments into one call; `app.outcome` defines how a command ends.
+"""The command line. Each command turns its arguments into one call; `outcome` defines how a command ends.
 
 A command imports its modules itself, so that `warploom --help` imports none of them. Functions with many options take
 them under the names declared here.
 """
 
-import difflib
-import logging
-import re
 import sys
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from io import TextIOWrapper
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import click
 
-from warploom.app.logs import choose_levels, log_outputs
-from warploom.app.outcome import end, json_object
-
-_log = logging.getLogger(__name__)
-_VERBOSITY = re.compile("-v+|--verbose")
-
-
-class _LoggedCommand(click.Command):
-    """A command that takes `--verbose`."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        text = "Log each action to standard error; -vv logs everything."
-        self.params.append(click.Option(["-v", "--verbose"], count=True, show_default=False, help=text))
-
-    def invoke(self, ctx: click.Context) -> Any:
-        import platform
-
-        from warploom.engine.version import version
-
-        is_engine = self.name == "engine"  # the engine's client prints and writes the engine's records
-        traceless = is_engine or ctx.params.get("screenshot") is not None
-        choose_levels(ctx.params.pop("verbose"), prints=not is_engine, writes=not traceless)
-        system = f"{platform.system()} {platform.release()} {platform.machine()}"
-        _log.info(
-            "warploom %s (%s, Python %s, %s)", " ".join(sys.argv[1:]), version(), platform.python_version(), system
-        )
-        return super().invoke(ctx)
-
-
-class _EditByDefault(click.Group):
-    """`warploom PATCH` and `warploom` without arguments mean `warploom edit ...`."""
-
-    command_class = _LoggedCommand
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)  # in the order of this file
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        flags = list(takewhile(_VERBOSITY.fullmatch, args))  # these flags may also precede the command
-        args = args[len(flags) :]
-        if not args or args[0] not in (*self.commands, "--help", "--version"):
-            if args and args[0].isidentifier() and _means_nothing(args[0]):
-                near = difflib.get_close_matches(args[0], self.commands)
-                hint = f"; did you mean {' or '.join(near)}?" if near else ""
-                ctx.fail(f"a command, a patch's file or an example's name must come first, got {args[0]!r}{hint}")
-            args = ["edit", *args]
-        if args[0] in self.commands:
-            args = [args[0], *flags, *args[1:]]
-        return super().parse_args(ctx, args)
-
-
-def _means_nothing(word: str) -> bool:
-    from warploom.app.documents.gallery import find_patch
-
-    try:
-        return not find_patch(Path(word)).exists()
-    except OSError:
-        return True
+from warploom.app.cli.groups import EditByDefault
+from warploom.app.cli.options import (
+    PATH,
+    FrameRange,
+    check_device,
+    device_option,
+    engine_option,
+    frames_option,
+    fuse_option,
+    json_option,
+    patch_argument,
+    trust_option,
+)
+from warploom.app.cli.outcome import end, json_object
+from warploom.app.logs import log_outputs
 
 
 def _importing() -> AbstractContextManager[None]:
@@ -83,57 +34,6 @@ def _importing() -> AbstractContextManager[None]:
     from warploom.engine.runtime.update.garbage import without_collections
 
     return without_collections()
-
-
-def _check_device(name: str) -> None:
-    from warploom.engine.device.open import check_device_name
-    from warploom.engine.diagnostics import DeviceError
-
-    try:
-        check_device_name(name)
-    except DeviceError as problem:
-        raise click.BadParameter(str(problem)) from problem
-
-
-_Command = Callable[..., Any]
-_PATH = click.Path(path_type=Path, readable=False)  # the code that reads the file reports why it can't be read
-_patch = click.argument("patch", type=_PATH, metavar="PATCH", help="A .loom file, or an example: particles.")
-_device = click.option("--device", default="auto", metavar="auto|host|cuda:0", help="Device to run on.")
-_engine = click.option(
-    "--engine", metavar="COMMAND", help="Run in the process that COMMAND starts: `warploom engine`, also by ssh."
-)
-_trust = click.option(
-    "--trust",
-    is_flag=True,
-    help="Run the block files beside the patch; let the patch write and include files, and listen, anywhere.",
-)
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-
-
-_fuse = click.option(
-    "--fuse/--no-fuse",
-    default=True,
-    help="Compile neighbouring blocks that compute element by element into one kernel.",
-)
-
-
-def _frames(default: int) -> Callable[[_Command], _Command]:
-    return click.option("--frames", type=click.IntRange(min=1), default=default, metavar="N", help="Number of frames.")
-
-
-class _FrameRange(click.ParamType[range | int]):
-    """A number of frames from frame 0 on, or A-B: the frames A to B."""
-
-    name = "frames"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> range | int:
-        found = re.fullmatch(r"(\d{1,9})-(\d{1,9})", str(value))
-        if found is None:
-            return click.IntRange(min=1).convert(value, param, ctx)
-        first, last = map(int, found.groups())
-        if first > last:
-            self.fail(f"frames must be A-B with A at most B, got {value!r}", param, ctx)
-        return range(first, last + 1)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
@@ -144,7 +44,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> No
         ctx.exit()
 
 
-@click.group(cls=_EditByDefault, context_settings={"show_default": True})
+@click.group(cls=EditByDefault, context_settings={"show_default": True})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )
@@ -155,13 +55,13 @@ def cli() -> None:
 @cli.command()
 @click.argument(
     "patch",
-    type=_PATH,
+    type=PATH,
     metavar="[PATCH]",
     required=False,
     help="A .loom file or an example; without it, the gallery opens.",
 )
-@_device
-@_engine
+@device_option
+@engine_option
 @click.option(
     "--in-process",
     is_flag=True,
@@ -169,17 +69,17 @@ def cli() -> None:
 )
 @click.option(
     "--screenshot",
-    type=_PATH,
+    type=PATH,
     metavar="FILE",
     help="Run the patch for a moment, save the window's picture to FILE and exit.",
 )
-@_trust
+@trust_option
 def edit(**options: Any) -> int:
     """Open the editor."""
     from warploom.app.qt.qt_check import require_qt
 
     require_qt()
-    _check_device(options["device"])
+    check_device(options["device"])
     if options["in_process"] and options["engine"] is not None:
         raise click.UsageError("either --engine or --in-process must be given, got both")
     with _importing():
@@ -189,10 +89,10 @@ def edit(**options: Any) -> int:
 
 
 @cli.command()
-@_patch
+@patch_argument
 @click.option(
     "--frames",
-    type=_FrameRange(),
+    type=FrameRange(),
     metavar="N|A-B",
     help="Number of frames from 0 on, or the frames A to B of the same run: those before A are run without results.",
     show_default="those between in and out of the patch's timeline, or 60",
@@ -200,12 +100,12 @@ def edit(**options: Any) -> int:
 @click.option(
     "--state",
     "state_file",
-    type=_PATH,
+    type=PATH,
     metavar="FILE",
     help="Go on from the state in FILE, if it is there, instead of from frame 0; write the state after the last frame.",
 )
-@_device
-@_engine
+@device_option
+@engine_option
 @click.option("--set", "settings", multiple=True, metavar="NODE.PARAM=VALUE", help="Set a parameter; may be repeated.")
 @click.option(
     "--profile",
@@ -215,13 +115,13 @@ def edit(**options: Any) -> int:
 )
 @click.option(
     "--profile-out",
-    type=_PATH,
+    type=PATH,
     metavar="FILE",
     help="Write the last measurements to FILE.csv or FILE.json.",
 )
 @click.option(
     "--out",
-    type=_PATH,
+    type=PATH,
     metavar="DIR|FILM",
     help="Save all outputs in DIR, or the frames as a film with the sound of Audio Out: FILM.mp4, .mov, .mkv, .webm or "
     ".avi.",
@@ -250,7 +150,7 @@ def edit(**options: Any) -> int:
 )
 @click.option(
     "--record",
-    type=_PATH,
+    type=PATH,
     metavar="FILE",
     help="Write the flight record to FILE.json, or only its frames to FILE.csv.",
 )
@@ -273,7 +173,7 @@ def edit(**options: Any) -> int:
     metavar="PORT",
     help="Set parameters by OSC messages to this UDP port, or to HOST:PORT, instead of the patch's.",
 )
-@_fuse
+@fuse_option
 @click.option(
     "--check",
     "checks",
@@ -285,26 +185,26 @@ def edit(**options: Any) -> int:
     is_flag=True,
     help="On a GPU, start a kernel only after the kernels that it depends on are complete.",
 )
-@_json
-@_trust
+@json_option
+@trust_option
 def run(**options: Any) -> int:
     """Run a patch with no window, save its outputs and print a table or JSON.
 
     Frames run without pauses, and each is one time step long, so that every run has the same results.
     """
-    from warploom.app.run_result import RunResult
+    from warploom.app.cli.run_result import RunResult
 
     result = RunResult()
     with json_object(options["as_json"], result.as_json):
-        _check_device(options["device"])
+        check_device(options["device"])
         with _importing():
-            from warploom.app.headless import run_headless
+            from warploom.app.cli.headless import run_headless
 
         return run_headless(result=result, **options)
 
 
 @cli.command()
-@_patch
+@patch_argument
 @click.option(
     "--grid",
     multiple=True,
@@ -319,7 +219,7 @@ def run(**options: Any) -> int:
 )
 @click.option(
     "--frames",
-    type=_FrameRange(),
+    type=FrameRange(),
     multiple=True,
     metavar="N|A-B",
     help="Number of frames from 0 on, or the frames A to B; may be repeated. The outputs are those of the last frame.",
@@ -334,17 +234,17 @@ def run(**options: Any) -> int:
 )
 @click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, whose scheduler has this address.")
 @click.option("--task", metavar="K/N", help="Run slice K of N, for a render farm; the whole command then joins them.")
-@_device
+@device_option
 @click.option("--set", "settings", multiple=True, metavar="NODE.PARAM=VALUE", help="Set a parameter; may be repeated.")
 @click.option(
     "--out",
-    type=_PATH,
+    type=PATH,
     required=True,
     metavar="DIR",
     help="Folder of outputs and of the table, results.parquet and .csv. Runs that are done there are not run again.",
 )
-@_json
-@_trust
+@json_option
+@trust_option
 def sweep(**options: Any) -> int:
     """Run a patch over the product of parameters, files and frames, and write a table of the runs.
 
@@ -353,28 +253,28 @@ def sweep(**options: Any) -> int:
     """
     reported: dict[str, Any] = {"runs": 0, "done": 0, "failed": 0, "left": 0, "skipped": 0, "table": None}
     with json_object(options["as_json"], reported.copy):
-        _check_device(options["device"])
+        check_device(options["device"])
         with _importing():
-            from warploom.app.sweep_command import sweep_headless
+            from warploom.app.cli.sweeping import sweep_headless
 
         return sweep_headless(reported=reported, **options)
 
 
 @cli.command()
-@_patch
-@_json
-@_trust
+@patch_argument
+@json_option
+@trust_option
 def check(**options: Any) -> int:
     """Check whether a patch would compile, and list its problems."""
     reported: dict[str, Any] = {"ok": False, "diagnostics": []}
     with json_object(options["as_json"], reported.copy):
-        from warploom.app.headless import check_headless
+        from warploom.app.cli.headless import check_headless
 
         return check_headless(reported=reported, **options)
 
 
 @cli.command()
-@_patch
+@patch_argument
 @click.option(
     "--format",
     "form",
@@ -382,43 +282,43 @@ def check(**options: Any) -> int:
     metavar="FORMAT",
     help="text, json, dot, svg or memory (an SVG of memory over time).",
 )
-@click.option("--out", type=_PATH, metavar="FILE", help="Write the plan to FILE instead of printing it.")
-@_fuse
-@_trust
+@click.option("--out", type=PATH, metavar="FILE", help="Write the plan to FILE instead of printing it.")
+@fuse_option
+@trust_option
 def plan(**options: Any) -> int:
     """Show the compiled plan of a patch: operations, their dependencies, and buffers that share memory."""
-    from warploom.app.headless import plan_headless
+    from warploom.app.cli.headless import plan_headless
 
     return plan_headless(**options)
 
 
 @cli.command()
-@_patch
-@click.option("--out", type=_PATH, default=Path("trace.json"), metavar="FILE", help="File to write.")
-@_frames(10)
-@_device
-@_engine
-@_trust
+@patch_argument
+@click.option("--out", type=PATH, default=Path("trace.json"), metavar="FILE", help="File to write.")
+@frames_option(10)
+@device_option
+@engine_option
+@trust_option
 def trace(**options: Any) -> int:
     """Record the time of every kernel in some frames, as a trace for Perfetto and chrome://tracing."""
-    _check_device(options["device"])
-    from warploom.app.headless import trace_headless
+    check_device(options["device"])
+    from warploom.app.cli.headless import trace_headless
 
     return trace_headless(**options)
 
 
 @cli.command()
-@_patch
-@click.option("--python", type=_PATH, metavar="FILE", help="Write FILE.py, a script that builds the patch and runs it.")
+@patch_argument
+@click.option("--python", type=PATH, metavar="FILE", help="Write FILE.py, a script that builds the patch and runs it.")
 @click.option(
     "--standalone",
-    type=_PATH,
+    type=PATH,
     metavar="FILE",
     help="Write FILE.py, which runs the graph on a GPU with cuda-python and numpy, without Warploom.",
 )
 @click.option(
     "--cpp",
-    type=_PATH,
+    type=PATH,
     metavar="DIR",
     help="Write DIR with kernels, the plan and a C++ program that runs the graph on a GPU; CMake builds it.",
 )
@@ -428,39 +328,39 @@ def trace(**options: Any) -> int:
     help="The GPU that kernels are compiled for, such as sm_90; others compile their PTX.",
     show_default="the first GPU of this machine; without one, only PTX",
 )
-@_trust
+@trust_option
 def export(**options: Any) -> int:
     """Write a patch as a program."""
-    from warploom.app.exporting import export_patch
+    from warploom.app.cli.exporting import export_patch
 
     return export_patch(**options)
 
 
 @cli.command()
-@_patch
-@click.argument("folder", type=_PATH, metavar="DIR", help="A new or empty folder.")
-@_trust
+@patch_argument
+@click.argument("folder", type=PATH, metavar="DIR", help="A new or empty folder.")
+@trust_option
 def collect(**options: Any) -> int:
     """Copy a patch and all files that it reads, with the blocks beside it, into a folder."""
-    from warploom.app.exporting import collect_patch
+    from warploom.app.cli.exporting import collect_patch
 
     return collect_patch(**options)
 
 
 @cli.command()
 @click.argument("name", required=False, help="Id of a block type, or words to search for.")
-@_json
+@json_option
 def blocks(name: str | None, as_json: bool) -> None:
     """List the block types, all or those that a search finds, or one block type's ports, parameters and help."""
     reported: dict[str, Any] = {"blocks": []} if name is None else {"id": name}
     with json_object(as_json, reported.copy):
-        from warploom.app.listings import list_blocks
+        from warploom.app.cli.listings import list_blocks
 
         list_blocks(reported, name, as_json)
 
 
 @cli.command()
-@click.argument("file", type=_PATH, metavar="FILE", help="A .cu, .ptx or .py file; a .py file is executed.")
+@click.argument("file", type=PATH, metavar="FILE", help="A .cu, .ptx or .py file; a .py file is executed.")
 @click.option(
     "--write-json",
     is_flag=True,
@@ -468,7 +368,7 @@ def blocks(name: str | None, as_json: bool) -> None:
 )
 def kernel(file: Path, write_json: bool) -> None:
     """Show the entry points of a kernel file, their parameters and directions."""
-    from warploom.app.listings import show_kernel
+    from warploom.app.cli.listings import show_kernel
 
     show_kernel(file, write_json)
 
@@ -486,12 +386,12 @@ def engine_process() -> None:
 
 
 @cli.command()
-@_json
+@json_option
 def devices(as_json: bool) -> None:
     """List the devices of this machine, with the reason why one can't be used."""
     reported: dict[str, Any] = {"devices": []}
     with json_object(as_json, reported.copy):
-        from warploom.app.listings import show_devices
+        from warploom.app.cli.listings import show_devices
 
         show_devices(reported, as_json)
 

@@ -1,0 +1,1 @@
+"""The command line: start at `command_line.main`."""
