@@ -58,7 +58,7 @@ if (_ROOT / "pyproject.toml").is_file():
 def __getattr__(name: str) -> object:
     if name in _MODULES:
         # Collections would take a tenth of a start to find that modules are no garbage.
-        with import_module("warploom.engine.runtime.update.garbage").without_collections():
+        with import_module("warploom.engine.garbage").without_collections():
             found: object = getattr(import_module(_MODULES[name]), name)
     elif name in ("api", "tensors"):
         found = import_module(f"warploom.{name}")

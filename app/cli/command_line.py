@@ -31,7 +31,7 @@ from warploom.app.logs import log_outputs
 
 def _importing() -> AbstractContextManager[None]:
     """Import modules without collections, which would take a tenth of the start to find that modules are no garbage."""
-    from warploom.engine.runtime.update.garbage import without_collections
+    from warploom.engine.garbage import without_collections
 
     return without_collections()
 

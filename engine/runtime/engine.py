@@ -19,6 +19,7 @@ from warploom.engine.descriptions.ports import count_name
 from warploom.engine.device.device import Buffer, Device, DeviceInfo
 from warploom.engine.device.open import check_device_name, open_device
 from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError, Severity, WarploomError, cut, raise_errors
+from warploom.engine.garbage import without_collections
 from warploom.engine.patch.changes import BlockTypesChanged, PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.processes.pool import warm_up
@@ -40,7 +41,6 @@ from warploom.engine.runtime.observed.trace_frames import trace_frames
 from warploom.engine.runtime.preview.outputs import read_outputs
 from warploom.engine.runtime.report.node_reports import awaited
 from warploom.engine.runtime.update.cost import cost_of
-from warploom.engine.runtime.update.garbage import without_collections
 
 if TYPE_CHECKING:
     from warploom.engine.catalogue.saved_files import SavedFiles

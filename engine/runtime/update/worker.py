@@ -6,11 +6,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from warploom.engine.garbage import without_collections
 from warploom.engine.processes.scope import CancelScope
 from warploom.engine.protocol.messages import UpdateLevel
 from warploom.engine.runtime.model.context import Cause
 from warploom.engine.runtime.model.module_cache import ModuleCache
-from warploom.engine.runtime.update.garbage import without_collections
 from warploom.engine.runtime.update.running_graph import Retired
 
 #: The applied and replaced parts of an update.

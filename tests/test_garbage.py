@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from warploom import Engine, Patch, ProfilingLevel
-from warploom.engine.runtime.update import garbage
+from warploom.engine import garbage
 
 
 @pytest.fixture
