@@ -1,8 +1,9 @@
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, port
 from warploom.blocks.filter.windows import require_near
 
-#: The pixels of a column that a thread of each kernel computes, as in `kernels/weighted_filter.cu`.
-RUN, MORE = 4, 8
+#: As in `kernels/weighted_filter.cu`: the pixels of a column that a thread computes, the size of tiles, and
+#: the threads for a column of one.
+RUN, WIDE, HIGH, LANES = 4, 64, 32, 4
 
 
 class Filter(
@@ -40,5 +41,6 @@ class Filter(
         require_near(build, image)
         width, height, strides = image.dim(1), image.dim(0), (image.stride(0), image.stride(1))
         args = (image, self.weights, self.out, build.element_type(image), width, height, *strides, *sizes)
-        for kernel, rows in ((self.kernel, RUN), (self.few, MORE)):
-            build.launch(kernel, num_threads=(width, -(-height // rows)), args=args, thread_block=(32, 8))
+        build.launch(self.kernel, num_threads=(width, -(-height // RUN)), args=args, thread_block=(32, 8))
+        tiles = -(-width // WIDE) * WIDE, -(-height // HIGH) * LANES
+        build.launch(self.few, num_threads=tiles, args=args, thread_block=(WIDE, LANES))

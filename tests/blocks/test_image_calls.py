@@ -9,6 +9,12 @@ from scipy import ndimage
 
 from tests.blocks.running import apply, problems
 from warploom import Engine, Patch, UpdateLevel
+from warploom.blocks.filter.weighted import HIGH, LANES, WIDE
+from warploom.engine.device.device import Device
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.types import f32, float4
+from warploom.engine.types.element_numbers import element_number
 
 Array = np.ndarray[Any, Any]
 #: The modes of resizing for which we wrote kernels.
@@ -30,6 +36,28 @@ def test_a_filter_takes_its_weights_from_a_port(photograph: Array) -> None:
     np.testing.assert_allclose(found, expected, atol=2e-6)
     field = apply("filter.weighted", {"image": image[..., 1].copy(), "weights": sharpen})
     np.testing.assert_allclose(field, expected[..., 1], atol=2e-6)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (5, 5), (3, 9), (5, 1)])
+def test_tiles_of_a_gpu_have_scipys_sums(device: Device, shape: tuple[int, int]) -> None:
+    """A GPU's code for few weights, which takes tiles into shared memory, has scipy's sums, also of views with gaps."""
+    path = KERNELS_FOLDER / "weighted_filter.cu"
+    module = device.load_module(compile_cuda(path.read_text(), path, "sm_90", [KERNELS_FOLDER]).ptx)
+    rng = np.random.default_rng(sum(shape))
+    weights = rng.standard_normal(shape).astype(np.float32)
+    for height, width, kind in ((1, 1, float4), (37, 70, float4), (70, 133, f32)):
+        whole = rng.random((height, width + 3, kind.components)).astype(np.float32)
+        out = device.upload(np.zeros((height, width, kind.components), np.float32))
+        numbers = (element_number(kind), width, height, width + 3, 1, *shape[::-1])
+        device.launch(
+            module.kernel("convolve_few"),
+            grid=(-(-width // WIDE), -(-height // HIGH)),
+            thread_block=(WIDE, LANES),
+            args=[device.upload(whole), device.upload(weights), out, *map(np.int32, numbers)],
+        )
+        device.synchronize()
+        expected = ndimage.convolve(whole[:, :width].astype(float), weights[..., None].astype(float), mode="nearest")
+        np.testing.assert_allclose(out.download(), expected, atol=1e-5)
 
 
 def test_weights_of_even_size_are_refused_at_their_port() -> None:
