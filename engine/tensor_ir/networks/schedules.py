@@ -128,6 +128,8 @@ class Sequence(Schedule):
 class Warmup(Schedule):
     """The rate rises linearly from `first` to 1 within a number of steps; then another schedule begins.
 
+    If that one begins at another factor than 1, the rise ends there: both are multiplied.
+
     The first of n steps has the factor `first`, so the first one at the full rate is step n. If `first` is None, step t
     has the factor (t + 1) / n: 1 / n at first, and the full rate from step n - 1 on.
     """

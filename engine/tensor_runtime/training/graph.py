@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -233,24 +233,31 @@ class TrainingGraph:
             raise InvalidOperation(f"input {name!r} must be set by set_inputs, which knows the batch")
         self._variables.write(name, self._checked_number(name, value))
 
-    def _checked_number(self, name: str, value: npt.ArrayLike) -> npt.ArrayLike:
-        """Return a variable's new contents. If it is a number, raise InvalidOperation for one out of range."""
+    def _checked_number(
+        self, name: str, value: npt.ArrayLike, beside: Mapping[str, Array] = MappingProxyType({})
+    ) -> npt.ArrayLike:
+        """Return a variable's new contents. If it is a number, raise InvalidOperation for one out of range.
+
+        `beside` are the variables that are set with it.
+        """
         if self._variables.variable(name).role is not Role.NUMBER:
             return value
         value = value.item() if isinstance(value, np.ndarray) and value.shape == () else value
         number = real_number(f"number {name!r}", value)
         if name in RESERVED or "." in name:
             require_setting(name, number)
-            self._require_limit(name, number)
+            self._require_limit(name, number, beside)
         return number
 
-    def _require_limit(self, name: str, number: float) -> None:
+    def _require_limit(self, name: str, number: float, beside: Mapping[str, Array]) -> None:
         """Raise InvalidOperation if a number is a limit of weights that is beyond the other one."""
         weight, dot, option = name.rpartition(".")
         if option not in LIMITS:
             return
         other = f"{weight}{dot}{LIMITS[1 - LIMITS.index(option)]}"
-        bound = float(self._variables.read(other).item())
+        if other not in self.network.variables:  # an infinite limit is none
+            return
+        bound = float((beside[other] if other in beside else self._variables.read(other)).item())
         if not (number < bound if option == LIMITS[0] else number > bound):
             side = "below" if option == LIMITS[0] else "above"
             raise InvalidOperation(f"{name} must be {side} {other}, which is {bound:g}, got {number:g}; set that first")
@@ -332,7 +339,7 @@ class TrainingGraph:
                 if array.shape != there[name].leaf.type.shape:
                     shape = list(there[name].leaf.type.shape)
                     raise ShapeMismatch(f"{name!r} must have the shape {shape}, got {list(array.shape)}")
-                self._checked_number(name, array)
+                self._checked_number(name, array, states)
             self.set_weights(arrays)
         except (InvalidOperation, ShapeMismatch) as problem:
             raise type(problem)(f"{path}: {problem}") from None

@@ -143,3 +143,24 @@ def test_a_state_goes_on_with_other_options(device: Device, tmp_path: Path) -> N
                 np.testing.assert_allclose(second.weights[name], expected, rtol=1e-12)
     with linear(WEIGHTS, GraphBuilder).build(device) as untrained, pytest.raises(InvalidOperation, match="optimiser"):
         untrained.reset_optimiser()
+
+
+def test_limits_go_on_with_a_state(device: Device, tmp_path: Path) -> None:
+    """A graph goes on with a maximum alone, and with limits that both lie beyond its own."""
+    path, first = tmp_path / "state.npz", {"a": (-np.inf, 0.2), "b": (1.0, 2.0)}
+    second = {"a": (-np.inf, 0.1), "b": (-0.4, 0.9)}
+    optimisers = [
+        AdamW(0.1, options={name: WeightOptions(weight_limit=limits) for name, limits in each.items()})
+        for each in (first, second)
+    ]
+    graphs = [linear(WEIGHTS, GraphBuilder).build(device, optimiser) for optimiser in optimisers]
+    with graphs[0] as graph, graphs[1] as other:
+        step(graph, 0)
+        graph.save(path, state=True)
+        other.load(path)
+        for each in graphs:
+            each.set("a.weight_maximum", 0.15)
+            step(each, 1)
+        for name, (least, most) in {"a": (-np.inf, 0.15), "b": (1.0, 2.0)}.items():
+            np.testing.assert_array_equal(graph.weights[name], other.weights[name])
+            assert np.all((least <= other.weights[name]) & (other.weights[name] <= most))
