@@ -147,37 +147,48 @@ __device__ inline void put_number(void* data, unsigned int type, size_t index, d
     put_whole(data, type, index, whole);
 }
 
-// Copies one element as bytes, in the widest words that both addresses and its size allow.
-template <typename Word> __device__ inline void copy_words(void* target, const void* source, unsigned int size) {
+// Copies one element as bytes, in the widest words that both addresses and its size allow. With `is_cleared`, zeros are
+// written in its place: a choice in registers, so that threads that differ in it stay together.
+template <typename Word>
+__device__ inline void copy_words(void* target, const void* source, unsigned int size, bool is_cleared) {
 #pragma unroll 1
-    for (unsigned int i = 0; i < size / sizeof(Word); ++i) static_cast<Word*>(target)[i] = static_cast<const Word*>(source)[i];
+    for (unsigned int i = 0; i < size / sizeof(Word); ++i)
+        static_cast<Word*>(target)[i] = is_cleared ? Word{} : static_cast<const Word*>(source)[i];
 }
 
-__device__ inline void copy_element(void* target, const void* source, unsigned int size) {
+__device__ inline void copy_element(void* target, const void* source, unsigned int size, bool is_cleared = false) {
     const unsigned long long all =
         reinterpret_cast<unsigned long long>(target) | reinterpret_cast<unsigned long long>(source) | size;
     if (all % 16 == 0)
-        copy_words<uint4>(target, source, size);
+        copy_words<uint4>(target, source, size, is_cleared);
     else if (all % 8 == 0)
-        copy_words<unsigned long long>(target, source, size);
+        copy_words<unsigned long long>(target, source, size, is_cleared);
     else if (all % 4 == 0)
-        copy_words<unsigned int>(target, source, size);
+        copy_words<unsigned int>(target, source, size, is_cleared);
     else
-        copy_words<unsigned char>(target, source, size);
+        copy_words<unsigned char>(target, source, size, is_cleared);
 }
 
-// Copies element `from` of one buffer to place `to` of another. The size and the alignment of the buffers are the same
-// for all threads, so a launch takes one of the ways.
-__device__ inline void move_element(void* target, size_t to, const void* source, size_t from, unsigned int type) {
+// Copies element `from` of one buffer to place `to` of another, or clears this with `is_cleared`. The size and the alignment
+// of the buffers are the same for all threads, so a launch takes one of the ways.
+__device__ inline void move_element(void* target, size_t to, const void* source, size_t from, unsigned int type,
+                                    bool is_cleared = false) {
     const unsigned int size = type & ELEMENT_SIZE;
     const size_t all = reinterpret_cast<size_t>(target) | reinterpret_cast<size_t>(source) | 16u;
-    if ((size & (size - 1)) != 0 || all & (size - 1))  // not a power of two up to 16, or not aligned
-        return copy_element(static_cast<unsigned char*>(target) + to * size, element_at(source, type, from), size);
+    const auto move = [=](auto word) {
+        using Word = decltype(word);
+        const Word moved = static_cast<const Word*>(source)[from];
+        static_cast<Word*>(target)[to] = is_cleared ? word : moved;
+    };
+    if ((size & (size - 1)) != 0 || all & (size - 1)) {  // not a power of two up to 16, or not aligned
+        unsigned char* const place = static_cast<unsigned char*>(target) + to * size;
+        return copy_element(place, element_at(source, type, from), size, is_cleared);
+    }
     switch (size) {
-        case 1: static_cast<unsigned char*>(target)[to] = static_cast<const unsigned char*>(source)[from]; break;
-        case 2: static_cast<unsigned short*>(target)[to] = static_cast<const unsigned short*>(source)[from]; break;
-        case 4: static_cast<unsigned int*>(target)[to] = static_cast<const unsigned int*>(source)[from]; break;
-        case 8: static_cast<uint2*>(target)[to] = static_cast<const uint2*>(source)[from]; break;
-        case 16: static_cast<uint4*>(target)[to] = static_cast<const uint4*>(source)[from]; break;
+        case 1: return move(static_cast<unsigned char>(0));
+        case 2: return move(static_cast<unsigned short>(0));
+        case 4: return move(0u);
+        case 8: return move(uint2{});
+        case 16: return move(uint4{});
     }
 }

@@ -5,6 +5,7 @@ blocks of every shape; numpy computes the expected arrays.
 """
 
 import random
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -310,3 +311,41 @@ def test_bits_of_a_number_reach_as_far_as_they_say(quick_host, is_loaded, thread
                 quick_host.launch(module.kernel(f"k{index}_0"), (1,), (threads,), [given, short])
         for item in (given, data, short):
             item.free()
+
+
+@pytest.mark.parametrize("kind", ["s32", "s64"])
+def test_a_clamped_number_reaches_as_far_as_its_bounds(kind):
+    """A loaded number between two bounds, even swapped ones, names an element; beyond the buffer is a fault."""
+
+    def kernel(inner, outer, first, second):
+        extend = "mov.b32 %v, %r;" if kind == "s32" else "cvt.s64.s32 %v, %r;"
+        wide = "cvt.s64.s32 %o, %v;" if kind == "s32" else "mov.b64 %o, %v;"
+        load = "\n".join(f"ld.param.s32 %r, [{name}]; {extend.replace('%v', '%' + name)}" for name in ("first", "last"))
+        return f""".visible .entry {inner}(.param .u64 numbers, .param .u64 data, .param .u64 out, .param .s32 first,
+        .param .s32 last) {{
+        .reg .b32 %t, %r, %n; .reg .{kind.replace("s", "b")} %v, %c, %d, %first, %last; .reg .b64 %a<9>, %o;
+        {load}
+        mov.u32 %t, %tid.x; ld.param.u64 %a0, [numbers]; cvta.to.global.u64 %a1, %a0; mad.wide.u32 %a2, %t, 4, %a1;
+        ld.global.s32 %n, [%a2]; {extend.replace("%r", "%n").replace("%v", "%c")}
+        {inner}.{kind} %d, %c, {first}; {outer}.{kind} %v, {second}, %d; {wide}
+        shl.b64 %o, %o, 2; ld.param.u64 %a3, [data]; cvta.to.global.u64 %a4, %a3; add.s64 %o, %a4, %o;
+        ld.global.s32 %n, [%o]; ld.param.u64 %a5, [out]; cvta.to.global.u64 %a6, %a5; mad.wide.u32 %a7, %t, 4, %a6;
+        st.global.s32 [%a7], %n; ret; }}"""
+
+    text = kernel("min", "max", "%last", "%first") + kernel("max", "min", "%first", "%last")
+    numbers = np.random.default_rng(3).integers(-90, 90, 100).astype(np.int32)
+    with closing(HostDevice(cores=1, quick_first=False)) as host:
+        module, data = host.load_module(HEAD + text), np.arange(50, dtype=np.int32) * 3 + 1
+        given, source, out = host.upload(numbers), host.upload(data), host.upload(np.zeros(100, np.int32))
+        for name in ("min", "max"):
+            for first, last in ((0, 49), (7, 30), (30, 7), (49, 49), (0, 50), (-1, 49)):
+                low, high = np.maximum(np.minimum(numbers, last), first), np.minimum(np.maximum(numbers, first), last)
+                places = low if name == "min" else high
+                arguments = [given, source, out, np.int32(first), np.int32(last)]
+                if places.min() < 0 or places.max() > 49:
+                    with pytest.raises(KernelFault) as caught:
+                        host.launch(module.kernel(name), (1,), (100,), arguments)
+                    assert not 0 <= places[caught.value.thread[0]] < 50
+                else:
+                    host.launch(module.kernel(name), (1,), (100,), arguments)
+                    np.testing.assert_array_equal(out.download(), data[places])

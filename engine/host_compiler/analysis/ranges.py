@@ -28,6 +28,7 @@ _TESTS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"
     "hi": "ugt",
     "hs": "uge",
 }
+_OPPOSITE = {"min": "max", "max": "min"}
 #: Opcodes for which the bounds of a result give bounds of the first operand.
 _INVERTIBLE = frozenset(("shr", "and", "add"))
 
@@ -337,6 +338,8 @@ class Ranges(RangeArithmetic):
         if opcode == "cvt" and self._width(sources[0]) != bits:
             return None
         if any(item is None for item in given):
+            if opcode in _OPPOSITE:
+                return self._clamped(instruction)
             mask = next((item.constant for item in given if item is not None), None)
             if opcode != "and" or mask is None or mask < 0 or bits == 16 or bits != TYPES[kinds[0]]:
                 return None
@@ -361,6 +364,25 @@ class Ranges(RangeArithmetic):
         if bits == 32 and not wide and opcode not in ("mov", "cvt") and result.constant is None:
             self.fits(result)
         return result
+
+    def _clamped(self, instruction: Instruction) -> Range | None:
+        """Return the range of an unknown number between two that all threads have, max(min(x, last), first)."""
+        opcode, kind = instruction.opcode, instruction.modifiers[-1]
+        if instruction.modifiers not in (("s32",), ("s64",)):
+            return None
+        for inner, bound in (instruction.operands[1:], instruction.operands[:0:-1]):
+            before = self._instructions.get(inner.name) if isinstance(inner, Register) else None
+            if before is None or (before.opcode, before.modifiers) != (_OPPOSITE[opcode], instruction.modifiers):
+                continue
+            if inner.name in self._unwritten or self._width(inner) != TYPES[kind]:
+                continue
+            ends = [self._operand(item, TYPES[kind]) for item in (bound, *before.operands[1:])]
+            found = [item.low for item in ends if item is not None and item.is_single and item.slope == 0]
+            if ends[0] is None or len(found) != 2:
+                continue
+            end = self.value(f"call i64 @llvm.s{opcode}.i64(i64 {found[0]}, i64 {found[1]})")
+            return Range(*((found[0], end) if opcode == "max" else (end, found[0])), 1, None)
+        return None
 
     def _uniform(self, instruction: Instruction, kinds: list[str], *, wide: bool) -> Range | None:
         """Return an instruction's result for operands that are single values; None for those that `_apply` knows.

@@ -1,6 +1,6 @@
 """Registers that are cheaper to compute again after a wait than to spill: thread numbers, parameters, addresses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from warploom.engine.host_compiler.analysis.control_flow import fact, used, writes, written_once
 from warploom.engine.host_compiler.special_registers import SPECIAL
@@ -44,9 +44,10 @@ def computable(function: Function) -> dict[str, Instruction]:
 
 @fact
 def masked(function: Function) -> dict[str, Instruction]:
-    """Return the registers that hold masked bits of an unknown number, and so lie between constants.
+    """Return the registers that hold masked bits of an unknown number, or lie between two that are computable.
 
-    They are written once, by an `and` with a constant or from other such registers and computable ones.
+    They are written once, by an `and` with a constant, by a minimum or maximum with a computable number, or from other
+    such registers and computable ones.
     """
     known = computable(function)
     found: dict[str, Instruction] = {}
@@ -56,11 +57,18 @@ def masked(function: Function) -> dict[str, Instruction]:
             and instruction.opcode != "ld"
             and (
                 (instruction.opcode == "and" and any(isinstance(item, Integer) for item in instruction.operands))
+                or (instruction.opcode in ("min", "max") and _has_bound(instruction, known))
                 or all(source in found or source in known or source in SPECIAL for source in used(instruction))
             )
         ):
             found[name] = instruction
     return found
+
+
+def _has_bound(instruction: Instruction, known: Mapping[str, Instruction]) -> bool:
+    """Whether a source of a minimum or maximum is a number or a known register."""
+    sources = instruction.operands[1:]
+    return any(isinstance(item, Integer) or (isinstance(item, Register) and item.name in known) for item in sources)
 
 
 def _computable(function: Function, opcodes: frozenset[str]) -> dict[str, Instruction]:
