@@ -20,8 +20,10 @@ _count = threading.Lock()
 class OptimiserJob:
     """Work that is done once, by the queue's thread or by a caller that can't wait for its turn."""
 
-    def __init__(self, work: Callable[[], None]) -> None:
+    def __init__(self, work: Callable[[], None], is_due: Callable[[], bool] = lambda: True) -> None:
         self._work: Callable[[], None] | None = work
+        #: Whether the queue may begin the work.
+        self.is_due = is_due
         self._lock = threading.Lock()
         self._scope = CancelScope()
         self.is_queued = False
@@ -47,7 +49,7 @@ def _finish() -> None:
 
 
 class OptimiserQueue:
-    """Jobs, run newest first and several at once. The threads end when no job is left.
+    """Jobs that are due, run newest first and several at once. The threads end when no job is left.
 
     A person who edits a kernel waits only for its last version.
     """
@@ -77,12 +79,17 @@ class OptimiserQueue:
                 job.is_queued = False
 
     def _next(self) -> OptimiserJob | None:
-        with self._lock:
-            # When the program ends, the remaining jobs are left to its next run.
-            if self._jobs and threading.main_thread().is_alive():
-                return self._jobs.pop()
-            self._threads -= 1
-            return None
+        while True:
+            with self._lock:
+                # When the program ends, the remaining jobs are left to its next run.
+                if not self._jobs or not threading.main_thread().is_alive():
+                    self._threads -= 1
+                    return None
+                job = next((job for job in reversed(self._jobs) if job.is_due()), None)
+                if job is not None:
+                    self._jobs.remove(job)
+                    return job
+            time.sleep(PAUSE_S)
 
     def _run(self) -> None:
         time.sleep(PAUSE_S)

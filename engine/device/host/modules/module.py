@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import logging
-import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -24,8 +24,9 @@ from warploom.engine.ptx import KernelSignature
 
 #: A launch that should take longer than this waits for optimised code. A kernel's first launch never waits.
 WORTH_WAITING_NS = 50_000_000
-#: How long a kernel that is to be optimised waits for its first launch.
-FIRST_LAUNCH_S = 0.1
+#: How long after it was loaded a kernel waits for its first launch, for whose arguments it is optimised. Arrays may be
+#: uploaded before that.
+FIRST_LAUNCH_S = 5.0
 _LOG = logging.getLogger(__name__)
 
 
@@ -59,7 +60,7 @@ class HostKernel:
         self.lines = entry.lines
         #: The arguments of the first launch, for which the kernel is optimised; empty before it.
         self.arguments = b""
-        self._is_launched = threading.Event()
+        self._waits_until = time.monotonic() + FIRST_LAUNCH_S
         #: The job that optimises the kernel; None when it is done.
         self.job: OptimiserJob | None = None
         self._code: NativeCode | None = None
@@ -83,16 +84,15 @@ class HostKernel:
         """Note the arguments of a launch before it runs."""
         if self.job is not None and not self.arguments:
             self.arguments = bytes(arguments.block)
-            self._is_launched.set()
+            self._waits_until = 0.0
 
-    def first_arguments(self) -> bytes:
-        """Return the arguments of the first launch, which mostly follows soon; empty if it does not."""
-        self._is_launched.wait(FIRST_LAUNCH_S)
-        return self.arguments
+    def is_due(self) -> bool:
+        """Whether optimisation may begin: the kernel was launched, or there was time for it."""
+        return time.monotonic() >= self._waits_until
 
     def expect_no_launch(self) -> None:
         """Let optimisation begin without a launch."""
-        self._is_launched.set()
+        self._waits_until = 0.0
 
     def settle(self, thread_blocks: int) -> None:
         """Wait for optimised code before a launch that would be slow without it."""
@@ -150,9 +150,8 @@ class HostModule:
             kernel = HostKernel(self, entry.signatures[name], code.function(_symbol(name)), entry)
             if name in quick:
                 work = functools.partial(_optimise, weakref.ref(kernel), key, name, best.ptx if best else ptx)
-                job = kernel.job = OptimiserJob(work)
+                job = kernel.job = OptimiserJob(work, functools.partial(_is_due, weakref.ref(kernel)))
                 if not quick_first:
-                    kernel.expect_no_launch()
                     job.run()
             self._kernels[name] = kernel
         self._refused = entry.refused
@@ -193,6 +192,7 @@ class HostModule:
         if self.is_loaded:
             self.is_loaded = False
             for kernel in self._kernels.values():
+                kernel.expect_no_launch()
                 if is_replaced and (job := kernel.job) is not None:
                     job.cancel()
             self._kernels = {}
@@ -222,12 +222,17 @@ def _symbol(kernel: str) -> str:
     return f"share.{kernel}"
 
 
+def _is_due(reference: weakref.ref[HostKernel]) -> bool:
+    kernel = reference()
+    return kernel is None or kernel.is_due()
+
+
 def _optimise(reference: weakref.ref[HostKernel], key: str, name: str, ptx: str | Callable[[], str]) -> None:
     """Optimise a kernel unless it is no longer in use."""
     kernel = reference()
     if kernel is None:
         return
-    arguments = kernel.first_arguments()
+    arguments = kernel.arguments
     del kernel  # it may be dropped meanwhile
     try:
         code, scratch_bytes = build.optimised(key, name, ptx, arguments)
