@@ -247,6 +247,16 @@ def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
     until(lambda: done[-1] == 3)  # the queue accepts new jobs after it was empty
 
 
+def test_a_job_that_is_not_due_lets_older_ones_pass():
+    """A queue begins the newest job that is due, and the others when they are."""
+    queue, done, is_due = optimiser.OptimiserQueue(1), [], threading.Event()
+    queue.add(optimiser.OptimiserJob(lambda: done.append("older")))
+    queue.add(optimiser.OptimiserJob(lambda: done.append("newer"), is_due.is_set))
+    until(lambda: done == ["older"])
+    is_due.set()
+    until(lambda: done == ["older", "newer"])
+
+
 def test_threads_get_the_same_code(cuda_ptx):
     """Each thread compiles in its own LLVM context, and gets the same code."""
     text = translate_module(parse(cuda_ptx(SMALL)), native.triple(), *native.cpu()).kernels["mixed"]
