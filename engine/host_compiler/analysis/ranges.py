@@ -371,7 +371,9 @@ class Ranges(RangeArithmetic):
         if instruction.modifiers not in (("s32",), ("s64",)):
             return None
         for inner, bound in (instruction.operands[1:], instruction.operands[:0:-1]):
-            before = self._instructions.get(inner.name) if isinstance(inner, Register) else None
+            if not isinstance(inner, Register):
+                continue
+            before = self._instructions.get(inner.name)
             if before is None or (before.opcode, before.modifiers) != (_OPPOSITE[opcode], instruction.modifiers):
                 continue
             if inner.name in self._unwritten or self._width(inner) != TYPES[kind]:
