@@ -13,8 +13,8 @@ from warploom.engine.libraries.host.backend import NamedArrays, NamedNumbers
 from warploom.engine.platforms.processor import usable_cores
 from warploom.engine.types import Array
 
-#: Elements that are converted or added up at once. As f64 they stay in the cache.
-_PIECE = 1 << 15
+#: Elements that are converted, or added up, at once.
+_PIECE = 1 << 14
 #: A core gets at least as many elements, since starting a thread takes time too.
 _SHARE = 1 << 17
 
@@ -66,47 +66,26 @@ def order(call: Order, arrays: NamedArrays, numbers: NamedNumbers) -> None:
 
 
 def scan(call: Scan, arrays: NamedArrays, numbers: NamedNumbers) -> None:
-    """Accumulate pieces: sums and products of floats in f64, the smallest and the largest as codes.
-
-    First, cores total pieces, so that each piece can begin with what is before it. The pieces are the same for any
-    number of cores, and so are the results. Floats that may leave the range of f64 are combined in one row.
-    """
-    x, out = arrays["x"].reshape(-1), arrays["out"]
-    is_float, downwards = x.dtype.kind == "f", call.operation == "smallest"
-    is_extreme = downwards or call.operation == "largest"
-    combine: Any
-    if is_extreme:
-        combine, dtype = np.maximum, np.dtype(f"u{out.itemsize}")
-        first = ~_codes(np.array(np.inf, x.dtype), False) if is_float else 0
-    else:
-        combine, first = (np.add, 0) if call.operation == "sum" else (np.multiply, 1)
-        dtype = np.dtype(np.float64) if is_float else out.dtype
-    totals = np.full(-(-x.size // _PIECE) + 1, first, dtype)
-
-    def given(piece: slice) -> Array:
-        elements = x[piece].astype(out.dtype, copy=False)
-        return (_codes(elements, downwards) if is_extreme else elements).astype(dtype)  # a copy
-
-    def add_up(piece: slice) -> None:
-        totals[piece.start // _PIECE + 1] = combine.reduce(given(piece), dtype=dtype)
-
-    def accumulate(piece: slice) -> Any:
-        before, found = totals[piece.start // _PIECE], given(piece)
-        found[0] = combine(before, found[0])
-        combine.accumulate(found, out=found, dtype=dtype)
-        last = found[-1]
-        if call.exclusive:
-            found[1:], found[0] = found[:-1], before
-        out[piece] = _elements(found, out.dtype, downwards) if is_extreme else found
-        return last
-
-    if is_float and not is_extreme and (call.operation == "product" or x.itemsize == 8):
-        for number, piece in enumerate(_pieces(x.size)):
-            totals[number + 1] = accumulate(piece)
+    """Accumulate: sums and products of floats in f64, the smallest and the largest as codes."""
+    out = arrays["out"]
+    x = arrays["x"].reshape(-1).astype(out.dtype, copy=False)
+    if call.operation in ("smallest", "largest"):
+        downwards = call.operation == "smallest"
+        first = ~_codes(np.array(np.inf, x.dtype), False) if x.dtype.kind == "f" else 0
+        codes = _before(_codes(x, downwards), first) if call.exclusive else _codes(x, downwards)
+        out[...] = _elements(np.maximum.accumulate(codes), x.dtype, downwards)
         return
-    _on_all_cores(add_up, x.size)
-    combine.accumulate(totals, out=totals, dtype=dtype)
-    _on_all_cores(accumulate, x.size)
+    add, first = (np.add, 0) if call.operation == "sum" else (np.multiply, 1)
+    given = _before(x, first) if call.exclusive else x
+    if x.dtype.kind != "f":
+        add.accumulate(given, dtype=x.dtype, out=out)
+        return
+    total = np.float64(first)
+    for at in range(0, x.size, _PIECE):  # a piece of f64 stays in the cache
+        piece = given[at : at + _PIECE].astype(np.float64)
+        piece[0] = add(total, piece[0])
+        add.accumulate(piece, out=piece)
+        out[at : at + _PIECE], total = piece, piece[-1]
 
 
 def histogram(call: Histogram, arrays: NamedArrays, numbers: NamedNumbers) -> None:
@@ -166,6 +145,13 @@ def _order(codes: Callable[[slice], Array], out: Array) -> None:
     _on_all_cores(join, out.size)
     _sort(words, _cores(out.size))
     _on_all_cores(separate, out.size)
+
+
+def _before(x: Array, first: Any) -> Array:
+    """Return a list that is moved on by one, with another first element."""
+    moved = np.empty_like(x)
+    moved[0], moved[1:] = first, x[:-1]
+    return moved
 
 
 def _codes(x: Array, descending: bool) -> Array:
