@@ -6,7 +6,8 @@
 #include "warploom/vector.h"
 
 constexpr float LARGEST = 6.0f;
-constexpr int MOST = 24;
+// The largest radius, and that of a kernel whose thread blocks need less shared memory, so that more of them run at once.
+constexpr int MOST = 24, NARROW = 12;
 // Smaller images have BORDER pixels more on each side, so that all windows there lie inside.
 constexpr int BORDER = 27;
 
@@ -86,8 +87,8 @@ extern "C" __global__ void __launch_bounds__(SHRINKING, 4) shrink(
     }
 }
 
-// A thread computes RUN pixels of a row, and then of a column.
-template <typename Pixel>
+// A thread computes RUN pixels of a row, and then of a column. The radius is LIMIT or less.
+template <int LIMIT, typename Pixel>
 __device__ inline void blur_picture(const Pixel* __restrict__ image, Pixel* __restrict__ out, const float* __restrict__ weights,
                                     int radius, int width, int height) {
     const int taps = 2 * radius + 1;
@@ -100,10 +101,10 @@ __device__ inline void blur_picture(const Pixel* __restrict__ image, Pixel* __re
 #pragma unroll
             for (int k = 0; k < RUN; ++k) sums[k] = sums[k] + load(t + k) * weight(t);
     };
-    march_pixels<MOST, false>(image, out, Picture{width, height, width, 1}, radius, radius, filter, filter);
+    march_pixels<LIMIT, false>(image, out, Picture{width, height, width, 1}, radius, radius, filter, filter);
 }
 
-// Blurs the image; idle unless the step is 1.
+// Blurs the image; idle unless the step is 1 and the radius above NARROW.
 extern "C" __global__ void __launch_bounds__(MARCHING, 2) blur(
     const PIXEL* __restrict__ image,
     PIXEL* __restrict__ out,
@@ -112,7 +113,19 @@ extern "C" __global__ void __launch_bounds__(MARCHING, 2) blur(
     int width,
     int height) {
     const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
-    if (step == 1) blur_picture(image, out, weights, radius, width, height);
+    if (step == 1 && radius > NARROW) blur_picture<MOST>(image, out, weights, radius, width, height);
+}
+
+// Blurs the image; idle unless the step is 1 and the radius at most NARROW.
+extern "C" __global__ void __launch_bounds__(MARCHING, 3) blur_narrow(
+    const PIXEL* __restrict__ image,
+    PIXEL* __restrict__ out,
+    const float* __restrict__ weights,
+    float sigma,
+    int width,
+    int height) {
+    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
+    if (step == 1 && radius <= NARROW) blur_picture<NARROW>(image, out, weights, radius, width, height);
 }
 
 // Blurs the smaller image; idle if the step is 1.
@@ -124,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(MARCHING, 2) blur_small(
     int width,
     int height) {
     const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
-    if (step > 1) blur_picture(small, out, weights, radius, reduced(width, step), reduced(height, step));
+    if (step > 1) blur_picture<MOST>(small, out, weights, radius, reduced(width, step), reduced(height, step));
 }
 
 // The place of a pixel in the smaller image, and the weight of a pixel there at a distance below 2.

@@ -55,7 +55,7 @@ __device__ inline void weigh(Pixel (&sums)[RUN], int taps, Load load, Weight wei
         move(weight(t));
         add(t, 0, t + 1);
     }
-#pragma unroll 4
+#pragma unroll 8
     for (int t = RUN - 1; t < taps; ++t) {
         move(weight(t));
         add(t, 0, RUN);

@@ -158,11 +158,12 @@ template <> struct FourBytes<true> {
     using Pixel = srgb4;
 };
 
-// A GPU has a kernel of its own for pixels of floats, `combine_strips`, unless the radius is 1. A CPU takes longer for it.
+// A GPU has a kernel of its own for pixels of floats, `combine_strips`, unless the radius is 1, or 2 for
+// float4. A CPU takes longer for it.
 #ifdef WARPLOOM_CPU
 constexpr bool MARCHES = false;
 #else
-constexpr bool MARCHES = sizeof(PIXEL) >= sizeof(half4) && MOST > 1;
+constexpr bool MARCHES = sizeof(PIXEL) >= sizeof(half4) && MOST > (sizeof(PIXEL) == sizeof(half4) ? 1 : 2);
 #endif
 
 // How many thread blocks a multiprocessor holds at once, as measured on an H200; codes of light take more registers.

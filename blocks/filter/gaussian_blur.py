@@ -4,8 +4,9 @@ from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, para
 from warploom.blocks.filter.windows import march, require_near
 
 #: As in `kernels/gaussian_blur.cu`: the rows that a thread enlarges, the border of smaller images, the most weights,
-#: the pixels of an image at half the size that a thread block of SHRINKING threads computes, and the largest radius.
-TALL, BORDER, WEIGHTS, PART, SHRINKING, MOST = 4, 27, 64, 511, 256, 24
+#: the pixels of an image at half the size that a thread block of SHRINKING threads computes, and the largest radius of
+#: each kernel.
+TALL, BORDER, WEIGHTS, PART, SHRINKING, MOST, NARROW = 4, 27, 64, 511, 256, 24, 12
 
 
 class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "filter", "denoise")):
@@ -25,6 +26,7 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
 
     weigh = Kernel("gaussian_blur.cu", entry="gaussian_weights")
     blur = Kernel("gaussian_blur.cu", entry="blur")
+    narrow = Kernel("gaussian_blur.cu", entry="blur_narrow")
     shrink = Kernel("gaussian_blur.cu", entry="shrink")
     small = Kernel("gaussian_blur.cu", entry="blur_small")
     grow = Kernel("gaussian_blur.cu", entry="grow")
@@ -43,7 +45,8 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
             "thread_block": (SHRINKING, 1),
         }
         build.launch(self.weigh, num_threads=WEIGHTS, args=(weights, self.sigma, WEIGHTS))
-        build.launch(self.blur, **march(width, MOST), args=(image, self.out, weights, *common))
+        for kernel, most in ((self.narrow, NARROW), (self.blur, MOST)):
+            build.launch(kernel, **march(width, most), args=(image, self.out, weights, *common))
         build.launch(self.shrink, **parts, args=(image, small, *common))
         build.launch(self.small, **march(half[0], MOST), args=(small, blurred, weights, *common))
         build.launch(self.grow, **whole, args=(blurred, self.out, *common))

@@ -33,7 +33,7 @@ class TypedKernel:
 
     `limit` is the most threads of a thread block that its manifest allows, if any. The threads of a kernel that
     `is_free` are independent, so the device may choose its launch; the thread blocks of one that `is_cooperative` wait
-    for each other.
+    for each other. One that `is_shipped` came with Warploom.
     """
 
     kernel: LoadedKernel
@@ -41,6 +41,7 @@ class TypedKernel:
     limit: int | None = None
     is_free: bool = False
     is_cooperative: bool = False
+    is_shipped: bool = False
 
     @property
     def max_threads(self) -> int:

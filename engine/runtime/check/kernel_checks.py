@@ -224,7 +224,8 @@ def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Dia
     """Return a warning for each launch that fills a GPU at low occupancy, or leaves most of it idle.
 
     The host gets no advice, nor do launches that are too small to gain from it, nor free launches, which the device
-    shapes and whose optimised code may follow.
+    shapes and whose optimised code may follow. Nor do kernels that came with Warploom: some are fastest with few threads
+    that each hold much.
     """
     if info.limits is None:
         return []
@@ -235,7 +236,7 @@ def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Dia
         key = id(kernel), id(config)  # most nodes of a type share both
         if key not in told:
             told[key] = None
-            if kernel.resources is not None and not config.is_free:
+            if kernel.resources is not None and not config.is_free and not node.kernel.is_shipped:
                 runs = kernel.occupancy(config)
                 told[key] = launch_advice(kernel.name, kernel.resources, config, info.limits, info.cores, runs)
         if advice := told[key]:

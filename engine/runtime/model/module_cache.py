@@ -25,6 +25,7 @@ from warploom.engine.kernel_sources.element_types.declared import declared_types
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.loader import find_source, load_image
 from warploom.engine.kernel_sources.sources import KernelSource, OpGraphSource, PtxFile
+from warploom.engine.kernel_sources.texts import SHIPPED_FOLDER
 from warploom.engine.ops import OpError
 from warploom.engine.processes.scope import Cancelled, CancelScope, check_cancelled
 from warploom.engine.profiling.side_work import SideKind, SideTimes
@@ -57,7 +58,9 @@ class LoadedModule:
                 _place(problem, self.image)
                 raise
             is_cooperative = entry in kernels_with_grid_barrier(self.image.ptx)
-            kernel = TypedKernel(loaded, parameters, limit, self.image.is_free, is_cooperative)
+            file = self.image.source.file
+            is_shipped = file is not None and Path(file).is_relative_to(SHIPPED_FOLDER)
+            kernel = TypedKernel(loaded, parameters, limit, self.image.is_free, is_cooperative, is_shipped)
             self.kernels[entry] = kernel
         return kernel
 
