@@ -107,7 +107,7 @@ def test_shapes_have_scipys_extremes(dtype: Any, channels: tuple[int, ...], radi
         assert np.array_equal(result, ndimage.maximum_filter(image, footprint=footprint, mode="nearest"))
 
 
-@pytest.mark.parametrize(("x", "y"), [(2, 2), (8, 3), (0, 5)])
+@pytest.mark.parametrize(("x", "y"), [(3, 3), (8, 3), (0, 5)])
 def test_strips_have_scipys_means(device: Device, x: int, y: int) -> None:
     """The kernel for float4 on a GPU has scipy's means, in strips that several thread blocks share."""
     path, flags = KERNELS_FOLDER / "small_windows.cu", (f"-DRADIUS_X={x}", f"-DRADIUS_Y={y}")

@@ -224,8 +224,8 @@ def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Dia
     """Return a warning for each launch that fills a GPU at low occupancy, or leaves most of it idle.
 
     The host gets no advice, nor do launches that are too small to gain from it, nor free launches, which the device
-    shapes and whose optimised code may follow. Nor do kernels that came with Warploom: some are fastest with few threads
-    that each hold much.
+    shapes and whose optimised code may follow. Nor do kernels that came with Warploom: some are fastest with few
+    threads that each hold much.
     """
     if info.limits is None:
         return []

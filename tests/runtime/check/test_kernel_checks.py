@@ -37,9 +37,9 @@ def advice_of(resources: KernelResources, config: LaunchConfig) -> tuple[str, st
     return launch_advice("tile", resources, config, HOPPER, 132, found)
 
 
-def node(name: str, kernel: Any, config: LaunchConfig) -> KernelNode:
+def node(name: str, kernel: Any, config: LaunchConfig, *, is_shipped: bool = False) -> KernelNode:
     """Return a kernel node of the graph."""
-    typed: Any = SimpleNamespace(kernel=kernel)
+    typed: Any = SimpleNamespace(kernel=kernel, is_shipped=is_shipped)
     return KernelNode(name, 0, GraphNode(0), typed, config, pack_arguments((), ()), {})
 
 
@@ -123,7 +123,10 @@ def test_the_suggested_thread_block_is_better(threads: int, registers: int, shar
 
 
 def test_each_node_gets_a_warning_once() -> None:
-    """A node launches one kernel twice and another node once: each has one warning, and none on the host."""
+    """A node launches one kernel twice and another node once: each has one warning, and none on the host.
+
+    A kernel that came with Warploom has none either.
+    """
     resources = KernelResources(255, 0)
     runs = occupancy(resources, HOPPER, (256, 1, 1))
     kernel = SimpleNamespace(name="tile", resources=resources, occupancy=lambda config: runs)
@@ -137,6 +140,7 @@ def test_each_node_gets_a_warning_once() -> None:
     assert [(item.node, item.severity) for item in found] == [("a", Severity.WARNING), ("b", Severity.WARNING)]
     assert launch_warnings(nodes, DeviceInfo("host", "CPU", "compute_75", 1 << 30, 2)) == []
     assert launch_warnings([node("a", kernel, replace(config, is_free=True))], GPU) == []
+    assert launch_warnings([node("a", kernel, config, is_shipped=True)], GPU) == []
     unknown = SimpleNamespace(name="tile", resources=None)
     assert launch_warnings([node("a", unknown, config)], GPU) == []
 
