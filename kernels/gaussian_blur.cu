@@ -45,15 +45,15 @@ extern "C" __global__ void gaussian_weights(float* __restrict__ weights, float s
     weights[k] = k == 0 ? 1.0f / (sum + 1.0f) : bell(k, rest) / (sum + 1.0f);
 }
 
-// Reduces an image, and gives it a border; idle if the step is 1. A thread block adds up the rows of PIXELS columns for a row
-// of the smaller image, and then the columns for as many of its pixels as these are enough for.
+// Reduces an image, and gives it a border; idle if the step is 1. Thread blocks share the parts of rows of the smaller image.
+// One adds up the rows of PIXELS columns, and then the columns for as many pixels as these are enough for.
 constexpr int EACH = 4, SHRINKING = 256, PIXELS = EACH * SHRINKING;
 
 extern "C" __global__ void __launch_bounds__(SHRINKING, 4) shrink(
     const PIXEL* __restrict__ image, float4* __restrict__ out, float sigma, int width, int height) {
     __shared__ float4 sums[PIXELS];
-    const int step = step_of(sigma), columns = reduced(width, step), y = blockIdx.y;
-    if (step == 1 || y >= reduced(height, step)) return;
+    const int step = step_of(sigma), columns = reduced(width, step);
+    if (step == 1) return;
     // Three boxes of `step` pixels along each axis, convolved with each other.
     const int taps = 3 * step - 2, part = (PIXELS - taps) / step + 1;
     const float scale = 1.0f / (step * step * step);
@@ -61,8 +61,9 @@ extern "C" __global__ void __launch_bounds__(SHRINKING, 4) shrink(
         const int a = t + 1, b = max(a - step, 0), c = max(a - 2 * step, 0);
         return static_cast<float>((a * (a + 1) - 3 * b * (b + 1) + 3 * c * (c + 1)) / 2) * scale;
     };
-    const int top = (y - BORDER) * step - (step - 1);
-    for (int first = blockIdx.x * part; first < columns; first += gridDim.x * part) {
+    const int across = (columns + part - 1) / part;
+    for (int each = blockIdx.x; each < across * reduced(height, step); each += gridDim.x) {
+        const int first = each % across * part, y = each / across, top = (y - BORDER) * step - (step - 1);
         const int left = (first - BORDER) * step - (step - 1);
         float4 sum[EACH] = {};
         int place[EACH];
@@ -153,25 +154,27 @@ constexpr int TALL = 4;
 
 extern "C" __global__ void grow(
     const float4* __restrict__ image, PIXEL* __restrict__ out, float sigma, int width, int height) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = (blockIdx.y * blockDim.y + threadIdx.y) * TALL;
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * blockDim.y + threadIdx.y;
     const int step = step_of(sigma), columns = reduced(width, step);
-    if (step == 1 || x >= width || y >= height) return;
+    if (step == 1 || x >= width) return;
     const float across = place(x, step);
-    const int left = static_cast<int>(across) - 1, top = static_cast<int>(place(y, step)) - 1;
-    const int bottom = static_cast<int>(place(y + TALL - 1, step)) + 2;
-    float4 sum[TALL] = {};
-    for (int j = top; j <= bottom; ++j) {
-        const float4* row = image + line(j, reduced(height, step), columns) + left;
-        float4 part = {};
+    const int left = static_cast<int>(across) - 1;
+    for (int y = first * TALL; y < height; y += gridDim.y * blockDim.y * TALL) {
+        const int top = static_cast<int>(place(y, step)) - 1, bottom = static_cast<int>(place(y + TALL - 1, step)) + 2;
+        float4 sum[TALL] = {};
+        for (int j = top; j <= bottom; ++j) {
+            const float4* row = image + line(j, reduced(height, step), columns) + left;
+            float4 part = {};
 #pragma unroll
-        for (int i = 0; i < 4; ++i) part = part + row[i] * spline(across - (left + i));
+            for (int i = 0; i < 4; ++i) part = part + row[i] * spline(across - (left + i));
 #pragma unroll
-        for (int k = 0; k < TALL; ++k) {
-            const float distance = place(y + k, step) - j;
-            if (fabsf(distance) < 2.0f) sum[k] = sum[k] + part * spline(distance);
+            for (int k = 0; k < TALL; ++k) {
+                const float distance = place(y + k, step) - j;
+                if (fabsf(distance) < 2.0f) sum[k] = sum[k] + part * spline(distance);
+            }
         }
-    }
 #pragma unroll
-    for (int k = 0; k < TALL; ++k)
-        if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = sum[k];
+        for (int k = 0; k < TALL; ++k)
+            if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = sum[k];
+    }
 }

@@ -1,12 +1,11 @@
-from typing import Any
-
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 from warploom.blocks.filter.windows import march, require_near
 
-#: As in `kernels/gaussian_blur.cu`: the rows that a thread enlarges, the border of smaller images, the most weights,
-#: the pixels of an image at half the size that a thread block of SHRINKING threads computes, and the largest radius of
-#: each kernel.
-TALL, BORDER, WEIGHTS, PART, SHRINKING, MOST, NARROW = 4, 27, 64, 511, 256, 24, 12
+#: As in `kernels/gaussian_blur.cu`: the border of smaller images, the most weights, the threads of a thread block that
+#: shrinks, and the largest radius of each kernel.
+BORDER, WEIGHTS, SHRINKING, MOST, NARROW = 27, 64, 256, 24, 12
+#: The thread blocks that shrink, and the threads along y that enlarge. Few of them cost little while they are idle.
+BLOCKS, HIGH = 528, 256
 
 
 class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "filter", "denoise")):
@@ -39,14 +38,9 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
         small, blurred = (build.buffer(name, float4, halves) for name in ("small", "blurred"))
         weights = build.buffer("weights", f32, f"[{WEIGHTS}]")
         half, common = (width // 2 + border, height // 2 + border), (self.sigma, width, height)
-        whole: dict[str, Any] = {"num_threads": (width, (height + (TALL - 1)) // TALL), "thread_block": (32, 8)}
-        parts: dict[str, Any] = {
-            "num_threads": (-(-half[0] // PART) * SHRINKING, half[1]),
-            "thread_block": (SHRINKING, 1),
-        }
         build.launch(self.weigh, num_threads=WEIGHTS, args=(weights, self.sigma, WEIGHTS))
         for kernel, most in ((self.narrow, NARROW), (self.blur, MOST)):
             build.launch(kernel, **march(width, most), args=(image, self.out, weights, *common))
-        build.launch(self.shrink, **parts, args=(image, small, *common))
+        build.launch(self.shrink, num_threads=BLOCKS * SHRINKING, thread_block=SHRINKING, args=(image, small, *common))
         build.launch(self.small, **march(half[0], MOST), args=(small, blurred, weights, *common))
-        build.launch(self.grow, **whole, args=(blurred, self.out, *common))
+        build.launch(self.grow, num_threads=(width, HIGH), thread_block=(32, 8), args=(blurred, self.out, *common))
