@@ -23,6 +23,8 @@ Array = np.ndarray[Any, Any]
 CACHED_TABLES = 4
 #: Element types of a table in a patch.
 TYPES = {"f32": np.float32, "f64": np.float64, "s32": np.int32, "s64": np.int64}
+#: Up to here, f32 holds every whole number.
+_WHOLE_F32 = 1 << 24
 
 
 def load_table(path: Path, columns: str, element_type: str, first_row: int = 0, most_rows: int = 0) -> Array:
@@ -144,11 +146,7 @@ def _column(column: "ChunkedArray", name: str, dtype: np.dtype[Any]) -> Array:
         raise ValueError(f"column {name!r} with missing numbers, which only f32 and f64 can hold, as NaN")
     values = column.to_numpy()
     if dtype == np.float32 and values.size and (types.is_temporal(kind) or types.is_integer(kind)):
-        rounded = values.astype(np.float32)
-        merged = np.flatnonzero((values[1:] != values[:-1]) & (rounded[1:] == rounded[:-1]))
-        if merged.size:
-            two = " and ".join(f"{value:.17g}" for value in values[merged[0] : merged[0] + 2])
-            raise ValueError(f"column {name!r} in which f32 rounds {two} to one number; choose f64")
+        _check_rounding(values, name, is_whole=types.is_integer(kind))
     if dtype.kind == "i" and values.size:
         whole = np.iinfo(dtype)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
@@ -157,6 +155,18 @@ def _column(column: "ChunkedArray", name: str, dtype: np.dtype[Any]) -> Array:
             raise ValueError(f"column {name!r} with numbers that {dtype} can't hold; choose a wider type")
     with np.errstate(over="ignore"):
         return np.asarray(values).astype(dtype)
+
+
+def _check_rounding(values: Array, name: str, *, is_whole: bool) -> None:
+    """Raise ValueError if f32 makes different numbers of a column equal, also of rows that are far apart."""
+    if is_whole and np.fmin.reduce(values) >= -_WHOLE_F32 and np.fmax.reduce(values) <= _WHOLE_F32:
+        return
+    different = np.unique(values)
+    rounded = different.astype(np.float32)
+    merged = np.flatnonzero(rounded[1:] == rounded[:-1])
+    if merged.size:
+        two = " and ".join(f"{value:.17g}" for value in different[merged[0] : merged[0] + 2])
+        raise ValueError(f"column {name!r} in which f32 rounds {two} to one number; choose f64")
 
 
 def _seconds(column: "ChunkedArray") -> Any:

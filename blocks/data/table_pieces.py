@@ -317,8 +317,9 @@ def _delimiter_of(lines: Sequence[bytes]) -> str:
     known = [mark for mark in ",;\t" if mark in first]
     if known:  # a name may have another mark
         return next((mark for mark in known if first.count(mark) == second.count(mark)), known[0])
-    parts = second.split()
-    return " " if len(first.split()) == len(parts) > 1 and _are_numbers(parts) else ","
+    names, parts = first.split(), second.split()
+    is_row = len(names) > 1 and _are_numbers(names)
+    return " " if is_row or (len(names) == len(parts) > 1 and _are_numbers(parts)) else ","
 
 
 def _are_numbers(parts: Sequence[str]) -> bool:
@@ -373,11 +374,14 @@ class _DelimitedText(_TextTable):
 
     def check_texts(self) -> None:
         arrow = load_arrow()
-        texts = [field.name for field in self.schema if arrow.types.is_string(field.type)]
-        if len(set(texts)) < len(texts):
-            return
+        known = self.schema.names
+        kinds = (arrow.string(), arrow.binary())  # bytes are a text that is not in UTF-8
+        texts = [field.name for field in self.schema if field.type in kinds and known.count(field.name) == 1]
         for name, column in zip(texts, self.table(0, _LOOKED_AT, texts) if texts else (), strict=True):
-            parts = [part for part in column.to_pylist() if part and part.strip()]
+            if column.type not in kinds and column.null_count < len(column):  # what is no number is in a later row
+                raise ValueError(f"column {name.strip()!r} of numbers, but one of a later row is none; name columns")
+            parts = [part if isinstance(part, str) else part.decode("latin-1") for part in column.to_pylist() if part]
+            parts = [part for part in parts if part.strip()]
             others = [part for part in parts if not _NUMBER.fullmatch(part.replace(self._decimal, "."))]
             numbers = len(parts) - len(others) + sum(bool(_WRITTEN.fullmatch(part)) for part in others)
             if numbers > len(parts) / 2:

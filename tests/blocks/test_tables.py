@@ -190,6 +190,45 @@ def test_numbers_that_f32_makes_equal_are_refused(tmp_path: Path, first: str) ->
         load_table(tmp_path / "a.csv", "", "f32")
 
 
+@pytest.mark.parametrize("between", ["5", ""])
+def test_numbers_of_distant_rows_that_f32_makes_equal_are_refused(tmp_path: Path, between: str) -> None:
+    """Other or missing numbers may lie between two that would be equal."""
+    (tmp_path / "a.csv").write_text(f"i,j\n16777217,1\n{between},1\n16777216,1\n")
+    with pytest.raises(PatchError, match="column 'i' in which f32 rounds 16777216 and 16777217 to one"):
+        load_table(tmp_path / "a.csv", "", "f32")
+
+
+@pytest.mark.parametrize("value", ["2", "2.5", "true", "2020-01-01"])
+def test_a_column_with_a_word_far_below_its_numbers_is_refused(tmp_path: Path, value: str) -> None:
+    """The first rows alone are numbers; another column can still be chosen."""
+    (tmp_path / "a.csv").write_text("a,b\n" + f"1,{value}\n" * 1500 + "3,oops\n")
+    with pytest.raises(PatchError, match="column 'b' of numbers, but one of a later row is none"):
+        load_table(tmp_path / "a.csv", "", "f64")
+    assert load_table(tmp_path / "a.csv", "a", "f64").shape == (1501, 1)
+
+
+def test_a_word_that_is_no_utf8_is_no_number_either(tmp_path: Path) -> None:
+    """A column of numbers is not left out because of a letter in Latin-1 in a later row."""
+    (tmp_path / "a.csv").write_bytes("a,b\n1,2\n3,4\n5,6\n7,é\n".encode("latin-1"))
+    with pytest.raises(PatchError, match="column 'b' of numbers, but 'é' is none"):
+        load_table(tmp_path / "a.csv", "", "f64")
+
+
+def test_a_first_row_is_no_name_because_the_second_is_shorter(tmp_path: Path) -> None:
+    """Rows of different lengths are refused, with commas as with spaces."""
+    for mark in " ,":
+        (tmp_path / "a.csv").write_text(f"1{mark}2\n3\n")
+        with pytest.raises(PatchError, match="Expected 2 columns, got 1: 3"):
+            load_table(tmp_path / "a.csv", "", "f64")
+
+
+def test_a_name_of_two_columns_is_refused_whatever_they_hold(tmp_path: Path) -> None:
+    """One of the two may be a text."""
+    (tmp_path / "a.csv").write_text("a,a\n1,x\n")
+    with pytest.raises(PatchError, match="several columns called 'a'"):
+        load_table(tmp_path / "a.csv", "", "f64")
+
+
 def test_parts_of_a_second_are_not_rounded(tmp_path: Path) -> None:
     """A quarter of a second is one in f64, also with nanoseconds since 1970, which have more digits."""
     (tmp_path / "a.csv").write_text("t\n2026-11-30 12:00:01.250000000\n1969-12-31 23:59:59.750000000\n")
