@@ -143,6 +143,8 @@ def load_packages() -> None:
     """Find the shipped library, and load the installed packages, which are those in the entry-point group."""
     package = importlib.import_module(LIBRARY)
     block_types.library = Library(package)
+    for type_id in block_types.defined():  # a class of a program that came first must not take the id of a library type
+        block_types.library.load(type_id)
     block_folders.add_package(package)
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         if entry.value != LIBRARY:

@@ -11,6 +11,7 @@ from tests.catalogue.block_texts import BlockFolder, block_text
 from warploom.api import f32
 from warploom.engine.blocktypes.block import Block, block_types
 from warploom.engine.blocktypes.declarations import Out, port
+from warploom.engine.catalogue import catalogue
 from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.catalogue.library import Library
 from warploom.engine.descriptions.checks import BlockDefinitionError
@@ -93,6 +94,23 @@ def test_a_library_id_is_taken_before_its_module_is_imported(package: BlockFolde
             """Takes the id."""
 
             out: Out[f32] = port(shape="scalar", doc="A number.")
+
+
+def test_a_type_that_came_before_the_library_cannot_take_an_id_of_it(
+    package: BlockFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program may define a type before its first patch; the library's type of that id is not hidden by it."""
+    monkeypatch.setattr(block_types, "library", None)
+    monkeypatch.setattr(catalogue, "LIBRARY", NAME)
+    monkeypatch.setattr(catalogue, "entry_points", lambda group: ())
+
+    class Soft(Block, id="one.soft"):
+        """Takes the id."""
+
+        out: Out[f32] = port(shape="scalar", doc="A number.")
+
+    with pytest.raises(WarploomError, match=f"must be unique, got it in {__name__} and {NAME}.one.soft"):
+        catalogue.load_packages.__wrapped__()
 
 
 def test_what_a_file_imports_of_the_library_is_defined_at_once() -> None:
