@@ -128,6 +128,15 @@ def test_what_a_body_says_to_the_preprocessor_counts(tmp_path: Path, body: str, 
     assert sizes(pointer_elements(image, "second")) == [(size, size == 16)]
 
 
+@pytest.mark.parametrize("hidden", ['R"(\n{\n)"', '"" // \\\n {\n'], ids=["raw string", "continued comment"])
+def test_a_brace_that_is_no_code_takes_no_other_kernel_along(tmp_path: Path, hidden: str) -> None:
+    """A body that seems to go on to the end of the text stays."""
+    first = f'extern "C" __global__ void first(Shape* x) {{ const char* text = {hidden}; }}\n'
+    second = 'typedef Shape Next;\nextern "C" __global__ void second(Next* x) {}'
+    image = image_of(tmp_path, SHAPES + first + second)
+    assert [sizes(pointer_elements(image, name)) for name in ("first", "second")] == [[(16, True)]] * 2
+
+
 def test_a_file_that_is_loaded_again_is_looked_at_again(tmp_path: Path) -> None:
     """When a file is loaded again, a struct that grew in a header has its new size."""
     source = '#include "shapes.h"\nextern "C" __global__ void one(Shape* x) {}'

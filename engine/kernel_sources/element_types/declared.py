@@ -121,7 +121,9 @@ def _without_bodies(image: KernelImage) -> str:
         for end, _ in cuda_parameters(code, entry):
             if opening := re.compile(r"\s*\{").match(code, end):
                 start, last = opening.end(), closing(code, opening.end(), "{", "}") - 1
-                if "#" not in code[start:last]:
+                body = code[start:last]
+                # A raw string or a continued comment may have hidden the closing brace.
+                if "#" not in body and body.count("{") == body.count("}"):
                     spans.append((start, last))
     for start, last in sorted(spans, reverse=True):
         text = text[:start] + text[last:]
