@@ -270,6 +270,15 @@ def test_new_names_are_unused_and_follow_the_highest_number() -> None:
     assert "new_3" in names
 
 
+def test_a_node_whose_id_is_only_a_number_can_be_copied() -> None:
+    """Its copy's number is higher."""
+    patch, clip = Patch(), Patch()
+    for each in (patch, clip):
+        each.add("math.saxpy", node_id="_7")
+    patch.insert(clip)
+    assert list(patch.nodes) == ["_7", "_7_2"]
+
+
 def test_insert_copies_nodes_and_what_connects_them_under_free_ids() -> None:
     """Inserted nodes keep the connections between them and get free ids, in one undo step."""
     patch, clip = Patch(), Patch()

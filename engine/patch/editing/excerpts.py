@@ -54,7 +54,7 @@ def insertion(
         made = [_active(change) for change in made]
     frames, level = Names(note.id for note in patch.annotations_of(Frame)), patch.group_at(region)
     for frame in other.annotations_of(Frame):
-        new_id, group = frames.free(re.sub(r"_\d+$", "", frame.id)), ids.get(frame.group, level)
+        new_id, group = frames.free(_stem(frame.id)), ids.get(frame.group, level)
         copy = replace(moved(frame, offset), id=new_id, group=group)
         frames.add(copy.id)
         made.append(changes.AnnotationChanged(copy.key, copy, None))
@@ -83,7 +83,7 @@ def _copies(
     ids: dict[str, str] = {}
     used = Names(taken)
     for node in patch.nodes.values():
-        ids[node.id] = used.free(re.sub(r"_\d+$", "", node.id)) if node.id in used else node.id
+        ids[node.id] = used.free(_stem(node.id)) if node.id in used else node.id
         used.add(ids[node.id])
     made: list[Change] = []
     scopes = patch.scopes
@@ -103,6 +103,11 @@ def _copies(
     for port, sentinel in patch.sentinels.items() if with_sentinels else ():
         made.append(changes.SentinelChanged(PortRef(ids[port.node], port.port), sentinel, None))
     return ids, made
+
+
+def _stem(name: str) -> str:
+    """Return a name without its number; one that is only a number, such as "_7", is a stem itself."""
+    return re.sub(r"(?<=.)_\d+$", "", name)
 
 
 def _active(change: Change) -> Change:
