@@ -42,6 +42,13 @@ def drawn_part(shape: Sequence[int], most: int) -> tuple[tuple[int, int], ...]:
     return tuple((0, min(n, most) if axis == along else n if has_lanes else 1) for axis, n in enumerate(shape))
 
 
+def lane_kind(shape: Sequence[int]) -> str:
+    """Return what the curves of a buffer are: its columns, its rows, or the components of its elements."""
+    if len(shape) != 2 or not 1 < min(shape) <= MOST_LANES:
+        return "component"
+    return "column" if drawn_axis(shape) == 0 else "row"
+
+
 def columns_of(array: Array, shape: Sequence[int]) -> Array:
     """Return a sample's numbers as columns along the drawn axis, one for each lane and component."""
     numbers = np.moveaxis(components_of(array, len(shape)), drawn_axis(shape), 0) if shape else array.reshape(1, -1)
@@ -68,13 +75,15 @@ def curves_of(sample: Sample) -> list[Series]:
 
 
 def spectrum_of(sample: Sample) -> list[Series]:
-    """Return the magnitudes of a real spectrum for each component; NaN counts as 0."""
+    """Return the magnitudes of a spectrum for each lane and component; NaN in real numbers counts as 0."""
     assert sample.data is not None
     if sample.data.dtype.kind == "c":
-        numbers = sample.data.reshape(-1, 1)
+        pairs = columns_of(sample.data, sample.shape)
+        numbers = pairs[:, ::2] + 1j * pairs[:, 1::2]
         size = max(len(numbers), 1)
-        values = np.abs(np.fft.fftshift(np.fft.fft(numbers[:, 0]))) / size
-        return [Series("", np.fft.fftshift(np.fft.fftfreq(size)), values)]
+        x, names = np.fft.fftshift(np.fft.fftfreq(size)), _names(numbers, sample)
+        values = np.abs(np.fft.fftshift(np.fft.fft(numbers, axis=0), axes=0)) / size
+        return [Series(name, x, values[:, i]) for i, name in enumerate(names)]
     rows = np.nan_to_num(columns_of(sample.data, sample.shape).astype(np.float64), posinf=0, neginf=0)
     size = max(len(rows), 1)
     x, names = np.fft.rfftfreq(size), _names(rows, sample)

@@ -19,6 +19,7 @@ from warploom.app.view_models.looking.series import (
     curves_of,
     drawn_axis,
     drawn_part,
+    lane_kind,
     spectrum_of,
 )
 from warploom.app.viewers.ports.port_view import MAIN, RATE, PortView
@@ -202,9 +203,9 @@ class PlotView(PortView):
             curve.setData([], [])
         if numbers.shape[1] < 2:
             self._dots.setData([], [])
-            self._note.setText("A scatter plot needs two columns, or elements with two components")
+            self._note.setText("A scatter plot needs two columns or rows, or elements with two components")
             return
-        of = "column" if drawn_axis(sample.shape) < len(sample.shape) - 1 else "component"
+        of = lane_kind(sample.shape)
         self._label(f"First {of}", f"Second {of}")
         self._note.setText("")
         finite = np.isfinite(numbers[:, :2]).all(1)

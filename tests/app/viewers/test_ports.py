@@ -349,9 +349,26 @@ def test_a_curve_is_drawn_for_each_column_of_a_table(ports: Ports, turned: bool)
     x, y = view.plot.listDataItems()[0].getData()
     np.testing.assert_array_equal(x, table[:, 0])
     np.testing.assert_array_equal(y, table[:, 1])
+    assert view.plot.getAxis("bottom").labelText == ("First row" if turned else "First column")
     choose(view.mode, "Spectrum")
     ports.play()
     assert len(view.plot.listDataItems()[5].getData()[0]) == 2501
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_each_column_of_complex_numbers_has_a_spectrum(ports: Ports, turned: bool) -> None:
+    """Columns are transformed along the longer axis, one by one."""
+    turns = np.arange(400)[:, None] * np.array([0.1, -0.25, 0.05])
+    signals = np.exp(2j * np.pi * turns).astype(np.complex64)
+    viewer = add_rows(ports, NAMED["c64"], signals.T if turned else signals)
+    choose(viewer.kinds, "Plot")
+    ports.play()
+    view = viewer.view
+    assert isinstance(view, PlotView)
+    choose(view.mode, "Spectrum")
+    ports.play()
+    curves = [curve.getData() for curve in view.plot.listDataItems()[1:4]]
+    assert [round(float(x[np.argmax(y)]), 3) for x, y in curves] == [0.1, -0.25, 0.05]
 
 
 def test_a_table_reads_only_the_rows_in_view(ports: Ports) -> None:
