@@ -182,6 +182,10 @@ class NodeMaker:
             config = counted_launch(config, kernel.resources, self._device.info)
         if typed.is_free:
             config = free(config)
+        x, y, z = config.thread_block
+        if x * y * z > typed.max_threads:
+            text = f"thread_block of {kernel.name} must hold at most {typed.max_threads}, got {x * y * z}"
+            raise _refused(operation, text)
         if typed.is_cooperative:
             config = cooperative(config)
             blocks, most = math.prod(config.grid), blocks_at_once(config, kernel.resources, self._device.info)
@@ -189,10 +193,6 @@ class NodeMaker:
                 text = f"grid of {kernel.name} must have at most {most} thread blocks, since they wait for each other, "
                 remedy = "launch fewer threads, and let each compute several elements"
                 raise _refused(operation, f"{text}got {blocks}", remedy)
-        x, y, z = config.thread_block
-        if x * y * z > typed.max_threads:
-            text = f"thread_block of {kernel.name} must hold at most {typed.max_threads}, got {x * y * z}"
-            raise _refused(operation, text)
         return config
 
     def capture(self, index: int, entry: CaptureEntry) -> Capture:

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ from warploom.engine.descriptions.entries import (
 )
 from warploom.engine.descriptions.extents import Extent
 from warploom.engine.device.arguments import ArgumentError
+from warploom.engine.device.occupancy import KernelResources, MultiprocessorLimits
 from warploom.engine.device.protocol import ConditionalKind
 from warploom.engine.diagnostics import DeviceError, GraphValidationError
 from warploom.engine.ptx.tree import KernelParameter
@@ -140,6 +142,17 @@ def test_a_disagreement_of_block_and_kernel_is_an_error_on_the_node() -> None:
     assert refused(two, kernel("u64")) == "kernel k: kernel takes 1 arguments, got 2"
     assert refused(two, kernel("u64", "f32")) == "kernel k: argument p1 must be a 4-byte value, got a buffer"
     assert refused(two, kernel("u64", "u64", max_threads=128)) == "thread_block of k must hold at most 128, got 256"
+
+
+def test_a_thread_block_that_is_too_large_is_named_before_a_grid() -> None:
+    """Of thread blocks with too many threads, none runs, so there is no number of them that could wait."""
+    ports = (i(), o(shape="[2]"))
+    plan = make_plan(graph(array("a", 3), node("n", *ports, entries=[launch(ports, "x", "out")]), wires=["a.out n.x"]))
+    device, made = FakeDevice(), kernel("u64", "u64", max_threads=128)
+    made.kernel.resources = KernelResources(400, 0)  # type: ignore[misc]  # the fake's attribute
+    device.info = replace(device.info, limits=MultiprocessorLimits(2048, 32, 65536, 65536, 233472, 1024, 128))
+    waiting = replace(made, is_cooperative=True)
+    assert refused(plan, waiting, device) == "thread_block of k must hold at most 128, got 256"
 
 
 def test_a_graph_that_cannot_be_finished_is_freed() -> None:
