@@ -38,7 +38,8 @@ extern "C" __global__ void compare_phases(
     const size_t i = static_cast<size_t>(y) * frequencies + x;
     const float2 p = a[i], q = b[i];
     const float2 cross = {p.x * q.x + p.y * q.y, p.x * q.y - p.y * q.x};
-    const float noise = 1e-12f * static_cast<float>(columns) * rows;
+    const float2 whole = b[0];  // noise is in proportion to the light of the picture
+    const float noise = 1e-11f * (whole.x * whole.x + whole.y * whole.y) / (static_cast<float>(columns) * rows) + 1e-37f;
     const float size = sqrtf(cross.x * cross.x + cross.y * cross.y) + noise;
     const bool is_brightness = x <= fade && (y <= fade || rows - y <= fade);
     const float factor = is_brightness ? 0.0f : 1.0f / size;
