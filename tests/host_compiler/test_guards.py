@@ -349,3 +349,63 @@ def test_a_clamped_number_reaches_as_far_as_its_bounds(kind):
                 else:
                     host.launch(module.kernel(name), (1,), (100,), arguments)
                     np.testing.assert_array_equal(out.download(), data[places])
+
+
+@pytest.mark.parametrize(("inner", "outer"), [("min", "max"), ("max", "min")])
+@pytest.mark.parametrize(("shift", "last"), [(2, 1 << 62), (4, 1 << 60), (2, (1 << 62) + 8)])
+def test_a_bound_whose_place_overflows_is_no_bound(inner, outer, shift, last):
+    """A number beyond the buffer is a fault, also if the place of the highest one wraps around into the buffer."""
+    first, second = ("%last", "0") if inner == "min" else ("0", "%last")
+    text = f""".visible .entry k(.param .u64 numbers, .param .u64 data, .param .s64 last) {{
+        .reg .b32 %t, %n; .reg .b64 %v, %c, %d, %last, %o; .reg .b64 %a<9>;
+        mov.u32 %t, %tid.x; ld.param.s64 %last, [last]; ld.param.u64 %a0, [numbers]; cvta.to.global.u64 %a1, %a0;
+        mad.wide.u32 %a2, %t, 8, %a1; ld.global.s64 %c, [%a2]; {inner}.s64 %d, %c, {first};
+        {outer}.s64 %v, %d, {second}; shl.b64 %o, %v, {shift}; ld.param.u64 %a3, [data];
+        cvta.to.global.u64 %a4, %a3; add.s64 %o, %a4, %o; ld.global.s32 %n, [%o]; st.global.s64 [%a2], %v; ret; }}"""
+    with closing(HostDevice(cores=1, quick_first=False)) as host:
+        module, data = host.load_module(HEAD + text), host.upload(np.arange(64, dtype=np.int32))
+        for numbers in (np.full(32, 3), np.full(32, 1000)):
+            arguments = [host.upload(numbers.astype(np.int64)), data, np.int64(last)]
+            if numbers[0] == 3:
+                host.launch(module.kernel("k"), (1,), (32,), arguments)
+            else:
+                with pytest.raises(KernelFault):
+                    host.launch(module.kernel("k"), (1,), (32,), arguments)
+
+
+LIMITED = {
+    "min.s32 %d, %k, %n;": lambda k: min(k, 7),
+    "min.s32 %e, %k, %n; max.s32 %d, %e, 0;": lambda k: max(min(k, 7), 0),
+    "max.s32 %d, %k, 3;": lambda k: max(k, 3),
+    "and.b32 %d, %k, 15;": lambda k: k & 15,
+}
+CHANGES = {
+    "setp.gt.s32 %q, %n, 3; @%q add.s32 %k, %k, 2;": lambda _: 2,
+    "setp.gt.s32 %q, %m, 1; @!%q bra KEEP; add.s32 %k, %k, 2; KEEP:": lambda left: 2 * (left > 1),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITED)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_limited_number_follows_one_that_changes_after_a_barrier(quick_host, limit, change):
+    """A number that all threads have at a barrier may change before it is limited and names an element."""
+    text = f""".visible .entry k(.param .u64 data, .param .u64 out, .param .s32 n, .param .s32 m, .param .s32 start) {{
+        .reg .b32 %t, %k, %d, %n, %m, %r, %e, %sum; .reg .b64 %a<9>; .reg .pred %p, %q;
+        mov.u32 %t, %tid.x; ld.param.s32 %n, [n]; ld.param.s32 %m, [m]; ld.param.s32 %k, [start]; mov.u32 %sum, 0;
+        ld.param.u64 %a0, [data]; cvta.to.global.u64 %a1, %a0;
+    AGAIN: bar.sync 0; {change} {limit} mad.wide.s32 %a2, %d, 4, %a1; ld.global.s32 %r, [%a2];
+        add.s32 %sum, %sum, %r; ld.param.u64 %a5, [out]; cvta.to.global.u64 %a6, %a5; mad.wide.u32 %a7, %t, 4, %a6;
+        st.global.s32 [%a7], %sum; add.s32 %m, %m, -1; setp.gt.s32 %p, %m, 0; @%p bra AGAIN; ret; }}"""
+    module = quick_host.load_module(HEAD + text)
+    data = np.arange(40, dtype=np.int32) ** 2
+    source, out = quick_host.upload(data), quick_host.upload(np.zeros(100, np.int32))
+    for turns in (1, 3):
+        arguments = [source, out, np.int32(7), np.int32(turns), np.int32(2)]
+        quick_host.launch(module.kernel("k"), (1,), (100,), arguments)
+        number, total = 2, 0
+        for left in range(turns, 0, -1):
+            number += CHANGES[change](left)
+            total += int(data[LIMITED[limit](number)])
+        np.testing.assert_array_equal(out.download(), total)
+    for item in (source, out):
+        item.free()

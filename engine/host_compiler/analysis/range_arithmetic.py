@@ -184,6 +184,8 @@ class RangeArithmetic:
             return None
         factor = b.constant
         slope = 0 if a.slope == 0 else None if factor is None or a.slope is None else a.slope * factor
+        if not a.is_single and a.slope is None:
+            self.fits(a)  # otherwise the highest number might overflow 64 bits, and lie in the buffer then
         first = self.value(f"mul i64 {a.low}, {b.low}")
         if a.is_single:
             return Range(first, first, ANY, slope)

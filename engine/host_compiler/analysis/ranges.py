@@ -8,9 +8,10 @@ threads need not check theirs.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 
 from warploom.engine.host_compiler import abi
-from warploom.engine.host_compiler.analysis.control_flow import unwritten
+from warploom.engine.host_compiler.analysis.control_flow import unwritten, used
 from warploom.engine.host_compiler.analysis.guards import MIRRORED, Comparison
 from warploom.engine.host_compiler.analysis.phase_values import PhaseValues
 from warploom.engine.host_compiler.analysis.range_arithmetic import ANY, Range, RangeArithmetic
@@ -20,6 +21,8 @@ from warploom.engine.host_compiler.memory_layout import MemoryLayout
 from warploom.engine.host_compiler.types import TYPES
 from warploom.engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
+#: An operand whose value is unknown.
+_UNKNOWN = Register("")
 Limits = Callable[[Operand, int], tuple[str, str, str] | None]
 #: The comparisons of LLVM.
 _TESTS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"} | {
@@ -63,7 +66,10 @@ class Ranges(RangeArithmetic):
         self._values = values
         self._unwritten = unwritten(function)
         self._masked = masked(function)
-        self._instructions: Mapping[str, Instruction] = self._masked | computable(function) | values.derived
+        known = computable(function)
+        self._instructions: Mapping[str, Instruction] = (
+            self._masked | _with_unknown(self._masked, values.restored.keys() - known.keys()) | known | values.derived
+        )
         self._found: dict[str, Range | None] = {}
         self._guarded: dict[tuple[Comparison, ...], Ranges] = {}
 
@@ -383,7 +389,9 @@ class Ranges(RangeArithmetic):
             if ends[0] is None or len(found) != 2:
                 continue
             end = self.value(f"call i64 @llvm.s{opcode}.i64(i64 {found[0]}, i64 {found[1]})")
-            return Range(*((found[0], end) if opcode == "max" else (end, found[0])), 1, None)
+            result = Range(*((found[0], end) if opcode == "max" else (end, found[0])), 1, None)
+            self.fits(result)  # otherwise a product with it might overflow 64 bits
+            return result
         return None
 
     def _uniform(self, instruction: Instruction, kinds: list[str], *, wide: bool) -> Range | None:
@@ -512,3 +520,17 @@ class Ranges(RangeArithmetic):
         # Sign extension keeps the order of unsigned numbers too.
         first, second = (item.low for item in given if item is not None)
         return self.value(f"icmp {test} i64 {first}, {second}")
+
+
+def _with_unknown(masked: Mapping[str, Instruction], restored: Collection[str]) -> dict[str, Instruction]:
+    """Return the instructions of the masked registers that read restored ones, with unknown operands in their place.
+
+    A restored register may have been written again since the phase began, or since the masked one was computed.
+    """
+    found: dict[str, Instruction] = {}
+    for name, item in masked.items():
+        if not used(item).isdisjoint(restored):
+            target, *sources = item.operands
+            kept = (_UNKNOWN if isinstance(each, Register) and each.name in restored else each for each in sources)
+            found[name] = replace(item, operands=(target, *kept))
+    return found
