@@ -87,7 +87,11 @@ def read_by_arithmetic(function: Function) -> set[str]:
         if (copy := _copy(instruction, numbers=False)) is not None:
             copies.append(copy)
             found.add(copy[0])
-        elif instruction.opcode not in _ANY_NAN or types_of(instruction) != ["f32"]:
+        elif (
+            instruction.opcode not in _ANY_NAN
+            or types_of(instruction) != ["f32"]
+            or "xorsign" in instruction.modifiers  # the sign of a NaN counts
+        ):
             others.update(name for operand in instruction.operands for name in registers(operand))
     found -= others
     while wrong := {name for target, origins in copies if target not in found for name in origins} & found:

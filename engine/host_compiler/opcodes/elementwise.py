@@ -28,7 +28,9 @@ def sources(body: Body, instruction: Instruction, kind: str, operands: tuple[Ope
         flushes = False
     columns = []
     for operand in operands:
-        value = (body.read_noncanonical if kind == "f32" else body.read)(operand, kind)
+        # The sign of a NaN counts for .xorsign.
+        is_any = kind == "f32" and "xorsign" not in instruction.modifiers
+        value = (body.read_noncanonical if is_any else body.read)(operand, kind)
         values = split_elements(body, value, kind)
         if flushes and not (isinstance(operand, Register) and operand.name in body.flushed):
             values = [flush(body, item) if element == "f32" else flush_half(body, item) for item in values]

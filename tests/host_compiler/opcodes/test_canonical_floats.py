@@ -287,3 +287,12 @@ def test_moves_keep_the_bits_of_a_nan(host):
     negative = np.array([struct.unpack("<Q", struct.pack("<d", -2.0))[0]], np.uint64)
     (found,) = evaluate(host, ["sqrt.rn.f64 %d, %a;"], "b64", ("b64",), negative).values()
     assert found.tolist() == [0xFFF8 << 48]
+
+
+@pytest.mark.parametrize("copy", ["mov.f32 %t1, %t0;", "mov.b32 %t1, %t0;", "selp.f32 %t1, %t0, %a, %p;"])
+def test_the_sign_of_a_nan_counts_for_xorsign(host, copy):
+    """The GPU's NaN has no sign, so min and max with .xorsign.abs pass on that of the other number."""
+    a = np.array([np.inf, -np.inf], np.float32).view(np.uint32)
+    text = f"setp.eq.f32 %p, %a, %a; sub.f32 %t0, %a, %a; {copy} max.xorsign.abs.f32 %d, %t1, %a;"
+    found = evaluate(host, [text], "b32", ("b32",), a)[text]
+    assert found.tolist() == a.tolist()
