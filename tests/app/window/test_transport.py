@@ -17,6 +17,9 @@ from warploom.engine.patch.document import Patch
 from warploom.engine.protocol.messages import FrameReport, Reset, SetPacing, SetRunning
 from warploom.engine.protocol.pacing import Pacing, PacingMode
 
+#: After so many looks without a new report, about 10 ms apart, no frame is under way.
+SILENT_LOOKS = 30
+
 
 @pytest.fixture
 def window(shared_window: Any) -> Any:
@@ -169,6 +172,17 @@ def test_frame_and_time_are_drawn_at_a_rate_that_can_be_read(window: Any, patch:
     assert transport.place.text() == ""
 
 
+def wait_for_silence(qtbot: QtBot, reports: list[FrameReport]) -> None:
+    """Wait until no report has come for some time."""
+    counts = [len(reports)]
+
+    def is_silent() -> bool:
+        counts.append(len(reports))
+        return len(counts) > SILENT_LOOKS and counts[-1] == counts[-SILENT_LOOKS]
+
+    qtbot.waitUntil(is_silent)
+
+
 def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: Any, patch: Patch) -> None:
     """A real engine's frame and time stop at a pause, advance by one at a step, and restart at a reset."""
     patch.add("test_app.picture")
@@ -178,7 +192,10 @@ def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: An
     text = lambda: window.transport.place.text()  # noqa: E731 - read repeatedly below
     qtbot.waitUntil(lambda: "frame" in text() and not text().endswith("frame 0"))
     window.actions_by_id["play"].trigger()
-    qtbot.waitUntil(lambda: not reports[-1].running)  # the engine may pause when it has begun a frame
+    qtbot.waitUntil(lambda: not reports[-1].running)
+    wait_for_silence(qtbot, reports)  # the engine may have begun a frame when it paused
+    window.actions_by_id["step"].trigger()  # what is drawn while paused is the next frame, which this step runs
+    wait_for_silence(qtbot, reports)
     last = reports[-1].frame
     window.actions_by_id["step"].trigger()
     qtbot.waitUntil(lambda: text().endswith(f"frame {last + 1:,}"))
