@@ -9,8 +9,8 @@
 #include "windows.cuh"
 
 #ifndef RADIUS_X
-#define RADIUS_X 2
-#define RADIUS_Y 2
+#define RADIUS_X 3
+#define RADIUS_Y 3
 #endif
 
 constexpr int THREADS = 256, HIGH = 8;
