@@ -14,8 +14,9 @@ from warploom.engine import garbage
 
 @pytest.fixture
 def collections() -> Iterator[list[int]]:
-    """The generations that were collected."""
-    seen: list[int] = []
+    """The generations that were collected, by an automatic collection that an editor of other tests may have ended."""
+    seen, was_enabled = list[int](), gc.isenabled()
+    gc.enable()
 
     def note(phase: str, info: dict[str, Any]) -> None:
         if phase == "stop":
@@ -24,6 +25,8 @@ def collections() -> Iterator[list[int]]:
     gc.callbacks.append(note)
     yield seen
     gc.callbacks.remove(note)
+    if not was_enabled:
+        gc.disable()
 
 
 @pytest.fixture
