@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from warploom.app.edits.files.dropped_files import ARRAYS, CLOUDS, FILMS, LUTS, MESHES, PICTURES, SOUNDS, TABLES
+from warploom.app.edits.files.dropped_files import ARRAYS, CLOUDS, FILMS, LUTS, MESHES, SOUNDS, TABLES
 from warploom.app.edits.nodes import parameter_label
 from warploom.app.edits.remedies import FOLDER
 from warploom.app.inspector.offers import OffersButton
@@ -30,6 +30,7 @@ from warploom.app.inspector.typed_line import TypedInput, TypedLine, continue_li
 from warploom.app.theme.colours import current
 from warploom.app.theme.icons import icon
 from warploom.app.widgets.number_box import NumberBox
+from warploom.blocks.io.decode_image import PICTURES
 from warploom.engine.blocktypes.parameters import ParameterSpec, UserArray
 from warploom.engine.descriptions.checks import SHOWN
 from warploom.engine.figures import format_bytes, format_shape

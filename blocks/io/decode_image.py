@@ -17,6 +17,28 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
+#: Suffixes of the files that count as pictures, in a folder and when they are dropped.
+PICTURES = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".jfif",
+    ".tif",
+    ".tiff",
+    ".exr",
+    ".hdr",
+    ".pfm",
+    ".dpx",
+    ".webp",
+    ".bmp",
+    ".tga",
+    ".jp2",
+    ".ppm",
+    ".pgm",
+    ".pnm",
+    ".dds",
+    ".sgi",
+)
 #: The number of decoded images that are kept, so that editing a patch does not read its files again.
 CACHED_IMAGES = 4
 #: The largest picture, in pixels: 4 GiB of linear RGBA. A small file may claim a size beyond the machine's memory.

@@ -10,34 +10,12 @@ from typing import Any
 import numpy as np
 
 from warploom.api import files_at
-from warploom.blocks.io.decode_image import load_linear
+from warploom.blocks.io.decode_image import PICTURES, load_linear
 from warploom.blocks.video.picture_writer import PictureWriter
 from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 
-#: Suffixes of the files in a folder that count as pictures.
-PICTURES = (
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".jfif",
-    ".tif",
-    ".tiff",
-    ".exr",
-    ".hdr",
-    ".pfm",
-    ".dpx",
-    ".webp",
-    ".bmp",
-    ".tga",
-    ".jp2",
-    ".ppm",
-    ".pgm",
-    ".pnm",
-    ".dds",
-    ".sgi",
-)
 #: Pictures that are decoded ahead, and the memory for those that are kept.
 AHEAD = 4
 _KEPT_BYTES = 512 << 20

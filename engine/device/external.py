@@ -57,9 +57,9 @@ class ExternalArray:
 def describe_external(array: object) -> ExternalArray:
     """Describe an array of any library. Raise a DeviceError with the reason if it can't be used in place.
 
-    The producer of a GPU array with `__dlpack__` makes the legacy default stream wait for the contents. An interface
-    that names no stream counts as one of that stream, in which torch computes unless it is told otherwise. JAX has
-    streams of its own, so its arrays are waited for here.
+    The producer of a GPU array with `__dlpack__` makes the legacy default stream wait for the contents. If an interface
+    names no stream, the contents are expected from the legacy default stream, which is torch's usual one. JAX computes
+    on streams that it does not name, so this function waits for its arrays.
     """
     if isinstance(array, np.ndarray):
         return _from_interface(array.__array_interface__, "cpu", array, array.dtype)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from warploom.blocks.io.decode_image import PICTURES
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.diagnostics import KernelError, PatchError
 from warploom.engine.kernel_sources.loader import SUFFIXES, load_image
@@ -12,28 +13,7 @@ from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import SUFFIX
 from warploom.engine.readings import open_file
 
-#: Suffixes of the files that *Load Image* and *Load Audio* read.
-PICTURES = (
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".jfif",
-    ".tif",
-    ".tiff",
-    ".exr",
-    ".hdr",
-    ".pfm",
-    ".dpx",
-    ".webp",
-    ".bmp",
-    ".tga",
-    ".jp2",
-    ".ppm",
-    ".pgm",
-    ".pnm",
-    ".dds",
-    ".sgi",
-)
+#: Suffixes of the files that *Load Audio* reads.
 SOUNDS = (".wav", ".flac", ".ogg", ".mp3", ".aif", ".aiff")
 #: Suffixes of the films that *Load Video* reads; its library knows more.
 FILMS = (

@@ -7,14 +7,8 @@ import pytest
 from PIL import Image
 
 from warploom import Engine, Patch, ProfilingLevel
-from warploom.app.edits.files.dropped_files import PICTURES, is_usable, place_files
-from warploom.blocks.video import image_sequence
+from warploom.app.edits.files.dropped_files import is_usable, place_files
 from warploom.engine.diagnostics import PatchError
-
-
-def test_a_folder_has_the_pictures_that_can_be_dropped_one_by_one() -> None:
-    """What *Load Images* finds in a folder, the canvas takes."""
-    assert PICTURES == image_sequence.PICTURES
 
 
 def test_each_file_becomes_a_block_that_loads_it(tmp_path: Path) -> None:
