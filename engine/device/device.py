@@ -57,6 +57,8 @@ class DeviceInfo:
     is_asynchronous: bool = True  # False if a launch returns only when its work is done
     checks_accesses: bool = False  # True if it checks every access of a kernel, for which it needs the sizes of buffers
     peak_bytes_per_s: float | None = None  # the total bandwidth of its memory; None if unknown
+    #: The most thread blocks of a launch that can wait for each other; None if as many as run at once.
+    waiting_blocks: int | None = None
 
 
 class Device(Protocol):

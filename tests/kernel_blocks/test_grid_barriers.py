@@ -69,11 +69,11 @@ def test_thread_blocks_read_what_others_wrote_before_the_barrier(tmp_path: Path,
         np.testing.assert_allclose(engine.read(PortRef("after", "out")), 3 * expected, rtol=1e-6)
 
 
-@pytest.mark.gpu
-def test_a_grid_that_cannot_run_at_once_is_refused(tmp_path: Path) -> None:
+@DEVICES
+def test_a_grid_that_cannot_run_at_once_is_refused(tmp_path: Path, device: str) -> None:
     """The message says how many thread blocks may wait for each other; the engine goes on with fewer."""
     patch, node, _ = mirrored(tmp_path, BARRIER, np.zeros(1 << 22, np.float32))
-    with Engine(patch, device="cuda:0") as engine:
+    with Engine(patch, device=device) as engine:
         (found,) = engine.step().diagnostics
         assert found.node == node.id
         assert "grid of mirrored must have at most" in found.message

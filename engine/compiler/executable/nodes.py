@@ -188,7 +188,9 @@ class NodeMaker:
             raise _refused(operation, text)
         if typed.is_cooperative:
             config = cooperative(config)
-            blocks, most = math.prod(config.grid), blocks_at_once(config, kernel.resources, self._device.info)
+            blocks, most = math.prod(config.grid), self._device.info.waiting_blocks
+            if most is None:
+                most = blocks_at_once(config, kernel.resources, self._device.info)
             if most is not None and blocks > most:
                 text = f"grid of {kernel.name} must have at most {most} thread blocks, since they wait for each other, "
                 remedy = "launch fewer threads, and let each compute several elements"

@@ -35,7 +35,7 @@ from warploom.engine.device.host.memory import (
     copy,
 )
 from warploom.engine.device.host.modules.module import HostModule, own_kernel
-from warploom.engine.device.host.pool import Pool
+from warploom.engine.device.host.pool import MOST_AT_ONCE, Pool
 from warploom.engine.device.host.watchdog import Watchdog
 from warploom.engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
 from warploom.engine.diagnostics import DeviceError, KernelError
@@ -75,6 +75,7 @@ class HostDevice:
             has_own_memory=False,
             is_asynchronous=False,
             checks_accesses=True,
+            waiting_blocks=MOST_AT_ONCE,
         )
 
     @property
