@@ -220,8 +220,9 @@ def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache)
     except OpError as problem:
         raise CompileError(str(problem)) from None
     on_gpu = not architecture.startswith("compute_")
-    elements: Literal[1, 4] = 4 if on_gpu and kernel.takes_several else 1
-    best = BestCode(partial(_best_ptx, op_graphs.shared(source), elements), elements, is_free=kernel.is_free)
+    elements: Literal[1, 4] = 4 if on_gpu else 1
+    write = partial(_best_ptx, op_graphs.shared(source), elements)
+    best = BestCode(write, elements if kernel.takes_several else 1, is_free=kernel.is_free)
     # No GPU reports the line of a fault, and line information takes a tenth of the driver's compile time.
     ptx = without_lines(kernel.ptx) if on_gpu else kernel.ptx
     return KernelImage(source, ptx, None, read_signatures(ptx), is_free=kernel.is_free, best=best)

@@ -143,6 +143,11 @@ def wide_bytes(buffer: OpBuffer, count: int) -> int:
     return dtype.alignment if dtype.components == 3 else max(dtype.alignment, min(16, count * dtype.size_bytes))
 
 
+def is_wide(buffer: OpBuffer, count: int) -> bool:
+    """Return whether one load takes `count` elements, where a buffer is aligned to `wide_bytes`."""
+    return buffer.told is None and wide_bytes(buffer, count) == count * buffer.type.dtype.size_bytes
+
+
 def load_many(emission: Emission, buffer: OpBuffer, first: ir.Value, count: int) -> list[OpValue]:
     """Return adjacent elements; the buffer must be aligned to `wide_bytes`."""
     builder, dtype = emission.builder, buffer.type.dtype

@@ -34,8 +34,8 @@ def numbers(dtype: str, size: int) -> np.ndarray[Any, Any]:
 
 
 def shares(array: np.ndarray[Any, Any], thread_blocks: int) -> list[np.ndarray[Any, Any]]:
-    """Return each thread block's share: neighbouring elements, equally many except in the last shares."""
-    each = -(-array.size // thread_blocks)
+    """Return each thread block's share: neighbouring elements, equally many (a multiple of 16) except in the last."""
+    each = -(-array.size // (16 * thread_blocks)) * 16
     return [array[at * each : (at + 1) * each] for at in range(thread_blocks)]
 
 
@@ -98,13 +98,28 @@ def test_elements_of_few_bytes_are_combined_in_the_order_of_others(
     x = numbers(dtype, 70_001)
     if dtype == "f16":
         x = np.random.default_rng(4).normal(size=x.size).astype(np.float16)
-    few = run(device, aggregating(dtype, "f64", "add", "minimum"), {"x": x}, x.size, thread_blocks=thread_blocks)
+    graph = aggregating(dtype, "f64", "add", "minimum")
+    few = run(device, graph, {"x": x}, x.size, thread_blocks=thread_blocks)
     wide = run(
         device, aggregating("f32", "f64", "add", "minimum"), {"x": x.astype(np.float32)}, x.size,
         thread_blocks=thread_blocks,
     )  # fmt: skip
     assert few["add"].tobytes() == wide["add"].tobytes()
     np.testing.assert_array_equal(few["minimum"], [part.min() for part in shares(x, thread_blocks)])
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "u8", "s16", "f16", "bf16", "f32"])
+def test_neighbours_that_are_loaded_at_once_give_the_same_bits(device: Device, dtype: str) -> None:
+    """A thread on a GPU loads four neighbours at once where a buffer is aligned; results have the same bits."""
+    graph = aggregating(dtype, "f64", "add", "maximum")
+    one, four = compile_graph(graph), compile_graph(graph, elements_per_thread=4)
+    for size in (1, 1023, 5000, 70_001):
+        x = np.random.default_rng(size).normal(size=size)
+        x = to_bf16(x) if dtype == "bf16" else x > 0 if dtype == "boolean" else (x * 30).astype(NAMED[dtype].numpy)
+        for offset in (0, NAMED[dtype].size_bytes):
+            options: dict[str, Any] = {"thread_blocks": 3, "offset": offset, "is_inlined": True}
+            found, expected = (run(device, kernel, {"x": x}, size, **options) for kernel in (four, one))
+            assert all(found[name].tobytes() == array.tobytes() for name, array in expected.items())
 
 
 def test_elements_of_several_bytes_count_unless_all_are_zero(device: Device) -> None:

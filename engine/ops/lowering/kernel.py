@@ -95,9 +95,10 @@ def compile_graph(
 
     Threads count the elements along as many axes as the ops need, and along at least `rank`. With several elements per
     thread, a GPU reads and writes faster, but the kernel takes longer to compile. Unless the interface `takes_several`,
-    each thread computes one; `elements_per_thread` says so. The same graph always gives the same PTX, and any number of
-    elements per thread gives the same bits. A kernel with `is_told` reads `numbers` from its arguments. Otherwise the
-    numbers are constants in its code, which compiles faster, and the kernel ignores the argument.
+    each thread computes one; `elements_per_thread` says so. In a kernel with aggregates, it then loads several at once.
+    The same graph always gives the same PTX, and any number of elements per thread gives the same bits. A kernel with
+    `is_told` reads `numbers` from its arguments. Otherwise the numbers are constants in its code, which compiles
+    faster, and the kernel ignores the argument.
     """
     return lower(analyse(graph), entry, rank, elements_per_thread, is_told=is_told)
 
@@ -160,7 +161,8 @@ class _Lowering:
         aggregates = self._aggregates()
         count = elements_per_thread if interface.takes_several else 1
         if aggregates:
-            emit_shares(emission, self._own_inputs(), aggregates, self._body)
+            is_adjacent = elements_per_thread > 1 and all(port.is_aggregate for port in interface.outputs)
+            emit_shares(emission, self._own_inputs(), aggregates, self._body, is_adjacent=is_adjacent)
         elif count > 1:
             emit_lanes(emission, count, self._own_inputs(), self._own_outputs(), self._body)
         else:

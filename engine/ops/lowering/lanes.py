@@ -6,8 +6,9 @@ Elements at the end are computed one by one, and so are all elements if a buffer
 In kernels with aggregates, each thread block goes through its share of the elements in order. Each thread computes
 four elements at once, which lie a thread block's width apart. Their loads don't wait for each other, and neighbouring
 threads load neighbouring elements. If the elements are of one or two bytes, a thread loads 16 or 8, since a GPU needs
-many bytes under way. The elements that a thread combines, and their order, depend only on the number of elements and
-thread blocks. So results are the same on every device and with any fusion.
+many bytes under way. For a GPU, a thread loads four neighbouring elements of at most 4 bytes at once instead, and the
+threads then exchange what they have combined. The elements that are combined, and their order, depend only on the
+number of elements and thread blocks. So results are the same on every device and with any fusion.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from warploom.engine.ops.lowering.places import NOWHERE, MetadataRef
 from warploom.engine.ops.types import BufferType, read_as
 from warploom.engine.types import f64, s32
 
-#: The number of elements that each thread of a kernel with aggregates computes at once.
-SHARE_LANES = 4
+#: The number of elements that each thread of a kernel with aggregates computes at once, and what the number of elements
+#: in a share is a multiple of, so that shares of an aligned buffer are aligned.
+SHARE_LANES, SHARE_STEP = 4, 16
 
 
 def emit_lanes(
@@ -125,14 +127,23 @@ _Held = list[list[ir.Value]]
 
 
 def emit_shares(
-    emission: Emission, inputs: Sequence[OpBuffer], aggregates: Sequence[Aggregate], body: Callable[[], None]
+    emission: Emission,
+    inputs: Sequence[OpBuffer],
+    aggregates: Sequence[Aggregate],
+    body: Callable[[], None],
+    *,
+    is_adjacent: bool,
 ) -> None:
-    """Write a kernel whose thread blocks each have a share of the elements; `body` is as for `emit_lanes`."""
-    builder, one, width = emission.builder, ir.Constant(I32, 1), ir.Constant(I32, SHARE_THREADS)
+    """Write a kernel whose thread blocks each have a share of the elements; `body` is as for `emit_lanes`.
+
+    With `is_adjacent`, a thread loads neighbouring elements at once where it can; results have the same bits.
+    """
+    builder, width, step = emission.builder, ir.Constant(I32, SHARE_THREADS), ir.Constant(I32, SHARE_STEP)
     thread = emission.special("tid.x")
     size, blocks, block = emission.extent("size"), emission.special("nctaid.x"), emission.special("ctaid.x")
     # Unsigned arithmetic, since threads beyond the end may pass 2^31.
-    share = builder.udiv(builder.sub(builder.add(size, blocks), one), blocks)
+    each = builder.mul(blocks, step)
+    share = builder.mul(builder.udiv(builder.add(size, builder.sub(each, ir.Constant(I32, 1))), each), step)
     start = emission.call("llvm.umin.i32", I32, [size, builder.mul(block, share)])
     end = emission.call("llvm.umin.i32", I32, [size, builder.add(start, share)])
 
@@ -146,7 +157,7 @@ def emit_shares(
         return builder.icmp_unsigned(">=", builder.sub(end, first), ir.Constant(I32, count * SHARE_THREADS))
 
     def all_lanes(count: int, first: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
-        index, changed = builder.add(first, thread), list(held)
+        index = builder.add(first, thread)
         steps = [ir.Constant(I32, at * SHARE_THREADS) for at in range(count)]
         places = [builder.add(index, step) for step in steps]
         loaded = {}
@@ -158,7 +169,26 @@ def emit_shares(
                 loaded[name] = memory.load_each(emission, own, steps)
             else:
                 loaded[name] = memory.load_each(emission, buffer, places)
-        found = list[list[ir.Value]]()
+        return combined(count, first, places, loaded, held)
+
+    def adjacent_lanes(count: int, first: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
+        """Compute the same as `all_lanes`, except that each lane of a thread has what another one has there."""
+        index = builder.add(first, builder.mul(thread, ir.Constant(I32, SHARE_LANES)))
+        offsets = range(0, count * SHARE_THREADS, SHARE_LANES * SHARE_THREADS)
+        groups = [builder.add(index, ir.Constant(I32, offset)) for offset in offsets]
+        loaded = {}
+        for buffer in inputs:
+            builder.debug_metadata = emission.origins[buffer.pointer.name]
+            each = (memory.load_many(emission, buffer, group, SHARE_LANES) for group in groups)
+            loaded[buffer.pointer.name] = list(chain.from_iterable(each))
+        places = [builder.add(group, ir.Constant(I32, lane)) for group in groups for lane in range(SHARE_LANES)]
+        return combined(count, first, places, loaded, held)
+
+    def combined(
+        count: int, first: ir.Value, places: list[ir.Value], loaded: dict[str, list[OpValue]], held: _Held
+    ) -> tuple[ir.Value, _Held]:
+        """Combine the elements at `places`, of which each lane has every fourth one."""
+        found, changed = list[list[ir.Value]](), list(held)
         for at, place in enumerate(places):
             _place(emission, place)
             emission.own = {name: values[at] for name, values in loaded.items()}
@@ -183,7 +213,19 @@ def emit_shares(
     none = [[aggregate.none for aggregate in aggregates] for _ in range(SHARE_LANES)]
     rest, held = start, none
     size_bytes = sum(4 if buffer.told is not None else buffer.type.dtype.size_bytes for buffer in inputs)
-    for rounds in (4, 2, 1) if size_bytes == 1 else (2, 1) if size_bytes == 2 else (1,):
+    all_rounds = (4, 2, 1) if size_bytes == 1 else (2, 1) if size_bytes == 2 else (1,)
+    if is_adjacent and inputs and all(memory.is_wide(buffer, SHARE_LANES) for buffer in inputs):
+        count = all_rounds[0] * SHARE_LANES
+        aligned = _are_aligned(emission, SHARE_LANES, inputs)
+        rest, held = _loop(
+            emission,
+            lambda first: builder.and_(aligned, is_full(count, first)),
+            partial(adjacent_lanes, count),
+            rest,
+            held,
+        )
+        held = _apart(emission, aggregates, held)
+    for rounds in all_rounds:
         count = rounds * SHARE_LANES
         rest, held = _loop(emission, partial(is_full, count), partial(all_lanes, count), rest, held)
     _, held = _loop(emission, is_inside, first_lane, builder.add(rest, thread), held)
@@ -191,6 +233,31 @@ def emit_shares(
         held = [_both(aggregates, a, b) for a, b in zip(held[::2], held[1::2], strict=True)]
     _store_totals(emission, aggregates, held[0], block)
     builder.ret_void()
+
+
+def _apart(emission: Emission, aggregates: Sequence[Aggregate], held: _Held) -> _Held:
+    """Return what lanes hold of elements a thread block's width apart, from what they hold of neighbours."""
+    thread = emission.special("tid.x")
+    most = max(aggregate.kind.scalar.size_bytes for aggregate in aggregates)
+    pointer = shared_array(emission, "apart", most * SHARE_LANES * SHARE_THREADS)
+    found = list[list[ir.Value]]()
+    for aggregate, values in zip(aggregates, zip(*held, strict=True), strict=True):
+        shared = _shared(aggregate, pointer, SHARE_LANES * SHARE_THREADS)
+        first = emission.builder.mul(thread, ir.Constant(I32, SHARE_LANES))
+        for lane, value in enumerate(values):
+            memory.store(emission, shared, emission.builder.add(first, ir.Constant(I32, lane)), [value])
+        barrier(emission)
+        places = (emission.builder.add(thread, ir.Constant(I32, lane * SHARE_THREADS)) for lane in range(SHARE_LANES))
+        found.append([memory.load(emission, shared, place).parts[0] for place in places])
+        barrier(emission)
+    return [list(values) for values in zip(*found, strict=True)]
+
+
+def _shared(aggregate: Aggregate, pointer: ir.Value, count: int) -> OpBuffer:
+    """Return shared memory for values of an aggregate."""
+    dtype = aggregate.kind.element()
+    assert dtype is not None
+    return OpBuffer(BufferType(dtype, "shared", writable=True), pointer, lambda _: ir.Constant(I32, count))
 
 
 def _combined(emission: Emission, aggregate: Aggregate, before: ir.Value, values: Sequence[ir.Value]) -> ir.Value:
@@ -245,11 +312,8 @@ def _store_totals(
     builder, thread = emission.builder, emission.special("tid.x")
     buffers = []
     for number, (aggregate, value) in enumerate(zip(aggregates, values, strict=True)):
-        dtype = aggregate.kind.element()
-        assert dtype is not None
-        pointer = shared_array(emission, f"held{number}", dtype.size_bytes * SHARE_THREADS)
-        shared = BufferType(dtype, "shared", writable=True)
-        buffers.append(OpBuffer(shared, pointer, lambda _: ir.Constant(I32, SHARE_THREADS)))
+        pointer = shared_array(emission, f"held{number}", aggregate.kind.scalar.size_bytes * SHARE_THREADS)
+        buffers.append(_shared(aggregate, pointer, SHARE_THREADS))
         memory.store(emission, buffers[-1], thread, [value])
     half = SHARE_THREADS // 2
     while half:
