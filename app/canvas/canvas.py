@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from warploom.app.canvas.gestures.connection_edits import ConnectionEdits
 from warploom.app.canvas.graph_view import GraphView
+from warploom.app.canvas.incoming import Incoming
 from warploom.app.canvas.items.scene import GraphScene
 from warploom.app.canvas.keyboard import CanvasKeyboard
 from warploom.app.canvas.mirror import Mirror
@@ -24,17 +24,13 @@ from warploom.app.canvas.search.find_bar import FindBar
 from warploom.app.canvas.selection_edits import SelectionEdits
 from warploom.app.edits import nodes as node_edits
 from warploom.app.edits import regions
-from warploom.app.edits.files.dropped_files import place_files
-from warploom.app.edits.interfaces import drop_work
 from warploom.app.edits.organise.layered import GAP_X
 from warploom.app.edits.regions import NodeDrop
 from warploom.app.edits.remedies import Remedy
-from warploom.app.qt.beside import Run, at_once
 from warploom.app.view_models.tooltips import Hit, tooltip
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.document import Patch
-from warploom.engine.patch.files import SUFFIX
 from warploom.engine.patch.inner_patch import InnerPatch
 from warploom.engine.profiling.profile import Profile
 from warploom.engine.protocol.messages import FrameReport
@@ -53,15 +49,12 @@ class Canvas(QWidget):
     refused = Signal(str)  # the reason why an edit is refused
     node_activated = Signal(str)  # double-clicked, or entered by the keyboard
     escaped = Signal()  # Escape, while nothing is dragged
-    patch_dropped = Signal(Path)  # the dropped file
     menu_requested = Signal(str, QPoint)  # for a "node", a "connection" or the "canvas", at a screen position
 
     def __init__(self) -> None:
         super().__init__()
         #: The shown patch; an empty one while none is open.
         self.patch = Patch()
-        #: Runs slow work.
-        self.beside: Run = at_once
         #: The profile of the last measured frame; requested while a tooltip is shown.
         self.profile: Callable[[], Profile | None] = lambda: None
         #: The memory bandwidth of the engine's device; None where it is unknown.
@@ -76,7 +69,10 @@ class Canvas(QWidget):
         self.connecting.refused.connect(self._refuse)
         self.connecting.offered.connect(self._offer)
         self.connecting.dropped_on_nothing.connect(self._search_for_end)
-        self.view = GraphView(self.scene, self.connecting, self._move_refusal, self._tooltip, self)
+        self.incoming = Incoming(self.scene, self)
+        self.incoming.refused.connect(self._refuse)
+        self.incoming.placed.connect(self._show_placed)
+        self.view = GraphView(self.scene, self.connecting, self._move_refusal, self._tooltip, self.incoming, self)
         self.view.setAccessibleName("Patch")
         self.edits = SelectionEdits(self.scene, self.view.cursor_point, self)
         self.edits.refused.connect(self._refuse)
@@ -108,8 +104,8 @@ class Canvas(QWidget):
         self._part_legends()
         self.setFocusProxy(self.view)
         self.view.nodes_dropped.connect(self._move)
-        self.view.files_dropped.connect(self._place_files)
         self.view.move_explained.connect(self._explain)
+        self.view.drop_explained.connect(self._explain)
         self.view.connections_cut.connect(lambda crossed: node_edits.cut(self.patch, crossed))
         self.view.frames_dropped.connect(self.organise.move_frames)
         self.view.frame_resized.connect(self.organise.resize_frame)
@@ -135,6 +131,7 @@ class Canvas(QWidget):
         self._display.clear()
         self.path.set_patch(patch)
         self.patch = self.edits.patch = self.organise.patch = self.connecting.patch = patch or Patch()
+        self.incoming.patch = self.patch
         if patch is not self._opened and not isinstance(patch, InnerPatch):
             self._opened = patch
             self.organise.spread()
@@ -238,28 +235,14 @@ class Canvas(QWidget):
         except PatchError as problem:
             self._refuse(str(problem))
 
-    def _place_files(self, paths: list[Path], point: QPointF) -> None:
-        """Add blocks for dropped files; a dropped patch is opened."""
-        opened = next((path for path in paths if path.suffix == SUFFIX), None)
-        if opened is not None:
-            self.patch_dropped.emit(opened)
-        else:
-            patch, names = self.patch, ", ".join(path.name for path in paths)
-            self.beside(
-                f"Reading {names} …",
-                drop_work(patch, paths),
-                lambda _: self._place_read(patch, paths, point),
-                lambda: None,
-            )
+    def paste(self) -> None:
+        """Paste blocks, or files, a picture or a table of another program, at the pointer."""
+        if not self.incoming.take(QGuiApplication.clipboard().mimeData(), self.view.cursor_point(), drops=False):
+            self.edits.paste()
 
-    def _place_read(self, patch: Patch, paths: list[Path], point: QPointF) -> None:
-        if patch is not self.patch:
-            return  # another patch is shown by now
-        try:
-            place = node_edits.snapped(point.x(), point.y())
-            self.select(place_files(patch, paths, place, self.scene.regions.scope_at(point)))
-        except PatchError as problem:
-            self._refuse(str(problem))
+    def _show_placed(self, nodes: list[str]) -> None:
+        self.select(nodes)
+        self.view.ensureVisible(self.scene.rect_of(nodes), 24, 24)
 
     def _move_refusal(self, nodes: Sequence[str], scope: str) -> str | None:
         return regions.move_refusal(self.patch, nodes, scope)
@@ -367,8 +350,7 @@ class Canvas(QWidget):
         self.organise.edit_frame(frame_id, gesture)
 
     def _select_placed(self, node_id: str) -> None:
-        self.select([node_id])
-        self.view.ensureVisible(self.scene.rect_of([node_id]), 24, 24)
+        self._show_placed([node_id])
 
     # Events
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +9,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QDragEnterEvent,
+    QDragLeaveEvent,
     QDragMoveEvent,
     QDropEvent,
     QFocusEvent,
@@ -38,9 +38,9 @@ from warploom.app.canvas.gestures.knife import Knife
 from warploom.app.canvas.gestures.node_drag import NodeDrag, Refusal
 from warploom.app.canvas.gestures.slider_drag import SliderDrag, slider_at
 from warploom.app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
+from warploom.app.canvas.incoming import Incoming, is_incoming
 from warploom.app.canvas.items.scene import GraphScene
 from warploom.app.canvas.sliced_painting import SlicedPainting
-from warploom.app.edits.files.dropped_files import is_usable
 from warploom.app.edits.regions import NodeDrop
 from warploom.app.theme import colours
 from warploom.app.view_models.tooltips import Hit
@@ -67,6 +67,7 @@ class GraphView(ZoomableView):
 
     nodes_dropped = Signal(NodeDrop)
     move_explained = Signal(str, bool)  # why dragged nodes can't be dropped at the pointer; "" if they can
+    drop_explained = Signal(str, bool)  # what dropped files would do, or why nothing, and True; "" after the drag
     slider_moved = Signal(str, str, float, object)  # a node, its parameter, the new value, and the gesture
     connections_cut = Signal(list)  # Connections
     frames_dropped = Signal(list, dict, tuple)  # frames, new positions of nodes, and the way of the frames
@@ -79,7 +80,6 @@ class GraphView(ZoomableView):
     node_double_clicked = Signal(str)
     connection_double_clicked = Signal(Connection)
     canvas_double_clicked = Signal()
-    files_dropped = Signal(list, QPointF)  # paths, and the place in the scene
     menu_requested = Signal(object, QPoint)  # for a Hit or None, at a screen position
 
     def __init__(
@@ -88,11 +88,12 @@ class GraphView(ZoomableView):
         edits: ConnectionEdits,
         move_refusal: Refusal,
         describe: Callable[[Hit], str],
+        incoming: Incoming,
         parent: QWidget,
     ) -> None:
         super().__init__(scene, parent)
         self._graph = scene
-        self._describe = describe
+        self._describe, self._incoming = describe, incoming
         self.tooltip = LiveTooltip(self.viewport())
         self._edits, self._move_refusal = edits, move_refusal
         self._gesture: Gesture | None = None
@@ -285,21 +286,31 @@ class GraphView(ZoomableView):
             case str(node_id):
                 self.node_double_clicked.emit(node_id)
 
-    # Keys
+    # Dropped files
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accept files that can become blocks."""
-        event.setAccepted(any(map(is_usable, _files(event))))
+        """Follow files and pictures; `drop_explained` says what is done with them."""
+        event.setAccepted(is_incoming(event.mimeData()))
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Accept the files anywhere on the canvas."""
-        event.acceptProposedAction()
+        """Accept what becomes blocks here, or what the block here reads."""
+        self.cursor_position = event.position().toPoint()
+        text, does = self._incoming.explain(event.mimeData(), self.mapToScene(self.cursor_position))
+        self.drop_explained.emit(text, not does)
+        event.setAccepted(does)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Say nothing more about the files."""
+        self.drop_explained.emit("", False)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Emit the dropped files and their place."""
+        """Take what is dropped."""
+        self.drop_explained.emit("", False)
         self.cursor_position = event.position().toPoint()
-        self.files_dropped.emit(_files(event), self.mapToScene(self.cursor_position))
         event.acceptProposedAction()
+        self._incoming.take(event.mimeData(), self.mapToScene(self.cursor_position))
+
+    # Keys
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Request the selection's menu from the keyboard; for the mouse, releasing the button requests it."""
@@ -403,11 +414,6 @@ class GraphView(ZoomableView):
 def _dots(columns: int, rows: int) -> QPolygonF:
     """Return the background's dots from the origin on."""
     return QPolygonF([QPointF(x * _DOT_DISTANCE, y * _DOT_DISTANCE) for x in range(columns) for y in range(rows)])
-
-
-def _files(event: QDropEvent) -> list[Path]:
-    """Return the local files that are dragged."""
-    return [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
 
 
 def _is_apart(one: QPoint, other: QPoint) -> bool:

@@ -53,7 +53,7 @@ class InnerRoom(QObject):
         canvas.escaped.connect(self.leave)
         canvas.node_activated.connect(self.open)
         canvas.finding.went_to.connect(self._go_to_found)
-        canvas.beside = beside
+        canvas.incoming.beside = beside
         canvas.profile = lambda: None if self.is_open else bridge.profile
         canvas.peak_bytes_per_s = lambda: session.peak_bytes_per_s
         canvas.connecting.cost = lambda changes: None if self.is_open else session.cost_of(changes)

@@ -16,6 +16,8 @@ GESTURES = (
     ("Lead a connection through a dot", "Drag its middle; double-click the dot to remove it"),
     ("Cut connections", "Ctrl and right drag across them, or Alt and drag"),
     ("Add a block", "Double-click empty canvas"),
+    ("Add a block for a file", "Drop the file on empty canvas, or paste it"),
+    ("Let a block read another file", "Drop the file on the block"),
     ("Show a viewer", "Double-click its block"),
     ("Open the patch inside a block", "Double-click the block, or Enter"),
     ("Leave the patch inside a block", "Escape"),

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from warploom.app.edits.files.dropped_files import ARRAYS, CLOUDS, FILMS, LUTS, MESHES, SOUNDS, TABLES
+from warploom.app.edits.files.dropped_files import ENDINGS
 from warploom.app.edits.nodes import parameter_label
 from warploom.app.edits.remedies import FOLDER
 from warploom.app.inspector.offers import OffersButton
@@ -30,7 +30,6 @@ from warploom.app.inspector.typed_line import TypedInput, TypedLine, continue_li
 from warploom.app.theme.colours import current
 from warploom.app.theme.icons import icon
 from warploom.app.widgets.number_box import NumberBox
-from warploom.blocks.io.decode_image import PICTURES
 from warploom.engine.blocktypes.parameters import ParameterSpec, UserArray
 from warploom.engine.descriptions.checks import SHOWN
 from warploom.engine.figures import format_bytes, format_shape
@@ -288,17 +287,18 @@ class TextEditor(ParameterEditor):
 class PathEditor(TextEditor):
     """A file's path, typed or chosen in a dialog; paths of files beside the patch are stored relative to it."""
 
-    _FILTERS: ClassVar[dict[str, str]] = {
-        "image": f"Images (*{' *'.join(PICTURES)});;All files (*)",
-        "kernel": "Kernels (*.cu *.ptx *.py);;All files (*)",
-        "video": f"Films (*{' *'.join(FILMS)});;All files (*)",
-        "sound": f"Sounds (*{' *'.join(SOUNDS)});;All files (*)",
-        "table": f"Tables (*{' *'.join(TABLES)});;All files (*)",
-        "rows": f"Tables and arrays (*{' *'.join((*TABLES, *ARRAYS))});;All files (*)",
-        "array": f"Arrays (*{' *'.join(ARRAYS)});;All files (*)",
-        "mesh": f"Meshes (*{' *'.join((*MESHES, '.ply'))});;All files (*)",
-        "points": f"Points (*{' *'.join((*CLOUDS, *MESHES))});;All files (*)",
-        "lut": f"Tables of colours (*{' *'.join(LUTS)});;All files (*)",
+    _TITLES: ClassVar[dict[str, str]] = {
+        "image": "Images",
+        "kernel": "Kernels",
+        "video": "Films",
+        "sound": "Sounds",
+        "table": "Tables",
+        "rows": "Tables and arrays",
+        "array": "Arrays",
+        "mesh": "Meshes",
+        "points": "Points",
+        "lut": "Tables of colours",
+        "font": "Fonts",
     }
 
     def __init__(self, spec: ParameterSpec, folder: Callable[[], Path | None]) -> None:
@@ -314,6 +314,8 @@ class PathEditor(TextEditor):
     def show_values(self, values: Sequence[Any]) -> None:
         super().show_values(values)
         self.line.setToolTip(self.line.text())
+        if not self.line.hasFocus():
+            self.line.end(False)  # a narrow field shows the name rather than the folders
         if _all_equal(values):
             self.line.setPlaceholderText("no file")
 
@@ -328,7 +330,9 @@ class PathEditor(TextEditor):
                 self.edited.emit(relative_to(Path(name), self._folder()))
             return
         ask = QFileDialog.getSaveFileName if way == "save" else QFileDialog.getOpenFileName
-        name, _ = ask(self.window(), f"Choose {self.name}", start, self._FILTERS.get(kind, "All files (*)"))
+        endings = " ".join(f"*{ending}" for ending in ENDINGS.get(kind, ()))
+        filters = f"{self._TITLES[kind]} ({endings});;All files (*)" if endings else "All files (*)"
+        name, _ = ask(self.window(), f"Choose {self.name}", start, filters)
         if name:
             self.edited.emit(relative_to(Path(name), self._folder()))
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMargins, QMimeData, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QMargins, Qt, QTimer, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -16,9 +16,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from warploom.app.canvas.incoming import files_of, is_incoming, patch_of
 from warploom.app.documents.gallery import Example
 from warploom.app.welcome.example_card import ExampleCard, card_width
-from warploom.engine.patch.files import SUFFIX
 
 _SPACING, _MARGIN = 16, 24
 _MOST_COLUMNS = 4
@@ -26,7 +26,7 @@ _OTHERS = "More"  # the heading of examples without a theme, below others
 
 
 class Welcome(QScrollArea):
-    """The page while no patch is open. A patch that is dropped on it is opened."""
+    """The page while no patch is open. A patch that is dropped on it is opened; a new one begins with other files."""
 
     #: The person wants to open a patch.
     open_requested = Signal(Path)
@@ -34,6 +34,8 @@ class Welcome(QScrollArea):
     new_requested = Signal()
     browse_requested = Signal()
     tour_requested = Signal()
+    #: Files or a picture were dropped (a `QMimeData`, which is valid during the call).
+    dropped = Signal(object)
 
     def __init__(self, examples: Sequence[Example]) -> None:
         super().__init__()
@@ -154,19 +156,20 @@ class Welcome(QScrollArea):
             QTimer.singleShot(0, self, self._fit_cards)  # when the labels have the font too
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accept a patch."""
-        event.setAccepted(_dropped_patch(event.mimeData()) is not None)
+        """Accept files and pictures."""
+        event.setAccepted(is_incoming(event.mimeData()))
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Accept the patch anywhere on the page."""
+        """Accept them anywhere on the page."""
         event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the patch."""
-        path = _dropped_patch(event.mimeData())
-        if path is not None:
-            event.acceptProposedAction()
+        """Open the patch, or begin one with what was dropped."""
+        event.acceptProposedAction()
+        if (path := patch_of(files_of(event.mimeData()))) is not None:
             self.open_requested.emit(path)
+        else:
+            self.dropped.emit(event.mimeData())
 
 
 def _label(text: str, name: str) -> QLabel:
@@ -176,9 +179,3 @@ def _label(text: str, name: str) -> QLabel:
 def _home_relative(path: Path) -> str:
     home = Path.home()
     return Path("~", path.relative_to(home)).as_posix() if path.is_relative_to(home) else str(path)
-
-
-def _dropped_patch(data: QMimeData) -> Path | None:
-    """Return the first patch among dropped files."""
-    paths = (Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile())
-    return next((path for path in paths if path.suffix == SUFFIX), None)

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMargins, QPoint, QTimer, QUrl
+from PySide6.QtCore import QEvent, QMargins, QMimeData, QPoint, QPointF, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -116,7 +116,10 @@ class MainWindow(QMainWindow):
         self.canvas.search.recent = self.state.recent_blocks
         self.canvas.search.popup.unfolded = self.state.unfolded_groups
         self.canvas.menu_requested.connect(self._show_context_menu)
-        self.canvas.patch_dropped.connect(self.files.open_path)
+        incoming = self.canvas.incoming
+        incoming.folder = lambda: self.own_code.beside_patch or folder / "pasted"
+        incoming.patch_dropped.connect(self.files.open_path)
+        incoming.noted.connect(self.note)
         self.overlays = Overlays(self.canvas, self.session, self.bridge, self.state, self)
         self.kernel = InnerRoom(self.canvas, self.session, self.bridge, self.beside.run, self)
         self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
@@ -156,6 +159,7 @@ class MainWindow(QMainWindow):
         self.welcome.browse_requested.connect(self.files.open)
         self.welcome.open_requested.connect(self.files.open_path)
         self.welcome.example_requested.connect(self.files.open_example)
+        self.welcome.dropped.connect(self._begin_with)
         self.files.recent_changed.connect(self._show_recent)
         self.files.recent_changed.connect(self._save_state)  # at once: the editor may be killed
         self._show_recent()
@@ -403,6 +407,11 @@ class MainWindow(QMainWindow):
             self.layouts.show()
             # The canvas gets its size from the layout, in the next turn of the event loop.
             QTimer.singleShot(0, self.canvas.fit)
+
+    def _begin_with(self, data: QMimeData) -> None:
+        """Begin a patch with what was dropped on the first page."""
+        self.files.new()
+        self.canvas.incoming.take(data, QPointF(0, 0))
 
     def _show_own_code(self, node: str) -> None:
         if self.session.patch is not None and is_own_code(self.session.patch, node):

@@ -34,11 +34,17 @@ class OwnCode(QObject):
         self.chosen: Path | None = None
         session.replaced.connect(self._forget)
 
+    @property
+    def beside_patch(self) -> Path | None:
+        """The folder of the patch's file; None while it has none, and for an example."""
+        path = self._session.path
+        folder = path.resolve().parent if path is not None else None
+        return folder if folder != EXAMPLES_FOLDER else None
+
     def folder(self) -> Path | None:
         """Return the folder for the patch's own code; None if the person did not choose one."""
-        path = self._session.path
-        if path is not None and path.resolve().parent != EXAMPLES_FOLDER:
-            return path.resolve().parent
+        if (beside := self.beside_patch) is not None:
+            return beside
         if self.chosen is None:
             suggestion = self._session.blocks.parent if self._session.blocks is not None else Path.home()
             chosen = dialogs.ask_folder(self._window, "Choose a folder for the patch and its code", suggestion)

@@ -1,6 +1,6 @@
 """Files that are dropped on the canvas: each file that a block can load becomes one, and each folder of images."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from warploom.blocks.io.decode_image import PICTURES
@@ -49,10 +49,26 @@ _LOADERS = {
     **dict.fromkeys(CLOUDS, "geometry.load_points"),
     **dict.fromkeys(LUTS, "image.lut"),
 }
+#: The suffixes of the files that a path parameter names, by the last word of its `files`.
+ENDINGS: dict[str, tuple[str, ...]] = {
+    "image": PICTURES,
+    "kernel": SUFFIXES,
+    "video": FILMS,
+    "sound": SOUNDS,
+    "table": TABLES,
+    "rows": (*TABLES, *ARRAYS),
+    "array": ARRAYS,
+    "mesh": (*MESHES, ".ply"),
+    "points": (*CLOUDS, *MESHES),
+    "lut": LUTS,
+    "font": (".ttf", ".otf", ".ttc"),
+}
 #: As much of a PLY file as its header has at most, if it says anything about triangles.
 _HEADER_BYTES = 4096
-#: The distance between the blocks of one drop.
-_APART = 120.0
+#: The room below each block of one drop, which a thumbnail needs, and the gap to the next column.
+_BELOW, _BESIDE = 112.0, 48.0
+#: The blocks in a column, and the most of one drop: more pictures would fill a GPU's memory.
+_IN_COLUMN, _MOST = 6, 64
 
 
 def is_usable(path: Path) -> bool:
@@ -62,25 +78,81 @@ def is_usable(path: Path) -> bool:
     return path.suffix.lower() in _LOADERS or path.suffix in SUFFIXES or path.suffix == SUFFIX
 
 
-def place_files(patch: Patch, paths: Iterable[Path], position: Position, scope: str) -> list[str]:
+def place_files(
+    patch: Patch,
+    paths: Iterable[Path],
+    position: Position,
+    scope: str,
+    size: Callable[[str], tuple[float, float]] = lambda _: (160.0, 48.0),
+) -> list[str]:
     """Add a block for each entry point of each kernel file, each other file and each folder of images.
 
-    Return the ids of the new nodes.
+    The first one is at `position`, others are below and beside it; `size` returns the size of a node. Return the ids of
+    the new nodes.
 
     Raise PatchError if none of the files is of these kinds. A kernel with errors gets its block too, which shows them.
     """
+    paths = list(paths)
     usable = [path for path in paths if is_usable(path) and path.suffix != SUFFIX]
     if not usable:
-        kinds = ", ".join(sorted({*SUFFIXES, *_LOADERS}))
-        raise PatchError(f"a dropped file must end in one of {kinds}, or be a folder of images")
+        names = ", ".join(path.name for path in paths)
+        raise PatchError(
+            "file must be a picture, sound, film, table, array, mesh, cloud of points, LUT or kernel, or a folder of "
+            f"pictures, got {names}"
+        )
+    blocks = [(path, block) for path in usable for block in _blocks(path, _relative(patch, path))]
+    if len(blocks) > _MOST:
+        raise PatchError(
+            f"files must be at most {_MOST} at a time, got {len(blocks)}; a folder of pictures becomes one Load Images"
+        )
     made: list[str] = []
-    with patch.edit(f"Add {', '.join(path.name for path in usable)}"):
-        for path in usable:
-            file = relative_to(path, patch.path.parent if patch.path else None)
-            for type_id, values in _blocks(path, file):
-                place = (position[0], position[1] + len(made) * _APART)
-                made.append(patch.add(type_id, position=place, region=scope, **values).id)
+    (x, y), column = position, 0.0
+    with patch.edit(f"Add {_names(usable)}"):
+        for _, (type_id, values) in blocks:
+            if made and not len(made) % _IN_COLUMN:
+                x, y, column = x + column + _BESIDE, position[1], 0.0
+            node = patch.add(type_id, position=(x, y), region=scope, **values).id
+            width, height = size(node)
+            y, column = y + height + _BELOW, max(column, width)
+            made.append(node)
     return made
+
+
+def file_parameter(patch: Patch, node: str, paths: Iterable[Path]) -> str:
+    """Return the parameter of a node that names a file to read, if one file is given that it can be; "" otherwise."""
+    paths, block_type = list(paths), patch.block_type(node)
+    if len(paths) != 1 or block_type is None:
+        return ""
+    (path,) = paths
+    for name, spec in block_type.parameters.items():
+        way, _, kind = spec.files.partition(" ")
+        is_folder = kind == "images" and path.is_dir() and is_usable(path)
+        if way == "open" and (is_folder or path.suffix.lower() in ENDINGS.get(kind, ())):
+            return name
+    return ""
+
+
+def give_file(patch: Patch, node: str, parameter: str, path: Path) -> None:
+    """Let a node read another file."""
+    with patch.edit(f"Load {path.name}"):
+        patch.set(node, **{parameter: _relative(patch, path)})
+
+
+def free_file(folder: Path, stem: str, suffix: str) -> Path:
+    """Return the path of a new file in a folder: the stem with the first number that no file there has."""
+    number = 1
+    while (path := folder / f"{stem}_{number}{suffix}").exists():
+        number += 1
+    return path
+
+
+def _relative(patch: Patch, path: Path) -> str:
+    return relative_to(path, patch.path.parent if patch.path else None)
+
+
+def _names(paths: list[Path]) -> str:
+    """Return the names of a few files, or the first one and the number of the others."""
+    return ", ".join(path.name for path in paths) if len(paths) < 4 else f"{paths[0].name} and {len(paths) - 1} more"
 
 
 def _blocks(path: Path, file: str) -> list[tuple[str, dict[str, str]]]:

@@ -1,10 +1,11 @@
 """Files that are dropped on the canvas become blocks."""
 
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QColor, QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication
 
 from warploom.app.canvas.canvas import Canvas
@@ -16,16 +17,25 @@ KERNEL = (
 
 
 def _drop(canvas: Canvas, paths: list[Path], at: QPointF) -> bool:
-    """Drop files, and return whether the canvas accepts them."""
+    """Drag files to a point of the scene and drop them, and return whether the canvas accepts them there."""
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    return _drop_data(canvas, data, at)
+
+
+def _drop_data(canvas: Canvas, data: QMimeData, at: QPointF) -> bool:
     place: QPoint = canvas.view.mapFromScene(at)
     kind, buttons, keys = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    target, dragged = canvas.view.viewport(), QDragMoveEvent(place, kind, data, buttons, keys)
     enter = QDragEnterEvent(place, kind, data, buttons, keys)
-    QApplication.sendEvent(canvas.view.viewport(), enter)
+    QApplication.sendEvent(target, enter)
     if enter.isAccepted():
-        QApplication.sendEvent(canvas.view.viewport(), QDropEvent(QPointF(place), kind, data, buttons, keys))
-    return enter.isAccepted()
+        QApplication.sendEvent(target, dragged)
+    is_taken = enter.isAccepted() and dragged.isAccepted()
+    QApplication.sendEvent(
+        target, QDropEvent(QPointF(place), kind, data, buttons, keys) if is_taken else QDragLeaveEvent()
+    )
+    return is_taken
 
 
 def test_each_kernel_of_a_file_becomes_a_block(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
@@ -46,9 +56,9 @@ def test_each_kernel_of_a_file_becomes_a_block(canvas: Canvas, patch: Patch, tmp
 def test_a_dropped_kernel_is_called_as_its_entry_point(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
     """Messages and `--set` then say `compute`; a name that is taken is counted on."""
     found = []
-    for name in ("stencil.cu", "stencil.cu", "3 points.cu"):
+    for number, name in enumerate(("stencil.cu", "stencil.cu", "3 points.cu"), 1):
         (tmp_path / name).write_text(KERNEL.format("compute"))
-        assert _drop(canvas, [tmp_path / name], QPointF(0, 200))
+        assert _drop(canvas, [tmp_path / name], QPointF(0, number * 200))
         found += canvas.selected()
     assert found == ["compute", "compute_2", "compute_3"]
 
@@ -106,7 +116,7 @@ def test_a_folder_of_images_becomes_one_block(canvas: Canvas, patch: Patch, tmp_
 def test_a_patch_is_opened(canvas: Canvas, tmp_path: Path) -> None:
     """Dropping a patch file requests that the window opens it."""
     opened: list[Path] = []
-    canvas.patch_dropped.connect(opened.append)
+    canvas.incoming.patch_dropped.connect(opened.append)
     assert _drop(canvas, [tmp_path / "other.loom"], QPointF(0, 200))
     assert opened == [tmp_path / "other.loom"]
 
@@ -130,3 +140,105 @@ def test_a_ply_file_is_a_mesh_if_it_has_faces(
     assert _drop(canvas, [file], QPointF(0, 200))
     (node,) = canvas.selected()
     assert patch.nodes[node].type == f"geometry.{block}"
+
+
+@pytest.mark.feature("bring_in")
+def test_a_file_becomes_that_of_the_block_that_it_is_dropped_on(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+    """A block reads another file of its kind; a file of another kind becomes a block of its own."""
+    for name in ("a.png", "b.png", "c.csv"):
+        (tmp_path / name).write_bytes(b"")
+    assert _drop(canvas, [tmp_path / "a.png"], QPointF(0, 400))
+    (node,) = canvas.selected()
+    on_block = canvas.scene.nodes[node].place.center()
+    assert _drop(canvas, [tmp_path / "b.png"], on_block)
+    assert (canvas.selected(), patch.value(node, "file")) == ([node], str(tmp_path / "b.png"))
+    assert patch.undo() == "Load b.png"
+    assert patch.value(node, "file") == str(tmp_path / "a.png")
+    assert _drop(canvas, [tmp_path / "c.csv"], on_block)
+    assert canvas.selected() != [node]
+
+
+def test_many_files_cover_no_other_block_of_the_drop(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+    """Files stand in columns with room for their thumbnails; too many at a time are refused."""
+    paths = [tmp_path / f"{n}.png" for n in range(65)]
+    for path in paths:
+        path.write_bytes(b"")
+    assert _drop(canvas, paths[:20], QPointF(0, 400))
+    places = [canvas.scene.nodes[node].place.adjusted(0, 0, 0, 100) for node in canvas.selected()]
+    assert len(places) == 20
+    assert not any(one.intersects(other) for one, other in combinations(places, 2))
+    before = len(patch.nodes)
+    said: list[str] = []
+    canvas.refused.connect(said.append)
+    _drop(canvas, paths, QPointF(0, 400))
+    assert said == ["files must be at most 64 at a time, got 65; a folder of pictures becomes one Load Images"]
+    assert len(patch.nodes) == before
+
+
+def test_a_drag_says_what_a_drop_would_do(canvas: Canvas, tmp_path: Path) -> None:
+    """At the pointer stands which file is added, or why none is."""
+    said: list[tuple[str, bool]] = []
+    canvas.view.drop_explained.connect(lambda text, is_refused: said.append((text, is_refused)))
+    (tmp_path / "a.png").write_bytes(b"")
+    _drop(canvas, [tmp_path / "a.png"], QPointF(0, 400))
+    _drop(canvas, [tmp_path / "notes.md"], QPointF(0, 400))
+    assert said == [("Add a.png", False), ("", False), ("No block reads notes.md", True), ("", False)]
+
+
+@pytest.mark.feature("bring_in")
+def test_a_picture_of_another_program_is_pasted_and_dropped(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+    """It is written beside the patch, and a block loads it."""
+    patch.path = tmp_path / "a.loom"
+    canvas.incoming.folder = lambda: tmp_path
+    image = QImage(5, 4, QImage.Format.Format_RGB32)
+    image.fill(QColor(10, 200, 30))
+    QGuiApplication.clipboard().setImage(image)
+    canvas.paste()
+    (node,) = canvas.selected()
+    assert (patch.nodes[node].type, patch.value(node, "file")) == ("io.load_image", "pasted_1.png")
+    assert QImage(str(tmp_path / "pasted_1.png")).pixelColor(4, 3) == QColor(10, 200, 30)
+    data = QMimeData()
+    data.setImageData(image)
+    assert _drop_data(canvas, data, QPointF(0, 400))
+    assert [patch.value(each, "file") for each in canvas.selected()] == ["pasted_2.png"]
+
+
+@pytest.mark.parametrize("is_text", [False, True])
+def test_a_copied_file_is_pasted(canvas: Canvas, patch: Patch, tmp_path: Path, is_text: bool) -> None:
+    """File managers copy files, or their paths as text."""
+    (tmp_path / "rain.wav").write_bytes(b"")
+    data = QMimeData()
+    if is_text:
+        data.setText(str(tmp_path / "rain.wav"))
+    else:
+        data.setUrls([QUrl.fromLocalFile(str(tmp_path / "rain.wav"))])
+    QGuiApplication.clipboard().setMimeData(data)
+    canvas.paste()
+    (node,) = canvas.selected()
+    assert patch.value(node, "file") == str(tmp_path / "rain.wav")
+
+
+def test_cells_of_a_spreadsheet_are_pasted(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+    """They come as lines of text with tabs, and often as a picture too; the numbers count."""
+    canvas.incoming.folder = lambda: tmp_path
+    data = QMimeData()
+    data.setText("x\ty\n1\t2\n3\t4\n")
+    data.setImageData(QImage(5, 4, QImage.Format.Format_RGB32))
+    QGuiApplication.clipboard().setMimeData(data)
+    canvas.paste()
+    (node,) = canvas.selected()
+    assert patch.nodes[node].type == "data.load_table"
+    assert (tmp_path / "pasted_1.tsv").read_text() == "x\ty\n1\t2\n3\t4\n"
+
+
+def test_a_folder_that_can_not_be_written_is_named(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+    """Nothing is added then."""
+    said: list[str] = []
+    canvas.refused.connect(said.append)
+    (tmp_path / "file").write_text("")
+    canvas.incoming.folder = lambda: tmp_path / "file" / "pasted"
+    QGuiApplication.clipboard().setImage(QImage(5, 4, QImage.Format.Format_RGB32))
+    before = dict(patch.nodes)
+    canvas.paste()
+    assert said == [f"folder for what you paste must be writable, got {tmp_path / 'file' / 'pasted'}"]
+    assert patch.nodes == before

@@ -33,8 +33,8 @@ def test_each_file_becomes_a_block_that_loads_it(tmp_path: Path) -> None:
 
 
 def test_what_no_block_loads_is_refused(tmp_path: Path) -> None:
-    """The message has the endings that can be dropped."""
+    """The message says what can be dropped."""
     (tmp_path / "notes.md").write_text("x")
     assert not is_usable(tmp_path / "notes.md") and not is_usable(tmp_path)
-    with pytest.raises(PatchError, match=r"must end in one of .*\.csv, .*\.tga"):
+    with pytest.raises(PatchError, match=r"must be a picture, sound, film, table, .*, got notes\.md"):
         place_files(Patch(), [tmp_path / "notes.md"], (0.0, 0.0), "")

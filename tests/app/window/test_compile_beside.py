@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
@@ -50,7 +50,9 @@ def test_a_dropped_kernel_is_compiled_beside_the_window(
     file = tmp_path / "blend.cu"
     file.write_text(CODE.format("first", "first"))
     window.files.new()
-    window.canvas.view.files_dropped.emit([file], QPointF(0, 0))
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(file))])
+    window.canvas.incoming.take(data, QPointF(0, 0))
     assert not patch_of(window).nodes
     qtbot.waitUntil(lambda: window.statusBar().currentMessage() == "Reading blend.cu …")
     held.set()
