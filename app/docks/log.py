@@ -6,18 +6,17 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import (
-    QEvent,
     QMargins,
-    QObject,
     Qt,
     QTimer,
     QUrl,
     Signal,
 )
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent, QKeyEvent, QKeySequence, QShowEvent
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
 from warploom.app.docks.dock import Dock, Editor
+from warploom.app.qt.copy_key import CopyKey
 from warploom.app.theme import colours
 from warploom.app.theme.icons import icon
 from warploom.app.view_models.lists.log_lines import LEVELS, Line, dropped, merge
@@ -95,7 +94,7 @@ class Log(EmptyState, Dock):
             self._button("clear", "Clear the list; the log file stays", self.clear),
         )
         self.table = make_table(self._shown, "Log", _WIDTHS, _LogRows.MESSAGE)
-        self.table.installEventFilter(self)
+        CopyKey(self.table, self.copy)
         self._follows = True  # whether the newest line stays in view
         self._scroll_bar = self.table.verticalScrollBar()
         self._scroll_bar.valueChanged.connect(self._on_scrolled)
@@ -241,12 +240,3 @@ class Log(EmptyState, Dock):
         """Let new records wait."""
         super().hideEvent(event)
         self._timer.stop()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Copy lines by keyboard, instead of blocks."""
-        if isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Copy):
-            if event.type() == QEvent.Type.KeyPress:
-                self.copy()
-            event.accept()
-            return True
-        return False

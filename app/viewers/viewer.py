@@ -1,12 +1,15 @@
 """A viewer: the picture of one viewer node with a footer, and saving it in full size."""
 
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QMargins, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from warploom.app.qt.copy_key import CopyKey
 from warploom.app.theme.icons import icon
 from warploom.app.view_models.profile.tape import Moment
 from warploom.app.viewers.picture_view import PictureView
@@ -23,7 +26,7 @@ _STAYS_MS = 1000  # milliseconds; a picture older than this counts as unchanging
 
 
 class PictureSaver(QObject):
-    """Asks the person for a file and the engine for the whole picture, and saves the first one that arrives."""
+    """Asks the engine for the whole picture, and saves the first one that arrives into a file, or copies it."""
 
     #: The picture could not be saved; the text is the reason.
     failed = Signal(str)
@@ -34,7 +37,8 @@ class PictureSaver(QObject):
         super().__init__(parent)
         self._widget = parent
         self._image: QImage | None = None
-        self._name = ""
+        #: What is done with the picture, once that is known.
+        self._use: Callable[[QImage], None] | None = None
         #: True until a whole picture has arrived.
         self.wants_whole = False
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
@@ -42,26 +46,41 @@ class PictureSaver(QObject):
 
     def save(self, image: QImage | None) -> None:
         """Ask for a file, and write `image` into it, or else the next picture."""
-        self._image, self._name = image, ""
-        self._want_whole(image is None)
+        self._begin(image)
         name, _ = QFileDialog.getSaveFileName(
             self._widget.window(), "Save picture", str(Path.home() / "picture.png"), "Images (*.png *.jpg *.bmp *.webp)"
         )
-        if not name:
-            self._want_whole(False)
-            return
-        self._name = name
-        if self.wants_whole:
-            self._patience.start()
+        if name:
+            self._go_on(partial(self._write, name))
         else:
-            self._write()
+            self._want_whole(False)
+
+    def copy(self, image: QImage | None) -> None:
+        """Put `image`, or else the next picture, on the clipboard."""
+        self._begin(image)
+        self._go_on(QGuiApplication.clipboard().setImage)
 
     def take(self, image: QImage) -> None:
         """Take a whole picture."""
         self._image = image
         self._want_whole(False)
-        if self._name:
-            self._write()
+        self._finish()
+
+    def _begin(self, image: QImage | None) -> None:
+        self._image, self._use = image, None
+        self._want_whole(image is None)
+
+    def _go_on(self, use: Callable[[QImage], None]) -> None:
+        self._use = use
+        if self.wants_whole:
+            self._patience.start()
+        else:
+            self._finish()
+
+    def _finish(self) -> None:
+        if self._image is not None and self._use is not None:
+            image, use, self._image, self._use = self._image, self._use, None, None
+            use(image)
 
     def _want_whole(self, wants: bool) -> None:
         self._patience.stop()
@@ -69,15 +88,13 @@ class PictureSaver(QObject):
             self.wants_whole = wants
             self.wants_whole_changed.emit()
 
-    def _write(self) -> None:
-        assert self._image is not None
-        image, name, self._image, self._name = self._image, self._name, None, ""
+    def _write(self, name: str, image: QImage) -> None:
         if not image.save(name):
             self.failed.emit(f"picture must be writable as an image: {name}")
 
     def _give_up(self) -> None:
         self._want_whole(False)
-        self._name = ""
+        self._use = None
         self.failed.emit("picture must come from the engine in full size, got none; check that the engine is running")
 
 
@@ -118,6 +135,12 @@ class ViewerPanel(QWidget):
         self.picture.view_changed.connect(self._show_status)
         self.picture.view_changed.connect(self._report_viewing)
         self._reported = self.viewing
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self._copy = self.addAction(icon("copy"), "Copy picture\tCtrl+C", self.copy_picture)
+        CopyKey(self.picture, self.copy_picture)
+        self._save = self.addAction(icon("snapshot"), "Save picture …", self.save_picture)
+        self.addAction(icon("fit"), "Fit", self.picture.fit)
+        self.addAction("Actual pixels", self.picture.show_actual_pixels)
 
     @property
     def viewing(self) -> Viewing:
@@ -135,7 +158,7 @@ class ViewerPanel(QWidget):
             self._rate.clear()
             self.status_label.setProperty("state", "past" if moment is not None else "")
             self.status_label.style().polish(self.status_label)
-            self.save_button.setEnabled(moment is None)
+            self._enable_saving(moment is None)
 
     def show_preview(self, preview: Preview) -> None:
         """Show a new picture, unless the viewer is frozen."""
@@ -166,13 +189,21 @@ class ViewerPanel(QWidget):
 
     def _on_freeze(self, frozen: bool) -> None:
         self.freeze.setToolTip("Go on with the present picture" if frozen else _FREEZE)
-        self.save_button.setEnabled(not frozen or self.picture.is_whole)
+        self._enable_saving(not frozen or self.picture.is_whole)
         self._show_status()
         self.viewing_changed.emit()
 
     def save_picture(self) -> None:
         """Ask for a file and save the current picture, in full size."""
         self._saver.save(self.picture.picture() if self.picture.is_whole else None)
+
+    def copy_picture(self) -> None:
+        """Put the current picture on the clipboard, in full size."""
+        self._saver.copy(self.picture.picture() if self.picture.is_whole else None)
+
+    def _enable_saving(self, enabled: bool) -> None:
+        for part in (self.save_button, self._save, self._copy):
+            part.setEnabled(enabled)
 
     def _make_footer(self) -> QWidget:
         footer = QWidget(objectName="viewerFooter")

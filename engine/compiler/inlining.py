@@ -17,7 +17,7 @@ from warploom.engine.compiler.numbers import with_numbers
 from warploom.engine.compiler.region_copies import with_copies
 from warploom.engine.compiler.sentinels import with_sentinels
 from warploom.engine.descriptions.description import ChildPort
-from warploom.engine.diagnostics import Diagnostic
+from warploom.engine.diagnostics import Diagnostic, Mend
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.types.bits import same
 
@@ -88,12 +88,17 @@ class Inlined:
         return inner
 
     def shown(self, diagnostic: Diagnostic) -> Diagnostic:
-        """Return a diagnostic at the node that a person sees, and at its port if it exposes the block's port."""
+        """Return a diagnostic at the node that a person sees, and at its port if it exposes the block's port.
+
+        A missing connection to such a port is told of the node alone, since the person connects the node.
+        """
         if diagnostic.node is None or "/" not in diagnostic.node:
             return diagnostic
         node, _, child = diagnostic.node.partition("/")
         port = self._seen.get(PortRef(diagnostic.node, diagnostic.port)) if diagnostic.port else None
         text = f"{child}: {diagnostic.message}"
+        if port is not None and diagnostic.mend is Mend.CONNECT:
+            text = diagnostic.message.replace(f"'{diagnostic.port}'", f"'{port}'")
         return msgspec.structs.replace(diagnostic, node=node, port=port, message=text)
 
     def __post_init__(self) -> None:

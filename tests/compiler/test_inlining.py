@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from warploom.engine.compiler.description import BlockNode, GraphDescription
 from warploom.engine.compiler.inlining import Inlined, changed_values, inline, owner
 from warploom.engine.descriptions.description import BlockDescription, Child, ChildPort, Composition
-from warploom.engine.diagnostics import error
+from warploom.engine.diagnostics import Mend, error
 from warploom.engine.patch.changes import Connection, PortRef
 
 LEAF = BlockDescription((), ())
@@ -168,6 +168,18 @@ def test_what_is_wrong_with_a_child_is_shown_at_its_composite() -> None:
     for plain in (error("wrong", node="m", port="x"), error("wrong")):
         assert inlined.shown(plain) is plain
     assert [owner(name) for name in ("n/in/a", "m")] == ["n", "m"]
+
+
+def test_a_missing_connection_is_told_once_and_by_the_port_of_the_composite() -> None:
+    """A person who adds a composite whose input reaches two children reads one message, which names its own input."""
+    inlined = inline(graph(BlockNode("n", composite("a", "b", inputs="image=a.x image=b.x"))))
+    told = {
+        inlined.shown(error("required input 'x' must be connected", node=f"n/{child}", port="x", mend=Mend.CONNECT))
+        for child in "ab"
+    }
+    assert [(each.node, each.port, each.message) for each in told] == [
+        ("n", "image", "required input 'image' must be connected")
+    ]
 
 
 def test_connections_of_what_could_not_be_described_stay() -> None:

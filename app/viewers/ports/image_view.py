@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QMargins, QRect, QRectF, Signal
+from PySide6.QtCore import QMargins, QMimeData, QRect, QRectF, Signal
 from PySide6.QtWidgets import QComboBox, QToolButton, QVBoxLayout, QWidget
 
 from warploom.app.qt.flow_row import FlowRow
@@ -109,6 +109,11 @@ class ImageView(PortView):
         self.picture.show_other(None)
         self.picture.fit()
 
+    @property
+    def body(self) -> QWidget:
+        """What shows the contents."""
+        return self.picture
+
     def samplings(self, port: PortRef, dtype: str, shape: tuple[int, ...]) -> dict[str, Sampling]:
         """Return the visible part in the size of the screen, and the pixel under the pointer."""
         self._shape = shape
@@ -150,6 +155,12 @@ class ImageView(PortView):
             return ()
         self.plane.setMaximum(max(0, math.prod(rest) - 1))
         return tuple(int(index) for index in np.unravel_index(int(self.plane.value()), rest))
+
+    def copied(self) -> QMimeData:
+        """Return the visible part of the picture, in the shown colours."""
+        data = QMimeData()
+        data.setImageData(self.picture.picture())
+        return data
 
     def show_sample(self, name: str, sample: Sample) -> None:
         """Show a part of the picture, or of that to compare with."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QEvent, QMargins, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QVBoxLayout
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QVBoxLayout, QWidget
 
 from warploom.app.qt.flow_row import FlowRow
 from warploom.app.theme import colours
@@ -116,6 +116,12 @@ class PlotView(PortView):
         self.field.clear()
         self.field.blockSignals(False)
         self.field.hide()
+
+    @property
+    def body(self) -> QWidget:
+        """What shows the contents."""
+        self._make_plot()
+        return self._holder
 
     def samplings(self, port: PortRef, dtype: str, shape: tuple[int, ...]) -> dict[str, Sampling]:
         """Return the least and greatest number of each screen column, or the numbers themselves where they are few."""

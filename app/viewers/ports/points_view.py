@@ -3,7 +3,7 @@
 import numpy as np
 from PySide6.QtCore import QMargins, QPointF, Qt
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QComboBox, QLabel, QVBoxLayout
+from PySide6.QtWidgets import QComboBox, QLabel, QVBoxLayout, QWidget
 
 from warploom.app.qt.flow_row import FlowRow
 from warploom.app.theme import colours
@@ -142,6 +142,11 @@ class PointsView(PortView):
             self.field.clear()
             self.field.addItems(fields)
             self.field.show()
+
+    @property
+    def body(self) -> QWidget:
+        """What shows the contents."""
+        return self.cloud
 
     def samplings(self, port: PortRef, dtype: str, shape: tuple[int, ...]) -> dict[str, Sampling]:
         """Return at most so many points as can be drawn."""

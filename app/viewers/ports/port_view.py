@@ -1,6 +1,6 @@
 """The base class of the views of a port's contents."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QMimeData, Signal
 from PySide6.QtWidgets import QWidget
 
 from warploom.engine.patch.changes import PortRef
@@ -32,6 +32,17 @@ class PortView(QWidget):
     def show_sample(self, name: str, sample: Sample) -> None:
         """Show a sample that has data."""
         raise NotImplementedError
+
+    @property
+    def body(self) -> QWidget:
+        """What shows the contents, without the choices above it."""
+        raise NotImplementedError
+
+    def copied(self) -> QMimeData:
+        """Return what is shown, for other programs; without an override, as a picture."""
+        data = QMimeData()
+        data.setImageData(self.body.grab().toImage())
+        return data
 
     def end(self) -> None:
         """End the view, which is then deleted."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from warploom.app.docks.elided_label import ElidedLabel
+from warploom.app.qt.copy_key import CopyKey
 from warploom.app.qt.flow_row import FlowRow
 from warploom.app.theme.icons import icon
 from warploom.app.view_models.looking.fitting import TITLES, ViewKind, is_struct, kinds_for
@@ -108,6 +109,12 @@ class PortViewer(QWidget):
         self.save.clicked.connect(lambda: self.port is not None and self.save_requested.emit(self.port))
         self.record.clicked.connect(lambda: self.port is not None and self.record_requested.emit(self.port))
         self._show_frame(None)
+        self.addAction(icon("copy"), "Copy\tCtrl+C", self.copy)
+
+    def copy(self) -> None:
+        """Put what is shown on the clipboard: a picture, or the cells of a table."""
+        if self.view is not None and not self._footer.isHidden():
+            QGuiApplication.clipboard().setMimeData(self.view.copied())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave a low viewer's room to what is shown."""
@@ -295,6 +302,7 @@ class PortViewer(QWidget):
             view.wanted.connect(self.wanted)
             view.probed.connect(self._show_probe)
             self.stack.addWidget(view)
+            CopyKey(view.body, self.copy)
             # Otherwise Tab would reach its controls only after all others of the window.
             parts = [part for part in view.findChildren(QWidget) if part.window() is self.window()]  # no lists of boxes
             for before, after in pairwise([self.record, *filter(_is_reached, parts)]):

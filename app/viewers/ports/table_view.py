@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QAbstractTableModel, QMargins, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtWidgets import QAbstractItemView, QTableView, QVBoxLayout
+from PySide6.QtCore import QAbstractTableModel, QMargins, QMimeData, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtWidgets import QAbstractItemView, QTableView, QVBoxLayout, QWidget
 
 from warploom.app.view_models.looking.numbers import element_text
 from warploom.app.viewers.ports.port_view import MAIN, PortView
@@ -97,6 +97,11 @@ class TableView(PortView):
         self._model.fields, self._model.components = [], []
         self._model.endResetModel()
 
+    @property
+    def body(self) -> QWidget:
+        """What shows the contents."""
+        return self.table
+
     def samplings(self, port: PortRef, dtype: str, shape: tuple[int, ...]) -> dict[str, Sampling]:
         """Return the rows in view with a page around them."""
         self._rows = min(shape[0], _MOST_ROWS) if shape else 1
@@ -137,6 +142,20 @@ class TableView(PortView):
         model.page, model.first_row = data, sample.part[0][0] if sample.part else 0
         model.dataChanged.emit(model.index(0, 0), model.index(shape[0] - 1, shape[1] - 1), [])
         self.probed.emit("")
+
+    def copied(self) -> QMimeData:
+        """Return the selected cells, or those of all rows that were read, with all digits: a line of text for each row.
+
+        Rows out of view, which were not read, are left out.
+        """
+        model, data = self._model, QMimeData()
+        page = 0 if model.page is None else len(model.page)
+        chosen = {(index.row(), index.column()) for index in self.table.selectedIndexes()}
+        rows = {row for row, _ in chosen} or set(range(model.first_row, model.first_row + page))
+        columns = {column for _, column in chosen} or set(range(model.columnCount()))
+        cells = [[model.cell(row, column) for column in sorted(columns)] for row in sorted(rows)]
+        data.setText("\n".join("\t".join(map(str, row)) for row in cells if None not in row))
+        return data
 
     def resizeEvent(self, event: Any) -> None:
         """Request the rows that have come into view."""

@@ -1,7 +1,7 @@
 """A port as text: one large number, or the elements of a small buffer."""
 
 from PySide6.QtCore import QMargins, Qt
-from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout
+from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from warploom.app.theme.fonts import FAR, code_font
 from warploom.app.view_models.looking.numbers import element_text
@@ -23,6 +23,11 @@ class TextView(PortView):
         area = QScrollArea(widgetResizable=True, frameShape=QScrollArea.Shape.NoFrame)
         area.setWidget(self.label)
         QVBoxLayout(self, contentsMargins=QMargins()).addWidget(area)
+
+    @property
+    def body(self) -> QWidget:
+        """What shows the contents."""
+        return self.label
 
     def samplings(self, port: PortRef, dtype: str, shape: tuple[int, ...]) -> dict[str, Sampling]:
         """Return the first elements along each axis."""

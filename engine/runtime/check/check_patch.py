@@ -92,7 +92,7 @@ def plan_with_values(
     except GraphValidationError as problem:
         found += [*problem.errors, *problem.warnings]
     values = plan.inlined.all_values(parameters.snapshot()) if plan is not None else {}
-    return plan, [described.inlined.shown(item) for item in found], values
+    return plan, list(dict.fromkeys(described.inlined.shown(item) for item in found)), values
 
 
 def _followed(

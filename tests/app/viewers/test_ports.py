@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QItemSelection, QItemSelectionModel, QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -388,6 +390,26 @@ def test_a_table_reads_only_the_rows_in_view(ports: Ports) -> None:
     assert wanted.part[0][0] <= 150_000 < wanted.part[0][1] <= wanted.part[0][0] + 400
     assert model.data(model.index(150_000, 3)) == "150000" and model.data(model.index(150_000, 2)) == "-150000"
     assert model.data(model.index(0, 3)) == ""
+
+
+def test_cells_of_a_table_are_copied_with_all_digits(ports: Ports) -> None:
+    """Ctrl+C copies the selected cells as a spreadsheet takes them; without a selection, the rows that were read."""
+    numbers = np.random.default_rng(4).random((7, 3), np.float32)
+    viewer = add_rows(ports, f32, numbers)
+    choose(viewer.kinds, "Table")
+    ports.play()
+    view = viewer.view
+    assert isinstance(view, TableView)
+
+    def copied() -> Array:
+        QTest.keyClick(view.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+        return np.array([line.split("\t") for line in QGuiApplication.clipboard().text().split("\n")], np.float32)
+
+    np.testing.assert_array_equal(copied(), numbers)
+    model, chosen = view.table.model(), QItemSelection()
+    chosen.select(model.index(2, 1), model.index(4, 2))
+    view.table.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+    np.testing.assert_array_equal(copied(), numbers[2:5, 1:])
 
 
 def test_points_of_a_field_are_orbited(ports: Ports, qtbot: QtBot) -> None:

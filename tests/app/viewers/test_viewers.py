@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtGui import QColor, QGuiApplication, QImage
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
@@ -219,6 +220,19 @@ def test_saving_fetches_the_whole_picture(
     assert (saved.width(), saved.height()) == (1000, 500)
     assert saved.pixelColor(123, 45) == QColor(*whole[45, 123, :3].tolist())
     assert viewer.viewing.size == usual.size
+
+
+def test_a_picture_is_copied_in_full_size(viewer: ViewerPanel) -> None:
+    """The menu of a viewer, and Ctrl+C in it, put the whole picture on the clipboard, even if a small one is shown."""
+    whole = np.random.default_rng(3).integers(0, 256, (500, 1000, 4), np.uint8)
+    viewer.show_preview(Preview("v", 1, gradient(100, 50), (500, 1000)))
+    QTest.keyClick(viewer.picture, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert viewer.viewing == Viewing()
+    viewer.show_preview(Preview("v", 2, whole))
+    copied = QGuiApplication.clipboard().image()
+    assert (copied.width(), copied.height()) == (1000, 500)
+    assert copied.pixelColor(123, 45) == QColor(*whole[45, 123, :3].tolist())
+    assert viewer.viewing.size is not None
 
 
 def test_a_whole_picture_is_saved_as_it_was_when_asked(
