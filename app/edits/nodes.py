@@ -241,6 +241,19 @@ def set_parameter(patch: Patch, node_ids: Collection[str], name: str, value: obj
             patch.set(node, **{name: value})
 
 
+def paste_parameter(patch: Patch, node_ids: Collection[str], spec: ParameterSpec, text: str) -> None:
+    """Set a parameter of nodes to a value that is given as text. Raise PatchError if it is none for the parameter."""
+    value: object = text
+    if spec.type in ("float", "int", "bool"):
+        word = text.strip().lower()
+        kind: Callable[[float], object] = {"bool": bool, "int": round}.get(spec.type, float)
+        try:
+            value = kind(float({"true": "1", "false": "0"}.get(word, word)))
+        except (ValueError, OverflowError) as problem:
+            raise PatchError(f"{parameter_label(spec.name)} must be a number, got {shown(text)}") from problem
+    set_parameter(patch, node_ids, spec.name, value)
+
+
 def reset_parameter(patch: Patch, node_ids: Collection[str], name: str) -> None:
     """Return a parameter of nodes of one type to its default, or to what the parameter that it drives asks for."""
     with patch.edit(f"Reset {parameter_of(patch, node_ids, name)}"):

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from warploom.app.documents.playhead import Playhead
 from warploom.app.edits import drive, groups, keyframes
+from warploom.app.edits import nodes as node_edits
 from warploom.app.edits.drive import NodeSize
 from warploom.app.edits.nodes import parameter_label
 from warploom.app.edits.organise import osc
@@ -20,6 +21,7 @@ from warploom.app.view_models.drive_candidates import value_sources
 from warploom.app.view_models.live_values import LiveValue, frame_text
 from warploom.app.view_models.parameter_text import value_text
 from warploom.app.widgets.marked_text import without_marks
+from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.animation.curves import Course
 from warploom.engine.patch.changes import Connection, PortRef
@@ -245,6 +247,7 @@ class ParameterDrives(QObject):
             self._on(action, partial(drive.drive, patch, targets, source))
         present.setEnabled(not present.isEmpty())
         present.menuAction().setVisible(is_drivable(row.editor.spec))
+        self._fill_clipboard(menu, row.editor.spec)
         if is_live(row.editor.spec):
             menu.addSeparator()
             address = osc_address(patch, targets[0])
@@ -264,6 +267,18 @@ class ParameterDrives(QObject):
                 title = _plain(drive.source_title(patch, min(sources, key=str)))
                 menu.addAction(f"Go to {title}", partial(self._follow, name))
             self._on(menu.addAction(icon("close"), "Disconnect"), partial(drive.release, patch, targets))
+
+    def _fill_clipboard(self, menu: QMenu, spec: ParameterSpec) -> None:
+        """Offer to copy the value, and to paste one, as text."""
+        if spec.type in ("array", "external", "object"):
+            return
+        menu.addSeparator()
+        patch, nodes, name, clipboard = self._patch, self._nodes, spec.name, QGuiApplication.clipboard()
+        text = str(patch.value(nodes[0], name))
+        menu.addAction(icon("copy"), "Copy value", partial(clipboard.setText, text))
+        paste = menu.addAction(icon("paste"), "Paste value")
+        paste.setEnabled(bool(clipboard.text()))
+        self._on(paste, lambda: node_edits.paste_parameter(patch, nodes, spec, clipboard.text()))
 
     def _on(self, action: QAction, edit: Callable[[], object]) -> None:
         """Make an edit when the action is chosen."""

@@ -99,7 +99,11 @@ class NumberEditor(ParameterEditor):
         self._whole = spec.type == "int"
         self.slider: QSlider | None = None
         low, high, is_part = spec.minimum, spec.maximum, bool(spec.vector)  # parts stand side by side
-        if low is not None and high is not None and 0 < high - low < _WIDEST_SLIDER and not is_part:
+        #: The width of the range; None if it is missing or too wide for a slider.
+        self.slider_range: float | None = None
+        if low is not None and high is not None and 0 < high - low < _WIDEST_SLIDER:
+            self.slider_range = float(high - low)
+        if low is not None and high is not None and self.slider_range is not None and not is_part:
             self.slider = self._make_slider(low, high)
             self.row.addWidget(self.slider, 1)
         self.box = NumberBox(low, high, whole=self._whole, unit="" if is_part else spec.unit, fits=is_part)
@@ -137,6 +141,13 @@ class NumberEditor(ParameterEditor):
         value = self._from_position(position)
         self.box.show_value(value)
         self._emit(value)
+
+    def drag_to(self, value: float) -> None:
+        """Take a number within the bounds from a drag."""
+        number = self._number(value)
+        if number != self._number(self.box.value()):
+            self.show_values([number])
+            self.edited.emit(number)
 
     def enter(self) -> None:
         self.box.enter()

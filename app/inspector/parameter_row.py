@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QStackedL
 
 from warploom.app.docks.elided_label import ElidedLabel
 from warploom.app.edits.nodes import parameter_label
-from warploom.app.inspector.parameter_editors import ParameterEditor
+from warploom.app.inspector.parameter_editors import NumberEditor, ParameterEditor
+from warploom.app.inspector.scrub import Scrub
 from warploom.app.theme.icons import icon
 from warploom.app.view_models.live_values import LiveValue
 from warploom.app.view_models.parameter_text import parameter_facts, value_text
@@ -87,7 +88,11 @@ class ParameterRow(QWidget):
         self.label = ElidedLabel("")
         self.label.setText(component_letter(spec) if spec.vector else name)
         self.label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
-        self._facts = "\n".join([without_marks(spec.doc), *parameter_facts(spec)])
+        facts = [without_marks(spec.doc), *parameter_facts(spec)]
+        if isinstance(editor, NumberEditor):
+            facts.append("Drag the name to change it; Shift: fine, Ctrl: coarse")
+            Scrub(self.label, editor, lambda: not self.is_driven)
+        self._facts = "\n".join(facts)
         self.label.setToolTip(self._facts)
         self.label.setMinimumWidth(self.label.sizeHint().width() if spec.vector else LEAST_NAME)
         self.label.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

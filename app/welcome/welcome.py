@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMargins, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QMargins, QMimeData, Qt, QTimer, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -34,8 +34,8 @@ class Welcome(QScrollArea):
     new_requested = Signal()
     browse_requested = Signal()
     tour_requested = Signal()
-    #: Files or a picture were dropped (a `QMimeData`, which is valid during the call).
-    dropped = Signal(object)
+    #: Files or a picture were dropped; the data are valid during the call.
+    dropped = Signal(QMimeData)
 
     def __init__(self, examples: Sequence[Example]) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
 """Numbers are edited by slider, box and wheel, with one undo step for each action."""
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QSlider, QStyle, QStyleOptionSlider
 from pytestqt.qtbot import QtBot
 
@@ -76,6 +76,48 @@ def test_a_number_without_bounds_has_no_slider_and_takes_any_size(
         qtbot.keyClicks(editor.box, text)
         qtbot.keyClick(editor.box, Qt.Key.Key_Return)
         assert patch.value("a", "free") == value
+
+
+@pytest.mark.parametrize(
+    ("parameter", "begins", "keys", "ends"),
+    [
+        ("free", 2.5, Qt.KeyboardModifier.NoModifier, 3.5),  # a hundredth of its decade for each of 100 pixels
+        ("free", 2.5, Qt.KeyboardModifier.ShiftModifier, 2.6),
+        ("free", 2.5, Qt.KeyboardModifier.ControlModifier, 12.5),
+        ("free", 0.0, Qt.KeyboardModifier.NoModifier, 1.0),
+        ("free", -250.0, Qt.KeyboardModifier.NoModifier, -150.0),
+        ("gain", 1.0, Qt.KeyboardModifier.NoModifier, 4.33),  # its range from 0 to 10 is 300 pixels
+        ("gain", 9.0, Qt.KeyboardModifier.NoModifier, 10.0),
+    ],
+)
+def test_a_number_is_dragged_by_its_name(
+    qtbot: QtBot,
+    inspector: Inspector,
+    patch: Patch,
+    parameter: str,
+    begins: float,
+    keys: Qt.KeyboardModifier,
+    ends: float,
+) -> None:
+    """Also one without bounds; a drag is one undo step, and a click lets the person type."""
+    patch.set("a", **{parameter: begins})
+    before, label = len(patch.history.names), inspector.rows[parameter].label
+    qtbot.mousePress(label, Qt.MouseButton.LeftButton, keys, QPoint(10, 5))
+    for x in range(20, 111, 10):
+        at = QPointF(x, 5)
+        move = QMouseEvent(
+            QEvent.Type.MouseMove, at, label.mapToGlobal(at), Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton, keys
+        )
+        QApplication.sendEvent(label, move)
+    qtbot.mouseRelease(label, Qt.MouseButton.LeftButton, keys, QPoint(110, 5))
+    assert patch.value("a", parameter) == pytest.approx(ends)
+    assert len(patch.history.names) == before + 1
+    patch.undo()
+    assert patch.value("a", parameter) == number(inspector, parameter).box.value() == begins
+    inspector.show()
+    inspector.activateWindow()
+    qtbot.mouseClick(label, Qt.MouseButton.LeftButton)
+    assert len(patch.history.names) == before
 
 
 def test_a_number_out_of_range_becomes_the_nearest_bound(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:

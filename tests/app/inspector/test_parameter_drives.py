@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
@@ -162,3 +162,31 @@ def test_the_foot_shows_the_outputs_of_a_value_block(inspector: Inspector, patch
     nodes = {"lfo": NodeReport("value.lfo", NodeState.OK)}
     inspector.show_report(make_report(nodes=nodes, values={"lfo.value": 0.25}))
     assert inspector.status is not None and inspector.status.figures == ["value: 0.250"]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [("gain", 1 / 3), ("count", 7), ("on", False), ("mode", "hard"), ("label", "two words")],
+)
+def test_a_value_is_copied_and_pasted_as_text(
+    inspector: Inspector, patch: Patch, parameter: str, value: object
+) -> None:
+    """The menu of a name copies a value with all its digits, and pastes it to another block."""
+    patch.add("test_app.every_parameter", node_id="other")
+    patch.set("a", **{parameter: value})
+    entries(inspector, parameter)["Copy value"].trigger()
+    assert QGuiApplication.clipboard().text() == str(value)
+    inspector.show_nodes(["other"])
+    entries(inspector, parameter)["Paste value"].trigger()
+    assert patch.value("other", parameter) == value
+
+
+def test_what_is_no_number_is_not_pasted(inspector: Inspector, patch: Patch) -> None:
+    """The message says so, and the value stays."""
+    said: list[str] = []
+    inspector.refused.connect(said.append)
+    for text in ("red", "nan", "inf", ""):
+        QGuiApplication.clipboard().setText(text)
+        entries(inspector, "count")["Paste value"].trigger()
+    assert patch.value("a", "count") == patch.block_type("a").parameters["count"].default  # type: ignore[union-attr]
+    assert said[0] == "count must be a number, got 'red'" and len(said) == 3  # without a text the entry is disabled
