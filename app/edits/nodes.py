@@ -246,9 +246,9 @@ def paste_parameter(patch: Patch, node_ids: Collection[str], spec: ParameterSpec
     value: object = text
     if spec.type in ("float", "int", "bool"):
         word = text.strip().lower()
-        kind: Callable[[float], object] = {"bool": bool, "int": round}.get(spec.type, float)
+        kinds: dict[str, Callable[[float], object]] = {"bool": bool, "int": round, "float": float}
         try:
-            value = kind(float({"true": "1", "false": "0"}.get(word, word)))
+            value = kinds[spec.type](float({"true": "1", "false": "0"}.get(word, word)))
         except (ValueError, OverflowError) as problem:
             raise PatchError(f"{parameter_label(spec.name)} must be a number, got {shown(text)}") from problem
     set_parameter(patch, node_ids, spec.name, value)
