@@ -190,11 +190,11 @@ class Bridge(QObject):
         if report is not None:
             self.tape.put_values(report)
             self.report.emit(report)
-        is_silent = engine.silent_s >= SILENT_S and not self.has_stopped
+        is_silent = engine.transport.silent_s >= SILENT_S and not self.has_stopped
         if is_silent != self.is_silent:
             self.is_silent = is_silent
             self.silent.emit(is_silent)
-        if (waits_for := engine.waits_for) != self._waits_for:
+        if (waits_for := engine.transport.waits_for) != self._waits_for:
             self._waits_for = waits_for
             self.waiting.emit(waits_for)
         for node in self._observed:

@@ -87,8 +87,8 @@ class Restarts(QObject):
         """Start another engine, without the block whose code holds the present one up."""
         engine, muted = self._session.engine, dict[str, Diagnostic]()
         if engine is not None and self._bridge.is_silent:
-            block_folders.note_harm(engine.stuck_file, "code that holds it up")
-        if engine is not None and self._bridge.is_silent and (node := engine.stuck_in):
+            block_folders.note_harm(engine.transport.stuck_file, "code that holds it up")
+        if engine is not None and self._bridge.is_silent and (node := engine.transport.stuck_in):
             text = "the block's code must return, got code that stopped the engine"
             muted[node] = _left_out(error(text, node=node, remedy="correct its code", source=Source.VALIDATION))
         self._end_search()
@@ -150,12 +150,13 @@ class Restarts(QObject):
             return
         self._is_resuming = why.found == LOST_LINE
         is_often = len(self._times) == _MOST and now_s - self._times[0] < _WITHIN_S
-        if engine is None or not engine.has_own_process or is_often or why.mend not in (Mend.RESTART, *_MUTED):
+        is_lasting = is_often or why.mend not in (Mend.RESTART, *_MUTED)
+        if engine is None or not engine.transport.has_own_process or is_lasting:
             self._offer(f"The engine has stopped; the patch is intact. Reason: {why.message}", why.mend)
             return
         self._times.append(now_s)
         muted = _muted(report)
-        harm = block_folders.note_harm(engine.stuck_file, "the end of its process")
+        harm = block_folders.note_harm(engine.transport.stuck_file, "the end of its process")
         if harm is not None:
             self._session.restart_engine(muted)
             self.noted.emit(f"The engine was started again. Reason: {harm.message}")
@@ -238,12 +239,12 @@ class Restarts(QObject):
                 self.noticed.emit(NO_NOTICE)
             return
         engine = self._session.engine
-        node = engine.stuck_in if engine is not None else ""
+        node = engine.transport.stuck_in if engine is not None else ""
         doing = f": it runs the code of {node}" if node else ""
-        if engine is not None and engine.stuck_file:
+        if engine is not None and engine.transport.stuck_file:
             doing = ": it runs a block file, which is left out after a restart"
         text = f"The engine's process does not answer{doing}. The patch is intact; frames go on when it is heard again."
-        if engine is not None and engine.waits_for:  # the engine's badge says what for, and how long
+        if engine is not None and engine.transport.waits_for:  # the engine's badge says what for, and how long
             text = "The engine's process has not begun yet. The patch is intact; frames begin when it has."
         wait = ("Wait", lambda: self.noticed.emit(NO_NOTICE))
         self.noticed.emit(Notice(text, answers=(("Restart engine", self.restart), wait)))

@@ -246,7 +246,7 @@ class Session(QObject):
 
     def cost_of(self, changes: Sequence[Change]) -> EditCost | None:
         """Return what changes would cost at present; None while no engine runs, or if it does not answer at once."""
-        if self.engine is None or self.engine.silent_s >= SILENT_S:
+        if self.engine is None or self.engine.transport.silent_s >= SILENT_S:
             return None
         try:
             return self.engine.cost_of(changes, within_s=_COST_S)

@@ -47,7 +47,7 @@ class StateCopies(QObject):
 
     def _ask(self, report: FrameReport) -> None:
         engine, copy = self._session.engine, self._copy
-        if engine is None or not engine.has_own_process or report.failed:
+        if engine is None or not engine.transport.has_own_process or report.failed:
             return
         self._seen_s = now_s = time.monotonic()
         if copy is not None and report.time_s < copy.time_s - _BACK_S:

@@ -51,7 +51,7 @@ class Transport(Protocol):
     info: DeviceInfo
     #: The engine's reports, pictures and events.
     outbox: Outbox
-    #: Whether the engine runs in another process.
+    #: Whether the engine runs in another process: when that ends, a new one can go on.
     has_own_process: bool
 
     @property
@@ -66,11 +66,17 @@ class Transport(Protocol):
 
     @property
     def silent_s(self) -> float:
-        """How long the engine's process has not been heard of, in seconds; 0 for an engine in this process."""
+        """How long the engine's process has not been heard of, in seconds; 0 for an engine in this process.
+
+        From `liveness.SILENT_S` on, it is probably stopped, or the line is dead; questions fail from `LOST_S` on.
+        """
 
     @property
     def waits_for(self) -> str:
-        """What must happen before the engine can run the patch, as a text for people; "" when it can."""
+        """What must happen before the engine can run the patch, as a text for people; "" when it can.
+
+        An engine in another process waits for that process, and one on another machine for the patch's files.
+        """
 
     def post(self, message: Message, /) -> None:
         """Leave a message for the next frame; never wait."""
@@ -97,7 +103,8 @@ class Client:
 
     def __init__(self, patch: Patch, transport: Transport) -> None:
         self.patch = patch
-        self._transport = transport
+        #: The way to the engine, with what is known of its process.
+        self.transport = transport
         self._outbox, self._step = transport.outbox, transport.step
         #: The changes of an edit that is not complete, and the thread that makes it.
         self._changes: list[Change] = []
@@ -130,40 +137,7 @@ class Client:
     @property
     def info(self) -> DeviceInfo:
         """The device that the engine uses; one without memory until an engine in another process has opened it."""
-        return self._transport.info
-
-    @property
-    def has_own_process(self) -> bool:
-        """True for an engine in another process: when that ends, a new one can go on."""
-        return self._transport.has_own_process
-
-    @property
-    def stuck_in(self) -> str:
-        """The node whose code the engine's process runs now, if any; it holds all else up in a silent process."""
-        return self._transport.stuck_in
-
-    @property
-    def stuck_file(self) -> str:
-        """The SHA-256 digest, as hex digits, of the block file that the engine's process runs now or ran when it ended;
-        "" for none.
-        """
-        return self._transport.stuck_file
-
-    @property
-    def silent_s(self) -> float:
-        """How long the engine's process has not been heard of, in seconds; 0 for an engine in this process.
-
-        From `liveness.SILENT_S` on, it is probably stopped, or the line is dead; questions fail from `LOST_S` on.
-        """
-        return self._transport.silent_s
-
-    @property
-    def waits_for(self) -> str:
-        """What must happen before the engine can run the patch, as a text for people; "" when it can.
-
-        An engine in another process waits for that process, and one on another machine for the patch's files.
-        """
-        return self._transport.waits_for
+        return self.transport.info
 
     def post(self, message: Message) -> None:
         """Leave a message for the next frame, and don't wait.
@@ -172,7 +146,7 @@ class Client:
         """
         check_message(message)
         self._send_begun()
-        self._transport.post(message)
+        self.transport.post(message)
 
     def step(self, *, real_time: bool = False, time_s: float | None = None) -> FrameReport:
         """Run one frame now, with all edits applied, and return its report.
@@ -359,11 +333,11 @@ class Client:
         for end in self._unsubscribe:
             end()
         self._unsubscribe = ()
-        self._transport.close()
+        self.transport.close()
 
     def _ask(self, question: Question[Answer], within_s: float | None = None) -> Answer:
         self._send_begun()
-        return self._transport.ask(question, within_s)
+        return self.transport.ask(question, within_s)
 
     def _follow(self, change: Change) -> None:
         if isinstance(change, BlockTypesChanged):  # the engine's own process follows block files
@@ -382,11 +356,11 @@ class Client:
         """
         if self._timeline is not self.patch.timeline:
             self._timeline = self.patch.timeline
-            self._transport.post(SetTimeline(self._timeline))
+            self.transport.post(SetTimeline(self._timeline))
         if self._has_other_osc:
             self._has_other_osc, before, self._osc = False, self._osc, osc_table(self.patch)
             if self._osc != before:
-                self._transport.post(SetOsc(self._osc))
+                self.transport.post(SetOsc(self._osc))
 
     def _send_begun(self) -> None:
         """Send the changes so far of an edit that this thread makes, so that all arrives in order."""
@@ -399,13 +373,13 @@ class Client:
         edit, self._changes = net_changes(self._running.follow(self._changes)), []
         after = self._running.left_out
         if after - before:
-            self._transport.post(SetLeftOut(before | after))
+            self.transport.post(SetLeftOut(before | after))
         if len(edit) == 1 and not self._is_undo:
-            self._transport.post(edit[0])
+            self.transport.post(edit[0])
         elif edit:
-            self._transport.post(Edited(tuple(edit), self._is_undo))
+            self.transport.post(Edited(tuple(edit), self._is_undo))
         if before - after:  # only now, since their state must wait for the edit
-            self._transport.post(SetLeftOut(after))
+            self.transport.post(SetLeftOut(after))
 
 
 def _each(kind: Any, given: object) -> tuple[Any, ...]:

@@ -203,12 +203,12 @@ class PipeTransport:
 
     @property
     def stuck_in(self) -> str:
-        """The node whose code the process runs now, if any, see `Client.stuck_in`."""
+        """The node whose code the process runs now, if any, see `Transport.stuck_in`."""
         return self._pictures.noted("node") if self._pictures is not None else ""
 
     @property
     def stuck_file(self) -> str:
-        """The digest of the block file that the process runs now, if any, see `Client.stuck_file`."""
+        """The digest of the block file that the process runs now, if any, see `Transport.stuck_file`."""
         return self._pictures.noted("file") if self._pictures is not None else ""
 
     def step(self, real_time: bool, /) -> FrameReport:

@@ -68,7 +68,7 @@ class FakeEngine:
     stuck_in = stuck_file = ""
 
     def __init__(self, patch: Patch, profiling: ProfilingLevel) -> None:
-        self.patch, self.profiling = patch, profiling
+        self.patch, self.profiling, self.transport = patch, profiling, self
         self.posted: list[Any] = []
         self.reports: list[FrameReport] = []
         self.previews: dict[str, Preview] = {}

@@ -82,7 +82,7 @@ class Editor:
         self.last, self.stopped_s = None, 0.0
         began_s = time.monotonic()
         if is_killed:
-            os.kill(engine._transport._process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
+            os.kill(engine.transport._process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
         elif kind == "memory":
             patch.set("bad", size=1 << 40)
         else:

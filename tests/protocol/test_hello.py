@@ -55,9 +55,9 @@ def test_a_window_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> Non
     """Before the hello, a client names the limit, and the command unless this Python runs it."""
     monkeypatch.setattr(pipe, "PATIENCE_S", 0.1)
     with connect(Patch(), ["sleep", "100"], "host", waits=False) as client:
-        until(lambda: re.fullmatch(r"waiting for `sleep 100`, [1-9]\d* of 600 s", client.waits_for))
+        until(lambda: re.fullmatch(r"waiting for `sleep 100`, [1-9]\d* of 600 s", client.transport.waits_for))
     with connect(Patch(), [sys.executable, "-c", "import time; time.sleep(100)"], "host", waits=False) as client:
-        until(lambda: re.fullmatch(r"starting the engine, [1-9]\d* of 600 s", client.waits_for))
+        until(lambda: re.fullmatch(r"starting the engine, [1-9]\d* of 600 s", client.transport.waits_for))
 
 
 def test_other_mounts_are_another_place() -> None:

@@ -43,10 +43,10 @@ def test_a_stopped_process_fails_questions_until_it_goes_on(connected: Client, m
         connected.step()
     with pytest.raises(DeviceError, match="must answer"):
         connected.stop()
-    assert connected.silent_s >= 1.0
+    assert connected.transport.silent_s >= 1.0
     monkeypatch.setattr(liveness, "LOST_S", 600.0)
     os.kill(child, signal.SIGCONT)
-    until(lambda: connected.silent_s < liveness.SILENT_S)
+    until(lambda: connected.transport.silent_s < liveness.SILENT_S)
     assert connected.step().frame == 2
 
 
@@ -55,7 +55,7 @@ def test_closing_kills_a_silent_process(monkeypatch: pytest.MonkeyPatch) -> None
     client = connect(Patch(), COMMAND, "host")
     os.kill(the_child(), signal.SIGSTOP)
     monkeypatch.setattr(liveness, "LOST_S", 0.5)
-    until(lambda: client.silent_s >= 0.5)
+    until(lambda: client.transport.silent_s >= 0.5)
     client.close()
     monkeypatch.setattr(liveness, "LOST_S", 600.0)
     monkeypatch.setattr(pipe, "PATIENCE_S", 0.3)

@@ -72,7 +72,7 @@ def test_an_engine_runs_in_the_process_that_was_ready() -> None:
     spares.keep(1)
     ready = spares.take()
     with open_engine(patch, "host", ready, profiling=ProfilingLevel.NONE) as engine:
-        assert engine.has_own_process and ready.process.poll() is None
+        assert engine.transport.has_own_process and ready.process.poll() is None
         engine.step()
         assert engine.read(out).tolist() == [2, 2, 2]
     assert ready.process.poll() is not None

@@ -133,7 +133,7 @@ def test_a_lost_line_is_connected_again(
         window.bridge.report.connect(reports.append)
         qtbot.waitUntil(lambda: bool(reports) and reports[-1].launches > 0)
         line.unlink()
-        subprocess.run(["pkill", "-KILL", "-P", str(window.session.engine._transport._process.pid)], check=True)
+        subprocess.run(["pkill", "-KILL", "-P", str(window.session.engine.transport._process.pid)], check=True)
         qtbot.waitUntil(lambda: tries.read_text().count("\n") >= 4 and "The line to the engine" in window.banner.text)
         patch.add("buffer.constant", node_id="two")
         line.touch()

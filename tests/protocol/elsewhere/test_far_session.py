@@ -170,7 +170,7 @@ def test_after_cuts_and_stalls_the_engine_equals_a_fresh_one(seed: int, mine: Pa
     try:
         for number in range(count):
             if is_cut := number in cuts:
-                client._transport._process.kill()
+                client.transport._process.kill()
             with suppress(DeviceError) if is_cut else nullcontext():
                 edit(patch, mine, client, chance)
                 if chance.random() < 0.2:
@@ -257,14 +257,14 @@ def test_blocks_are_trusted_here_and_a_silence_ends(
         nodes = client.step().nodes
         assert nodes["block"].state == "ok"
         assert "test_far.own" in nodes["own"].message
-        os.kill(client._transport._process.pid, signal.SIGSTOP)
+        os.kill(client.transport._process.pid, signal.SIGSTOP)
         write_kernel(mine / "kernels" / "scale.ptx", 7)
         monkeypatch.setattr(liveness, "LOST_S", 1.0)
         with pytest.raises(DeviceError, match="must answer"):
             client.step()
         monkeypatch.setattr(liveness, "LOST_S", 600.0)
-        os.kill(client._transport._process.pid, signal.SIGCONT)
-        until(lambda: client.silent_s < liveness.SILENT_S)
+        os.kill(client.transport._process.pid, signal.SIGCONT)
+        until(lambda: client.transport.silent_s < liveness.SILENT_S)
         assert client.step().nodes["again"].state == "ok"
         forget_blocks(mine / "patches" / "blocks")
         until(lambda: client.step().nodes["block"].state == "error")
@@ -282,13 +282,13 @@ def test_a_window_runs_while_files_are_sent(mine: Path) -> None:
         client.watch_files()
 
         def runs(report: FrameReport) -> bool:
-            waited.add(client.waits_for)
+            waited.add(client.transport.waits_for)
             return (
                 not report.preparing and len(report.nodes) == 7 and all(n.state == "ok" for n in report.nodes.values())
             )
 
         next_report(client, runs)
-        assert client.waits_for == ""
+        assert client.transport.waits_for == ""
         assert any(text.startswith("sending files, 0.") and text.endswith("of 0.2 MB") for text in waited)
 
 

@@ -138,11 +138,11 @@ def test_an_engine_behind_a_real_sshd(machine: Machine, mine: Path) -> None:
 
         machine.set_line("down")
         begun_s = time.monotonic()
-        until(lambda: client.silent_s >= liveness.SILENT_S)
+        until(lambda: client.transport.silent_s >= liveness.SILENT_S)
         figures["a lost line is noticed"] = time.monotonic() - begun_s
         machine.set_line("up")
         begun_s = time.monotonic()
-        until(lambda: client.silent_s < 1)
+        until(lambda: client.transport.silent_s < 1)
         client.stop()
         figures["it is heard again"] = time.monotonic() - begun_s
         assert outputs(client, patch) == expected()

@@ -170,7 +170,7 @@ def run(posted: list[list[Message]]) -> None:
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.core.inbox = engine._local.engine.inbox = inbox = Inbox()
-        engine._transport.post = inbox.append  # type: ignore[method-assign]
+        engine.transport.post = inbox.append  # type: ignore[method-assign]
         engine.take_events()
         engine.start(rate=None)
         posters = [threading.Thread(target=lambda own=own: [engine.post(message) for message in own]) for own in posted]
