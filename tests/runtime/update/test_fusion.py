@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tests.runtime.update.test_fusion_law import computing
 from tests.runtime.update.update_support import contents, outputs
 from warploom import Engine, Patch, ProfilingLevel, UpdateLevel
 from warploom.engine.compiler.operations import FusedEntry
@@ -13,13 +12,22 @@ from warploom.engine.kernel_sources import op_graphs
 from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.loader import load_image
 from warploom.engine.kernel_sources.sources import KernelSource, OpGraphSource
-from warploom.engine.ops import OpGraphBuilder, graph_to_json
+from warploom.engine.ops import OpGraphBuilder, graph_to_json, parse_expression
 from warploom.engine.patch.document import NodeRef
 from warploom.engine.protocol.messages import FrameReport, NodeState, SetFusing, SetProfiling
 from warploom.engine.runtime.report.faults import find_fault
 from warploom.engine.types import NAMED
 
 _X = np.linspace(-3, 3, 1027, dtype=np.float32)
+
+
+def computing(patch: Patch, text: str, sources: list[NodeRef]) -> NodeRef:
+    """Add a block that computes an expression of x, or of x and y, which are other blocks' outputs."""
+    inputs = dict.fromkeys("xy"[: 1 + ("y" in text)], "f32")
+    node = patch.add("kernel.graph", graph=graph_to_json(parse_expression(text, inputs=inputs)))
+    for name, source in zip(inputs, sources, strict=False):
+        patch.connect(source["out"], node[name])
+    return node
 
 
 def chain(*texts: str) -> tuple[Patch, list[NodeRef]]:
