@@ -281,8 +281,7 @@ class LocalEngine:
 
     def _start(self, pacing: Pacing, *, deterministic: bool) -> None:
         if self._loop is None or not self._loop.is_alive:
-            self.engine.film.asked = pacing
-            self.engine.pacing = self.engine.film.pacing
+            self.engine.player.pace(pacing)
             _log.debug("frames begin, paced by %s", pacing)
             self._loop = EngineLoop(self.engine, self.lock, real_time=not deterministic)
 

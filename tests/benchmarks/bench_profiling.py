@@ -71,7 +71,7 @@ class Turns:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        engine.core.running = True
+        engine.core.player.running = True
         engine.step()
         assert engine.core.updates.compiled is not None
         engine.core.updates.compiled.is_still = False  # makes each frame a launch

@@ -127,7 +127,7 @@ def test_frames_in_flight_give_older_values_with_their_age(late: Device, monkeyp
     patch.connect(patch.add("value.lfo", node_id="frame")["value"], patch["scale"]["offset"])
     patch.connect(patch["scale"]["out"], patch.add("value.from_buffer", node_id="value")["x"])
     with Engine(patch, late, profiling=ProfilingLevel.NONE) as engine:
-        engine.core.pacing = Pacing.free(overlap=True)
+        engine.core.player.pacing = Pacing.free(overlap=True)
         engine.step()
         driven, ages = {0: 0.0}, set()
         for _ in range(20):

@@ -63,7 +63,7 @@ class _Played(Side):
         engine.start(rate=None, deterministic=True)
         held = self.read(ports)
         assert not [text for text in held.values() if isinstance(text, str)], held
-        until(lambda: not engine.core.inbox and not engine.core.running)
+        until(lambda: not engine.core.inbox and not engine.core.player.running)
         engine.stop()
         engine.post(SetRunning(True))
 

@@ -92,6 +92,6 @@ def go_to(side: Side, frame: int) -> None:
     core = side.engine.core
     side.engine.post(Seek(frame, exact=True))
     report = core.frame(free_running=True)
-    while report.replay_to is not None or core.running or core.film.shows_next:
+    while report.replay_to is not None or core.player.running or core.player.shows_next:
         report = core.frame(free_running=True)
     assert core.clock.moment.frame == frame and report.exact

@@ -25,13 +25,12 @@ from warploom.engine.protocol import messages
 from warploom.engine.protocol.engine_state import EngineState
 from warploom.engine.protocol.messages import FrameReport, Message, StateCopy, UpdateLevel, UpdateRecord
 from warploom.engine.protocol.outbox import Outbox
-from warploom.engine.protocol.pacing import Pacing
 from warploom.engine.protocol.sampling import ObservePorts, Sample, Sampling
 from warploom.engine.runtime.frame.clock import Clock
-from warploom.engine.runtime.frame.film import Film
 from warploom.engine.runtime.frame.frame_plan import FramePlan, plan_frame
 from warploom.engine.runtime.frame.launcher import Launcher
 from warploom.engine.runtime.frame.live_buffers import LiveBuffers
+from warploom.engine.runtime.frame.player import Player
 from warploom.engine.runtime.frame.reporter import Reporter
 from warploom.engine.runtime.frame.results import Results
 from warploom.engine.runtime.frame.state_keeper import StateKeeper
@@ -60,7 +59,7 @@ LONGEST_NS = 1_000_000
 class CudaEngine:
     """Owns the context and the running graph of one device. Its methods belong to one thread at a time.
 
-    `fault` is the failure that has stopped it. `frames_left` counts down while the engine plays a number of frames.
+    `fault` is the failure that has stopped it.
     """
 
     def __init__(
@@ -77,14 +76,10 @@ class CudaEngine:
         #: Messages for the next frame; any thread may append one.
         self.inbox: deque[Message] = deque()
         self.outbox = Outbox()
-        self.running = True
-        self.frames_left: int | None = None
         self.fault: DeviceError | None = None
         #: The time limit of kernels.
         self.time_limit_s: float | None = None
         self.clock = Clock(time_step_s)
-        #: When frames of the engine's thread begin.
-        self.pacing = Pacing()
         with ExitStack() as failing:
             self.context = CudaContext(device, catalogue, folder)
             failing.callback(self.context.close)
@@ -107,10 +102,7 @@ class CudaEngine:
         self._thread = 0  # the thread that activated the device last
         self.results = Results(self.context, self.updates, self.launcher, self.previews, self.outbox)
         self._states = StateKeeper(self.context, self.updates, self.launcher, self.clock)
-        self.film = Film(self.clock, self._states)
-        self._sought: int | None = None  # the frame to go to exactly once there is a graph
-        self._resumes = False  # the engine plays on once the frame is reached that is gone to
-        self._is_frozen = False  # a sentinel has paused the engine, and the clock still shows that frame
+        self.player = Player(self.clock, self._states, self.launcher, self.updates)
         self._reporter = Reporter(self.context, self.updates, self.profiler)
         self.recorder = FlightRecorder(self.updates, self.profiler, is_asynchronous=device.info.is_asynchronous)
         services.times.more.append(self.recorder.hot_updates)
@@ -119,11 +111,11 @@ class CudaEngine:
     def has_work(self) -> bool:
         """True when there is a reason for a frame: the engine plays, something changed, or something is under way."""
         if (
-            self.running
+            self.player.running
             or self.inbox
             or self.launcher.flying
-            or self.film.shows_next
-            or self._sought is not None
+            or self.player.shows_next
+            or self.player.sought is not None
             or self.context.value_graph.inputs.messages
         ):
             return True
@@ -148,7 +140,8 @@ class CudaEngine:
         """
         if self.fault is not None:
             self._recover()
-        launcher, updates, clock, reporter, film = self.launcher, self.updates, self.clock, self._reporter, self.film
+        launcher, updates, clock = self.launcher, self.updates, self.clock
+        reporter, player = self._reporter, self.player
         by_hand, is_launched, is_done = not free_running, False, False
         level, records = _NONE, _NO_RECORDS
         began_ns = start_ns = _now_ns()
@@ -157,22 +150,26 @@ class CudaEngine:
         elif launcher.flying:
             began_ns = self._ended_ns
         try:
-            if film.is_active and film.turns:
-                self._go_to(film.timeline.first if film.timeline is not None else 0, exact=film.exact)
+            if player.is_active and player.turns:
+                player.turn()
             if self.inbox:
                 self.read_inbox()
                 self._heard_ns = start_ns
                 if self.context.parameters.is_written:
-                    film.note_edit()
-            if self._sought is not None:
-                self._go_to_sought(self._sought, by_hand)
-            if film.is_active:
-                self._begin_film_frame()
-                if film.replay_to is not None or (by_hand and film.timeline is not None):
+                    player.note_edit()
+            if player.sought is not None:
+                if by_hand:
+                    self._build()
+                player.go_to_sought()
+            if player.is_active:
+                player.begin()
+                reporter.exact, reporter.replay_to = player.is_exact, player.replay_to
+                reporter.left_out = clock.left_out
+                if player.replay_to is not None or (by_hand and player.timeline is not None):
                     real_time = False  # no frame is left out
-            advance = self.running or by_hand
-            if self._is_frozen and advance:
-                self._is_frozen = False
+            advance = player.running or by_hand
+            if player.is_frozen and advance:
+                player.is_frozen = False
                 clock.end()
             if real_time or not (advance and clock.is_set):
                 clock.begin(start_ns, advance=advance, real=real_time)
@@ -181,7 +178,7 @@ class CudaEngine:
             if not updates.is_settled:
                 level = max(level, self._update(advance, by_hand))
                 if level > _HOT:
-                    film.note_edit()
+                    player.note_edit()
                     records = updates.take_records()
                     if self.context.value_graph.osc.table.outs:
                         self._sample_osc()
@@ -192,21 +189,21 @@ class CudaEngine:
                 self._states.restart_nodes()
             if self._states.copy is not None and compiled is not None:
                 self._states.go_on(fresh=by_hand)
-                film.note_edit()
+                player.note_edit()
             if launcher.live is not None and launcher.live.has_given:
                 launcher.is_current = False
             # A launch is skipped when its results would equal those of the last one.
             if compiled is not None and not (
                 free_running and level is _NONE and launcher.is_current and (compiled.is_still or not advance)
             ):
-                launcher.launch(compiled, advance, by_hand, counts=advance or film.ends)
-                is_launched, film.ends = True, False
+                launcher.launch(compiled, advance, by_hand, counts=advance or player.ends)
+                is_launched, player.ends = True, False
             # While the device works, everything that doesn't need its results is done.
             has_status = updates.diagnostics.status_plan is not None or (
                 compiled is not None and compiled.status is not None
             )
             is_busy = is_launched or bool(launcher.flying)
-            if free_running and self.running and self.device.info.is_asynchronous:
+            if free_running and player.running and self.device.info.is_asynchronous:
                 plan = self._plan_overlap(compiled, is_busy, is_launched, level is not _NONE, has_status, start_ns)
             else:
                 plan = plan_frame(is_busy=is_busy)
@@ -221,17 +218,17 @@ class CudaEngine:
             # The first frame of an engine that plays waits for the first build.
             is_done = advance and (by_hand or compiled is not None)
             if is_done:
-                if self.frames_left:
-                    self.frames_left -= 1
-                    self.running = self.frames_left > 0
+                if player.frames_left:
+                    player.frames_left -= 1
+                    player.running = player.frames_left > 0
                 clock.end()
-                if film.is_active and not by_hand:
-                    self._end_film_frame()
+                if player.is_active and not by_hand:
+                    player.end()
             is_late = by_hand and self.profiler.level  # the report has the times of this very launch
             if not plan.reports:
                 reporter.put_off(plan, began_ns, frame, time_s, launcher.launches)
             elif not is_late:
-                reporter.prepare(level, now=by_hand or not self.running)
+                reporter.prepare(level, now=by_hand or not player.running)
             looks = (
                 self.profiler.waiting or is_late or has_status or self.results.is_watched or updates.diagnostics.fading
             )
@@ -241,11 +238,11 @@ class CudaEngine:
             if looks:
                 self._look(compiled, is_launched, frame, has_status and plan.waits, advance, by_hand)
                 if is_late:
-                    reporter.prepare(level, now=by_hand or not self.running)
+                    reporter.prepare(level, now=by_hand or not player.running)
                 if plan.reports:
                     reporter.renew()
         except DeviceError as problem:
-            if is_done and not self._is_frozen:
+            if is_done and not player.is_frozen:
                 clock.back()
             if problem is not self.context.muted.failure:
                 self._break(problem, due_ns, began_ns, by_hand)
@@ -255,83 +252,18 @@ class CudaEngine:
             return reporter.last
         time_ns = (self._ended_ns - began_ns) // plan.burst
         report = reporter.report(
-            frame, time_s, level, records, self.running, launcher.launches, plan.in_flight, time_ns
+            frame, time_s, level, records, player.running, launcher.launches, plan.in_flight, time_ns
         )
         self.outbox.put_report(report)
         if reporter.watches_profile and (profile := reporter.take_profile()) is not None:
             self.outbox.put_profile(profile)
         return report
 
-    def _begin_film_frame(self) -> None:
-        """Keep the state before a frame if frames may be run again from there, and report where the film is."""
-        film, reporter = self.film, self._reporter
-        if film.shows_next:
-            film.shows_next = self.launcher.is_current = False
-        if self.running:
-            film.begin()
-        reporter.exact, reporter.replay_to, reporter.left_out = film.is_exact, film.replay_to, self.clock.left_out
-
-    def _end_film_frame(self) -> None:
-        """Pause at the end of the film, or of the frames that are run to reach one."""
-        film, was_running = self.film, self.running
-        if film.replay_to is not None and not was_running:
-            self.running, self.frames_left = self._end_replay(), None
-        else:
-            self.running = film.end(runs=was_running)
-        film.shows_next = not self.running
-
-    def _go_to(self, frame: int, *, exact: bool) -> None:
-        """Go to a frame, at once or by running the frames before it.
-
-        Before the first graph is built, it isn't known which of these is exact, and the film goes there afterwards.
-        """
-        is_early = exact and frame > 0 and self.updates.compiled is None and self.updates.pending
-        self._sought = frame if is_early else None
-        if is_early:
-            return
-        self.launcher.quiesce()
-        film = self.film
-        resumes = self._end_replay()
-        frames = film.go_to(frame, exact=exact)
-        self.running, self.frames_left = resumes, None
-        if frames:
-            self.running, self.frames_left, self._resumes, self.pacing = True, frames, resumes, film.pacing
-        self.launcher.is_current = self._is_frozen = False
-
-    def _go_to_sought(self, frame: int, by_hand: bool) -> None:
-        """Go to a frame for which the first graph was awaited, if there is one or none is to come."""
-        if by_hand:
-            self._build()
-        if self.updates.compiled is not None or not self.updates.pending:
-            self._go_to(frame, exact=True)
-
     def _build(self) -> None:
         """Follow all edits, without a frame."""
         self._activate()
         self.read_inbox()
         self._update(True, True)
-
-    def _end_replay(self) -> bool:
-        """Run no more frames to reach one, if there is one, and return whether the engine is to play."""
-        film = self.film
-        if film.replay_to is None:
-            return self.running
-        film.replay_to = None
-        self.pacing = film.pacing
-        return self._resumes
-
-    def _set_running(self, running: bool, frames: int | None) -> None:
-        film = self.film
-        self._end_replay()
-        self.running, self.frames_left = running and frames != 0, frames
-        timeline = film.timeline
-        if timeline is None:
-            return
-        film.shows_next = not self.running
-        if not self.running:
-            return
-        if frames is None and self.clock.moment.frame >= timeline.end:
-            film.turns = timeline.loop is False or self.clock.moment.frame > timeline.end
 
     def take_state(self) -> EngineState:
         """Return what the frames so far leave for the next one."""
@@ -377,12 +309,12 @@ class CudaEngine:
             is_busy=is_busy,
             is_launched=is_launched,
             can_overlap=compiled is None or not compiled.plan.freezes,
-            pacing=self.pacing,
+            pacing=self.player.pacing,
             is_live=now_ns - self._heard_ns < LIVE_NS or self.context.value_graph.is_listening,
             # Status words are read only as often as a person can read their messages.
             has_status=has_status and now_ns - self._waited_ns >= REPORT_INTERVAL_NS,
             is_updated=is_updated,
-            frames_left=self.frames_left,
+            frames_left=self.player.frames_left,
             is_special=not self.updates.is_settled or self.profiler.every_frame or bool(self.results.saver.asked),
             burst=self.launcher.burst,
             is_report_due=reporter.last.in_flight == 1 or now_ns - reporter.reported_ns >= LONGEST_NS,
@@ -458,7 +390,7 @@ class CudaEngine:
         """Handle the messages that arrived since the last frame."""
         while (message := self.context.parameters.read(self.inbox)) is not None:
             self.updates.is_settled = False
-            self.film.note(message)
+            self.player.note(message)
             match message:
                 case changes.Connected() | changes.NodeAdded():  # thousands of them when a patch is opened
                     self.updates.apply([message])
@@ -471,18 +403,14 @@ class CudaEngine:
                 case ObservePorts(samplings):
                     self.previews.samples.observe(samplings)
                 case messages.SetRunning(running, frames):
-                    self._set_running(running, frames)
+                    self.player.play(running, frames)
                 case messages.SetPacing(pacing):
-                    self.film.asked = pacing
-                    self.pacing = self.film.pacing
+                    self.player.pace(pacing)
                 case messages.SetTimeline(timeline):
-                    self.launcher.quiesce()
-                    self.film.follow(timeline)
-                    self.launcher.peeks = timeline is not None
-                    self.pacing = self.film.pacing
+                    self.player.follow(timeline)
                     self._reporter.exact, self._reporter.replay_to, self._reporter.left_out = True, None, 0
                 case messages.Seek(frame, exact):
-                    self._go_to(frame, exact=exact)
+                    self.player.go_to(frame, exact=exact)
                 case messages.SetTime(time_s):
                     self.clock.set_time(time_s)
                 case messages.SetProfiling(level):
@@ -510,8 +438,7 @@ class CudaEngine:
                     self.updates.set_trusted(trusted)
                     self._set_osc(self.context.value_graph.osc.wanted)
                 case messages.Reset():
-                    self.film.restart()
-                    self._is_frozen, self._sought = False, None
+                    self.player.reset()
                 case messages.SaveOutputs():
                     self.results.saver.asked.append(message)
                 case messages.SetInput(name, value):
@@ -563,9 +490,9 @@ class CudaEngine:
                 level = max(level, updates.run(moment.frame, wait=by_hand))
             self._follow()
             if not context.value_graph.is_empty:
-                at_interval = advance and not (by_hand or self.film.takes_time) and self.frames_left is None
+                at_interval = advance and not (by_hand or self.player.takes_time) and self.player.frames_left is None
                 if self.launcher.live is not None:
-                    counts = (advance or self.film.ends) and self.film.replay_to is None
+                    counts = (advance or self.player.ends) and self.player.replay_to is None
                     self.launcher.live.deliver(waits=not at_interval, counts=counts)
                 if context.value_graph.update(moment, fresh=not at_interval):
                     updates.diagnostics.renew()
@@ -625,16 +552,13 @@ class CudaEngine:
                 self.device.activate()
             self._pictures_ns = _now_ns()
             last = self.clock.moment.frame - 1
-            self.results.collect(compiled, frame, last, plays=self.running, by_hand=by_hand)
+            self.results.collect(compiled, frame, last, plays=self.player.running, by_hand=by_hand)
         if diagnostics.fading:
             diagnostics.fade()
 
     def _freeze(self, frame: int, reasons: tuple[Diagnostic, ...]) -> None:
         """Pause after this frame and keep its data; edits are shown at the same frame."""
-        self.running, self.frames_left, self._is_frozen = False, None, True
-        self._end_replay()
-        self.film.turns = False
-        self.clock.back()
+        self.player.freeze()
         _log.info(
             "frame %d is frozen: %s", frame, "; ".join(f"{item.node}.{item.port}: {item.message}" for item in reasons)
         )
@@ -660,7 +584,7 @@ class CudaEngine:
             recorder.put((frame, level, due_ns, began_ns, *times, ended_ns))
             if ended_ns - due_ns > recorder.budget_ns:
                 recorder.note_slow(records, self._pictures_ns)
-        if frame is None or not self.running:
+        if frame is None or not self.player.running:
             self.clock.hold()
 
 

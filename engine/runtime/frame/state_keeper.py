@@ -1,13 +1,15 @@
 """The state keeper: takes, copies, puts back and clears all state between two frames of one engine."""
 
 import logging
+from collections.abc import Mapping
+
+import numpy as np
 
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.protocol.engine_state import EngineState
 from warploom.engine.protocol.messages import StateCopy
 from warploom.engine.runtime.frame.clock import Clock
 from warploom.engine.runtime.frame.launcher import Launcher
-from warploom.engine.runtime.memory.frame_state import has_state, put_state, take_state
 from warploom.engine.runtime.model.context import CudaContext
 from warploom.engine.runtime.update.updater import Updater
 
@@ -25,21 +27,40 @@ class StateKeeper:
     @property
     def has_state(self) -> bool:
         """True if a frame depends on those before it."""
-        return has_state(self._updates.running.compiled, self._context.value_graph)
+        compiled = self._updates.running.compiled
+        return (compiled is not None and compiled.has_state) or self._context.value_graph.has_state
 
     def take(self) -> EngineState:
         """Return what the frames so far leave for the next one. Raise PatchError for a block that can't be saved."""
         self._settle()
-        compiled, frame = self._updates.running.compiled, self._clock.moment.frame
-        return take_state(self._context.services.device, compiled, self._context.value_graph, frame)
+        compiled, buffers = self._updates.running.compiled, {}
+        for owner, (memory, size_bytes) in compiled.state.items() if compiled is not None else ():
+            buffers[str(owner)] = contents = np.empty(size_bytes, np.uint8)
+            self._context.services.device.read(memory, contents)
+        phase, is_launched = (compiled.phase, compiled.is_launched) if compiled is not None else (0, False)
+        values = self._context.value_graph.dump_state()
+        return EngineState(self._clock.moment.frame, phase, is_launched, buffers, values)
 
     def put(self, state: EngineState) -> None:
         """Go on from a state, and to its frame. Raise PatchError if it is of another patch."""
         self._settle()
-        compiled = self._updates.running.compiled
-        put_state(self._context.services.device, compiled, self._context.value_graph, state)
+        self._put(state)
         self._clock.seek(state.frame)
         self._launcher.is_current = False
+
+    def _put(self, state: EngineState, *, partly: bool = False) -> None:
+        """Go on from a state. With `partly`, leave out what does not fit, else raise PatchError."""
+        compiled = self._updates.running.compiled
+        if compiled is not None:
+            compiled.go_on(state.phase, is_launched=state.is_launched)
+        there = {str(owner): place for owner, place in (compiled.state if compiled is not None else {}).items()}
+        if not partly:
+            _check({name: size for name, (_, size) in there.items()}, state)
+        for name, contents in state.buffers.items():
+            memory, size_bytes = there.get(name, (None, 0))
+            if memory is not None and size_bytes == contents.nbytes:
+                self._context.services.device.write(memory, contents)
+        self._context.value_graph.load_state(state.values)
 
     def copied(self, most_bytes: int) -> StateCopy | None:
         """Return a copy of what the frames so far leave for the next one, if there is one; see `CopyState`."""
@@ -61,7 +82,7 @@ class StateKeeper:
         copy, self.copy, values = self.copy, None, self._context.value_graph
         assert copy is not None
         self._settle()
-        put_state(self._context.services.device, self._updates.running.compiled, values, copy.state, partly=True)
+        self._put(copy.state, partly=True)
         self._clock.seek(copy.state.frame, copy.time_s)
         values.update(self._clock.moment, fresh=fresh)
         if self._context.parameters.is_written:
@@ -98,3 +119,13 @@ class StateKeeper:
         self._launcher.quiesce()
         if self._launcher.live is not None:
             self._launcher.live.finish()
+
+
+def _check(there: Mapping[str, int], state: EngineState) -> None:
+    given = {name: contents.nbytes for name, contents in state.buffers.items()}
+    if there != given:
+        name = min(there.items() ^ given.items())[0]
+        raise PatchError(
+            f"state must be of the patch that runs: {name} must have {there.get(name, 0):,} bytes, "
+            f"got {given.get(name, 0):,}"
+        )

@@ -132,7 +132,7 @@ class EngineLoop:
     def _turns(self) -> None:
         engine, lock, wake = self._engine, self._lock, self._wake
         engine.clock.hold()
-        pacer = Pacer(engine.pacing)
+        pacer, player = Pacer(engine.player.pacing), engine.player
         while not self._stopping:
             if engine.has_work:
                 launches = engine.launcher.launches
@@ -141,14 +141,14 @@ class EngineLoop:
                     engine.frame(free_running=True, real_time=self._real_time, due_ns=pacer.due_ns)
                 finally:
                     lock.release()
-                if engine.pacing is not pacer.pacing:
-                    pacer.follow(engine.pacing)
+                if player.pacing is not pacer.pacing:
+                    pacer.follow(player.pacing)
                 pacer.advance()
-                if not engine.running:
+                if not player.running:
                     pacer.hurry(_IDLE_NS)  # an edit comes next, and must not wait for a slow rate
                 # A free frame follows at once. A sleep takes 60 us even when it is for no time at all, and threads that
                 # want the interpreter get it while the driver works.
-                if engine.pacing.rate is not None or engine.launcher.launches == launches or lock.waiting:
+                if player.pacing.rate is not None or engine.launcher.launches == launches or lock.waiting:
                     while engine.previews.is_flying and pacer.nap(wake):
                         with lock:
                             engine.previews.offer()

@@ -64,7 +64,7 @@ def overlapping(counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.Monk
     with Engine(counter, lagging, profiling=ProfilingLevel.NONE) as engine:
         for _ in range(40):  # frames that don't overlap give no times for bursts
             engine.step()
-        engine.core.pacing = Pacing.free(overlap=True)
+        engine.core.player.pacing = Pacing.free(overlap=True)
         yield engine
 
 
@@ -104,7 +104,7 @@ def bursting(counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(launcher, "LONGEST_BURST", LONGEST_BURST)
     with Engine(counter, lagging, profiling=ProfilingLevel.NONE) as engine:
         engine.step()
-        engine.core.pacing = Pacing.free(overlap=True)
+        engine.core.player.pacing = Pacing.free(overlap=True)
         until(lambda: engine.core.frame(free_running=True) and engine.core.launcher.burst == LONGEST_BURST)
         yield engine
 
@@ -190,14 +190,14 @@ def test_what_needs_single_frames_gets_them(bursting: Engine, counter: Patch) ->
     assert launched(bursting) == 1
     bursting.post(SetRunning(True, frames=6))
     before = core.clock.moment.frame
-    while core.running:
+    while core.player.running:
         assert launched(bursting) == 1
     assert core.clock.moment.frame == before + 6
     bursting.post(SetRunning(True))
     until(lambda: launched(bursting) == LONGEST_BURST)
-    core.pacing = Pacing(PacingMode.FIXED, 60.0, overlap=True)
+    core.player.pacing = Pacing(PacingMode.FIXED, 60.0, overlap=True)
     assert [launched(bursting) for _ in range(3)] == [1] * 3
-    core.pacing = Pacing.free(overlap=True)
+    core.player.pacing = Pacing.free(overlap=True)
     assert launched(bursting) == LONGEST_BURST
     bursting.post(SetProfiling(ProfilingLevel.PER_BLOCK))
     until(lambda: launched(bursting) == LONGEST_BURST)

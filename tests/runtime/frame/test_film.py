@@ -9,7 +9,7 @@ import pytest
 from warploom import Engine, Patch
 from warploom.engine.patch.animation.timeline import Timeline
 from warploom.engine.protocol.messages import FrameReport, Reset, Seek, SetRunning
-from warploom.engine.runtime.frame import film as film_module
+from warploom.engine.runtime.frame import player as player_module
 from warploom.engine.runtime.frame.clock import Clock
 
 
@@ -51,7 +51,7 @@ class Player:
         """Go to a frame, and show it."""
         self.engine.post(Seek(frame, exact))
         report = self.turn()
-        while report.replay_to is not None or self.engine.core.film.shows_next:
+        while report.replay_to is not None or self.engine.core.player.shows_next:
             report = self.turn()
         return report
 
@@ -161,8 +161,8 @@ def test_without_state_every_frame_is_exact(counter: Patch) -> None:
 
 def test_states_are_kept_until_an_edit(player: Player, monkeypatch: pytest.MonkeyPatch) -> None:
     """Going back takes the nearest kept state; after an edit all frames are run again, and are those of the edit."""
-    monkeypatch.setattr(film_module, "SPACING", 4)
-    player.engine.core.film.note_edit()
+    monkeypatch.setattr(player_module, "SPACING", 4)
+    player.engine.core.player.note_edit()
     player.go(11)
     launches = player.engine.core.launcher.launches
     player.go(9)
@@ -177,11 +177,11 @@ def test_states_are_kept_until_an_edit(player: Player, monkeypatch: pytest.Monke
 
 def test_kept_states_are_bounded(player: Player, monkeypatch: pytest.MonkeyPatch) -> None:
     """With more bytes than allowed, fewer states are kept."""
-    monkeypatch.setattr(film_module, "SPACING", 1)
-    film = player.engine.core.film
+    monkeypatch.setattr(player_module, "SPACING", 1)
+    film = player.engine.core.player
     film.note_edit()
     player.go(2)
-    monkeypatch.setattr(film_module, "MOST_BYTES", 3 * next(iter(film._kept.values())).size_bytes)
+    monkeypatch.setattr(player_module, "MOST_BYTES", 3 * next(iter(film._kept.values())).size_bytes)
     player.go(11)
     assert 1 <= len(film._kept) <= 3 and player.go(7).exact and player.shown() == (8, 7)
 

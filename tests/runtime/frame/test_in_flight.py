@@ -101,7 +101,7 @@ class Pair:
             for patch, device in zip(self.patches, devices, strict=True)
         )
         for engine, overlap in zip(self.engines, (True, False), strict=True):
-            engine.core.pacing = Pacing.free(overlap=overlap)
+            engine.core.player.pacing = Pacing.free(overlap=overlap)
             engine.post(SetTrust(True))
             engine.step()
         self.most = self.longest = 0
@@ -301,7 +301,7 @@ def test_free_frames_overlap_when_nobody_is_there(counter: Patch, lagging: Laggi
         core = engine.core
         assert engine.step().in_flight == 1
         assert run(engine) == 1  # at 60 frames a second
-        core.pacing = Pacing.free()
+        core.player.pacing = Pacing.free()
         core._heard_ns = 0
         assert run(engine) == MOST_BURSTS
         assert len(core.launcher.flying) == MOST_BURSTS
@@ -313,9 +313,9 @@ def test_free_frames_overlap_when_nobody_is_there(counter: Patch, lagging: Laggi
         engine.post(SetRunning(False))
         assert run(engine) == 1
         engine.post(SetRunning(True))
-        core.pacing = Pacing(overlap=True)
+        core.player.pacing = Pacing(overlap=True)
         assert run(engine) == MOST_BURSTS
-        core.pacing = Pacing.free(overlap=False)
+        core.player.pacing = Pacing.free(overlap=False)
         core._heard_ns = 0
         assert run(engine) == 1
 
@@ -326,7 +326,7 @@ def test_frames_do_not_overlap_while_the_patch_listens(counter: Patch, lagging: 
     with Engine(counter, lagging) as engine:
         engine.post(SetTrust(True))
         engine.step()
-        engine.core.pacing = Pacing.free()
+        engine.core.player.pacing = Pacing.free()
         engine.core._heard_ns = 0
         assert run(engine) == 1
         counter.remove(osc)
@@ -339,7 +339,7 @@ def test_the_host_does_not_overlap(counter: Patch) -> None:
     """On the host, frames don't overlap, since a launch returns when its work is done."""
     with Engine(counter, "host") as engine:
         engine.step()
-        engine.core.pacing = Pacing.free(overlap=True)
+        engine.core.player.pacing = Pacing.free(overlap=True)
         assert run(engine) == 1
 
 
@@ -351,7 +351,7 @@ def test_status_words_are_read_as_often_as_a_person_reads(
     with Engine(load_patch(EXAMPLES / "append.loom"), lagging) as engine:
         engine.step()
         core = engine.core
-        core.pacing = Pacing.free(overlap=True)
+        core.player.pacing = Pacing.free(overlap=True)
         synchronize = core.launcher.synchronize
         monkeypatch.setattr(core.launcher, "synchronize", lambda: (waits.append(core.launcher.launches), synchronize()))
         monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)
@@ -375,7 +375,7 @@ def test_a_pause_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) 
     """A paused engine continues until all frames in flight have ended, and then rests."""
     with Engine(counter, lagging) as engine:
         engine.step()
-        engine.core.pacing = Pacing.free(overlap=True)
+        engine.core.player.pacing = Pacing.free(overlap=True)
         run(engine)
         engine.post(SetRunning(False))
         assert engine.core.launcher.flying
@@ -408,7 +408,7 @@ def test_a_fault_names_its_node_although_later_frames_were_launched(
     kernels.write("scale.cu", wrong)
     with Engine(counter, lagging) as engine:
         engine.step()
-        engine.core.pacing = Pacing.free(overlap=True)
+        engine.core.player.pacing = Pacing.free(overlap=True)
         with pytest.raises(KernelFault, match="scale"):
             run(engine, 20)
         assert 5 < engine.core.launcher.launches <= 5 + MOST_BURSTS
@@ -425,7 +425,7 @@ def test_not_each_frame_leaves_a_report(
     with Engine(counter, lagging) as engine:
         core = engine.core
         engine.step()
-        core.pacing = Pacing.free(overlap=True)
+        core.player.pacing = Pacing.free(overlap=True)
         frames = [core.frame(free_running=True).frame for _ in range(5)]
         assert frames == [1] * 5, "that frames overlap is new"
         counter.set("scale", factor=3.0)

@@ -167,7 +167,7 @@ def test_frames_in_flight_take_what_was_given_in_their_frame(
     monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)
     patch = fed_sink()
     with Engine(patch, late, profiling=ProfilingLevel.NONE) as engine:
-        engine.core.pacing = Pacing.free(overlap=overlap)
+        engine.core.player.pacing = Pacing.free(overlap=overlap)
         engine.step()
         most = 0
         for _ in range(12):

@@ -174,7 +174,7 @@ def test_whatever_measuring_takes_is_paid_for(
         engine.core.profiler.sampler.spend = lambda now_ns, cost_ns: (spent.append(cost_ns), spend(now_ns, cost_ns))
         engine.post(ObserveProfile(True))
         if place.endswith(".Instrumented"):  # the copy is built beside free frames
-            engine.core.running = True
+            engine.core.player.running = True
             until(lambda: engine.core.frame(free_running=True).frame and engine.core.profiler.frame >= 0)
         engine.step()
         engine.step()

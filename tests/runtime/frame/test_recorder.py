@@ -95,7 +95,7 @@ def test_frames_of_a_paused_engine_are_not_told_but_its_updates_are(patch: Patch
         engine.step()
         engine.post(SetRunning(False))
         engine.start()
-        until(lambda: not engine.core.running)
+        until(lambda: not engine.core.player.running)
         launches = engine.core.launcher.launches
         patch.set("scale", factor=3.0)
         until(lambda: engine.core.launcher.launches > launches)
@@ -264,7 +264,7 @@ def test_waiting_for_room_is_waiting_for_the_device(patch: Patch, monkeypatch: p
     device = LaggingDevice()
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         engine.post(SetFrameBudget(20_000_000))
-        engine.core.pacing = Pacing.free(overlap=True)
+        engine.core.player.pacing = Pacing.free(overlap=True)
         engine.step()
         engine.core.frame(free_running=True)
         assert len(engine.core.launcher.flying) == 1

@@ -115,7 +115,7 @@ def test_pausing_stops_the_time(engine: Engine) -> None:
     engine.start(rate=100)
     until(lambda: count(engine) > 5)
     engine.post(SetRunning(False))
-    until(lambda: not engine.core.running)
+    until(lambda: not engine.core.player.running)
     for message in (SetRunning(True, frames=1), SetRunning(True, frames=1), SetRunning(True)):
         time.sleep(0.05)
         frame, before_s, _ = told(engine)
@@ -156,7 +156,7 @@ def test_the_rate_can_be_changed_while_it_runs(engine: Engine) -> None:
     before = count(engine)
     until(lambda: count(engine) > before + 100)
     engine.post(SetPacing(Pacing.display(50)))
-    until(lambda: engine.core.pacing == Pacing.display(50))
+    until(lambda: engine.core.player.pacing == Pacing.display(50))
     start, before = time.monotonic(), count(engine)
     until(lambda: count(engine) >= before + 10)
     frames = count(engine) - before

@@ -201,7 +201,7 @@ def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch,
         engine.post(Observe({"show": Viewing((8, 8))}))
         next_preview(engine)
         engine.post(SetRunning(False))
-        while engine.core.running or engine.core.previews.has_work:
+        while engine.core.player.running or engine.core.previews.has_work:
             time.sleep(0.002)
             engine.take_preview("show")
         launches = engine.core.launcher.launches

@@ -237,7 +237,7 @@ def test_a_paused_engine_answers_once_a_port_is_looked_at(device: Device) -> Non
     with Engine(patch, device=device) as engine:
         engine.step()
         launches = engine.step().launches
-        engine.core.running = False
+        engine.core.player.running = False
         engine.start(rate=500)
         for name in ("scan", "add1"):
             watch(engine, [PortRef(name, "out")], part=((3, 10),))

@@ -123,7 +123,7 @@ def test_pauses_steps_and_edits_in_any_order_end_where_frames_alone_do(
                 message = kernels.write("scale.cu", SCALE.replace("* factor", factor))
                 engine.post(message)
                 other.post(message)
-            elif kind == "show" and not engine.core.running and not engine.core.inbox:
+            elif kind == "show" and not engine.core.player.running and not engine.core.inbox:
                 assert not errors(show(engine))
             elif kind == "frame":
                 report = engine.step()

@@ -1,4 +1,4 @@
-"""The film: where an engine is in a patch's timeline, going to any frame of it, and states to begin again from.
+"""The player: whether frames advance, where an engine is in a patch's timeline, and how it goes to any frame of it.
 
 A frame depends on those before it if the patch has state. To go to such a frame *exactly*, the engine takes the
 nearest state that it has kept before it, or frame 0, and runs the frames between. Otherwise it goes there with the
@@ -14,7 +14,9 @@ from warploom.engine.protocol.messages import Message
 from warploom.engine.protocol.pacing import Pacing
 from warploom.engine.protocol.sampling import ObservePorts
 from warploom.engine.runtime.frame.clock import Clock
+from warploom.engine.runtime.frame.launcher import Launcher
 from warploom.engine.runtime.frame.state_keeper import StateKeeper
+from warploom.engine.runtime.update.updater import Updater
 
 #: A state is kept every so many frames at first, and the bytes of all kept ones: with more, every other one is dropped.
 SPACING, MOST_BYTES = 30, 256 << 20
@@ -49,18 +51,28 @@ _NEUTRAL = (
 )
 
 
-class Film:
-    """Follows the timeline of one engine."""
+class Player:
+    """Plays the frames of one engine. With a timeline, they are a film."""
 
-    def __init__(self, clock: Clock, states: StateKeeper) -> None:
-        self._clock, self._states = clock, states
+    def __init__(self, clock: Clock, states: StateKeeper, launcher: Launcher, updates: Updater) -> None:
+        self._clock, self._states, self._launcher, self._updates = clock, states, launcher, updates
+        #: True while frames advance.
+        self.running = True
+        #: How many frames are played before a pause; None plays on.
+        self.frames_left: int | None = None
+        #: A sentinel has paused the engine, and the clock still shows that frame.
+        self.is_frozen = False
+        #: When frames of the engine's thread begin.
+        self.pacing = Pacing()
+        self._asked = self.pacing  # what a person chose, for patches without a timeline
         #: False for a patch that only plays on: there is nothing to do at its frames.
         self.is_active = False
         self.timeline: Timeline | None = None
-        #: The pacing that a person chose, for patches without a timeline.
-        self.asked = Pacing()
+        #: The frame to go to exactly once there is a graph.
+        self.sought: int | None = None
         #: The frame that is gone to by running those before it.
         self.replay_to: int | None = None
+        self._resumes = False  # the engine plays on once this frame is reached
         #: Frames are gone to exactly.
         self.exact = False
         #: The engine has paused, and now shows the frame that comes next: what is shown is where the film is.
@@ -86,21 +98,46 @@ class Film:
         """True if every frame is to be shown, and to be the right one, however long it takes."""
         return self.timeline is not None and self.timeline.every_frame
 
-    @property
-    def pacing(self) -> Pacing:
-        """How frames are paced now."""
+    def pace(self, asked: Pacing) -> None:
+        """Pace frames as a person chose, now or as soon as there is no timeline."""
+        self._asked = asked
+        self._pace()
+
+    def _pace(self) -> None:
         if self.replay_to is not None:
-            return Pacing.free()
-        return self.asked if self.timeline is None else Pacing.fixed(self.timeline.rate)
+            self.pacing = Pacing.free()
+        else:
+            self.pacing = self._asked if self.timeline is None else Pacing.fixed(self.timeline.rate)
+
+    def play(self, running: bool, frames: int | None) -> None:
+        """Play or pause; with `frames`, play that many and pause."""
+        self._end_replay()
+        self.running, self.frames_left = running and frames != 0, frames
+        timeline, frame = self.timeline, self._clock.moment.frame
+        if timeline is None:
+            return
+        self.shows_next = not self.running
+        if self.running and frames is None and frame >= timeline.end:
+            self.turns = timeline.loop is False or frame > timeline.end
+
+    def freeze(self) -> None:
+        """Pause after this frame, and show it on."""
+        self.running, self.frames_left, self.is_frozen = False, None, True
+        self._end_replay()
+        self.turns = False
+        self._clock.back()
 
     def follow(self, timeline: Timeline | None) -> None:
         """Follow another timeline, or none."""
+        self._launcher.quiesce()
+        self._launcher.peeks = timeline is not None
         if timeline is None or self.timeline is None or timeline.rate != self.timeline.rate:
             self.note_edit()
         self.timeline = timeline
         self.is_active = self.is_active or timeline is not None
         rate = None if timeline is None else timeline.rate
         self._clock.set_film(rate, leaves_out=timeline is not None and not timeline.every_frame)
+        self._pace()
 
     def note(self, message: Message) -> None:
         """Note a message that may be an edit, after which kept states are no longer those of the patch."""
@@ -115,7 +152,13 @@ class Film:
         self._has_all = self._clock.moment.frame == 0
 
     def begin(self) -> None:
-        """Keep the state before a frame, if it is time for that."""
+        """Begin a frame, and keep the state before it if frames may be run again from there."""
+        if self.shows_next:
+            self.shows_next = self._launcher.is_current = False
+        if self.running:
+            self._keep()
+
+    def _keep(self) -> None:
         frame = self._clock.moment.frame
         if not self.exact or not self._keeps(frame) or frame in self._kept or not self.is_exact:
             return
@@ -132,12 +175,39 @@ class Film:
         is_first = self.timeline is not None and self.timeline.loop and frame == self.timeline.first
         return frame > 0 and (frame % self._spacing == 0 or (is_first and self._spacing < _NEVER))
 
-    def go_to(self, frame: int, *, exact: bool) -> int:
+    def go_to(self, frame: int, *, exact: bool) -> None:
+        """Go to a frame, at once or by running the frames before it.
+
+        Before the first graph is built, it isn't known which of these is exact, and the player goes there afterwards.
+        """
+        is_early = exact and frame > 0 and self._updates.compiled is None and self._updates.pending
+        self.sought = frame if is_early else None
+        if is_early:
+            return
+        self._launcher.quiesce()
+        resumes = self._end_replay()
+        frames = self._way_to(frame, exact=exact)
+        self.running, self.frames_left = resumes, None
+        if frames:
+            self.running, self.frames_left, self._resumes = True, frames, resumes
+            self._pace()
+        self._launcher.is_current = self.is_frozen = False
+
+    def go_to_sought(self) -> None:
+        """Go to the frame for which the first graph was awaited, if there is one or none is to come."""
+        if self.sought is not None and (self._updates.compiled is not None or not self._updates.pending):
+            self.go_to(self.sought, exact=True)
+
+    def turn(self) -> None:
+        """Begin the film again."""
+        self.go_to(self.timeline.first if self.timeline is not None else 0, exact=self.exact)
+
+    def _way_to(self, frame: int, *, exact: bool) -> int:
         """Go to a frame, and return how many frames must be run to get there; no launch may be under way."""
         self.exact, self.turns, self.ends, self.replay_to, self.is_active = exact, False, False, None, True
         clock, here = self._clock, self._clock.moment.frame
         if frame == 0:
-            self.restart()
+            self._restart()
             return 0
         if not exact or not self._states.has_state:
             if frame != here:
@@ -150,25 +220,38 @@ class Film:
                 self._states.put(self._kept[best])
                 self._has_all = True
             else:
-                self.restart()
+                self._restart()
         if clock.moment.frame < frame:
             self.replay_to = frame
         return frame - clock.moment.frame
 
-    def restart(self) -> None:
-        """Begin again at frame 0."""
+    def reset(self) -> None:
+        """Begin again at frame 0, and seek no other frame."""
+        self._restart()
+        self.is_frozen, self.sought = False, None
+
+    def _restart(self) -> None:
         self._states.begin_again()
         self._has_all = True
 
-    def end(self, *, runs: bool) -> bool:
-        """Note the end of a frame that is played; return False if the engine pauses now. `runs` is False at the last
-        frame of several that were asked for.
-        """
+    def end(self) -> None:
+        """End a frame; pause at the end of the film, or of the frames that are run to reach one."""
         frame, timeline = self._clock.moment.frame, self.timeline
-        if self.replay_to is not None or timeline is None or not runs:
-            return runs
-        if timeline.loop:
-            self.turns = frame > timeline.end
-            return True
-        self.ends = frame >= timeline.end
-        return not self.ends
+        if self.replay_to is not None:
+            if not self.running:
+                self.running, self.frames_left = self._end_replay(), None
+        elif timeline is not None and self.running:
+            if timeline.loop:
+                self.turns = frame > timeline.end
+            else:
+                self.ends = frame >= timeline.end
+                self.running = not self.ends
+        self.shows_next = not self.running
+
+    def _end_replay(self) -> bool:
+        """Run no more frames to reach one, if there is one, and return whether the engine is to play."""
+        if self.replay_to is None:
+            return self.running
+        self.replay_to = None
+        self._pace()
+        return self._resumes
