@@ -13,10 +13,10 @@ from warploom import Patch
 from warploom.api import Moment, Taken
 from warploom.blocks.sound.sound_reader import in_channels
 from warploom.blocks.sound.windows import channels_of, newest, samples_in
-from warploom.blocks.video.codecs import BY_NAME, SUFFIXES, check_encoding, is_deep
-from warploom.blocks.video.film_source import load_av
-from warploom.blocks.video.film_writer import FilmWriter
-from warploom.blocks.video.sound_track import SoundTrack
+from warploom.blocks.video.films.codecs import BY_NAME, SUFFIXES, check_encoding, is_deep
+from warploom.blocks.video.films.film_source import load_av
+from warploom.blocks.video.films.film_writer import FilmWriter
+from warploom.blocks.video.films.sound_track import SoundTrack
 from warploom.engine.diagnostics import PatchError, printable
 from warploom.engine.figures import plural
 from warploom.engine.patch.changes import PortRef

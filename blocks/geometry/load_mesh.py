@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from warploom.api import Block, BlockBuilder, Out, float4, param, port, s32
-from warploom.blocks.geometry.shape_files import FITS, MESHES, load_shape
+from warploom.blocks.geometry.files.shape_files import FITS, MESHES, load_shape
 from warploom.engine.diagnostics import Incomplete, PatchError
 
 

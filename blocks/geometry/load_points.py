@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 
 from warploom.api import Block, BlockBuilder, Out, f32, float4, param, port
-from warploom.blocks.geometry.shape_files import CLOUDS, FITS, attribute_problem, load_shape, turned_up
+from warploom.blocks.geometry.files.shape_files import CLOUDS, FITS, attribute_problem, load_shape, turned_up
 from warploom.engine.diagnostics import Incomplete
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from warploom.api import BlockBuilder, Moment, Out, f32, float4, open_file, param, port
 from warploom.blocks.data.rows_ahead import Array, PieceBlock, Rows
-from warploom.blocks.geometry.ply_files import PlyPoints
-from warploom.blocks.geometry.scan_files import SCANS, Scan
-from warploom.blocks.geometry.shape_files import FITS, attribute_problem, fitted, shape_problem, turned_up
+from warploom.blocks.geometry.files.ply_files import PlyPoints
+from warploom.blocks.geometry.files.scan_files import SCANS, Scan
+from warploom.blocks.geometry.files.shape_files import FITS, attribute_problem, fitted, shape_problem, turned_up
 from warploom.engine.diagnostics import Incomplete, PatchError
 
 #: Choices of what selects the first point.

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from warploom.api import Block, BlockBuilder, In, Kernel, float4, param, port
-from warploom.blocks.geometry.shape_files import encode_points
+from warploom.blocks.geometry.files.shape_files import encode_points
 from warploom.engine.diagnostics import Incomplete, PatchError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from warploom.api import read_bytes
-from warploom.blocks.video.film_sound import open_film_sound
+from warploom.blocks.video.films.film_sound import open_film_sound
 from warploom.engine.diagnostics import PatchError
 
 #: Choices of the channel.

@@ -10,7 +10,7 @@ import numpy as np
 from warploom.blocks.io.decode_sound import MAX_RATE, with_size
 from warploom.blocks.sound.resampling import Positions, interpolate, reach
 from warploom.blocks.sound.ring import Samples
-from warploom.blocks.video.film_sound import open_film_sound
+from warploom.blocks.video.films.film_sound import open_film_sound
 from warploom.engine.diagnostics import PatchError
 
 #: Samples that are decoded at once, the pieces that are kept, and those that are decoded ahead.

@@ -4,7 +4,7 @@ import numpy as np
 
 from warploom.api import BlockBuilder, BufferHandle, Kernel, f32, u8
 from warploom.blocks.io.pixels import PIXELS
-from warploom.blocks.video.frame_layout import FrameLayout
+from warploom.blocks.video.films.frame_layout import FrameLayout
 
 _TO_LINEAR = Kernel("film.cu", entry="film_to_linear")
 _USUAL = Kernel("film.cu", entry="usual_film_to_linear")

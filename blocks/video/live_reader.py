@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from warploom.blocks.video.film_source import FilmSource
-from warploom.blocks.video.frame_layout import FrameLayout
+from warploom.blocks.video.films.film_source import FilmSource
+from warploom.blocks.video.films.frame_layout import FrameLayout
 from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from warploom.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, open_file, param, port, value_port
 from warploom.blocks.io.pixels import pixels_param
-from warploom.blocks.video.film_reader import FilmReader
-from warploom.blocks.video.film_source import FilmInfo, FilmSource, is_address, is_live
+from warploom.blocks.video.films.film_reader import FilmReader
+from warploom.blocks.video.films.film_source import FilmInfo, FilmSource, is_address, is_live
 from warploom.blocks.video.frame_feed import PACKED, describe_frames
 from warploom.blocks.video.live_reader import LiveReader
 from warploom.engine.diagnostics import Incomplete, PatchError

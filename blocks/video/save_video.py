@@ -29,12 +29,12 @@ from warploom.api import (
 )
 from warploom.blocks.io.pixels import PIXEL
 from warploom.blocks.sound.windows import RATE, channels_of, newest, samples_in
-from warploom.blocks.video.codecs import BY_NAME, CODECS, QUALITIES, check_encoding, is_deep, takes_planes
-from warploom.blocks.video.film_source import load_av
-from warploom.blocks.video.film_writer import FilmWriter
+from warploom.blocks.video.films.codecs import BY_NAME, CODECS, QUALITIES, check_encoding, is_deep, takes_planes
+from warploom.blocks.video.films.film_source import load_av
+from warploom.blocks.video.films.film_writer import FilmWriter
+from warploom.blocks.video.films.sound_track import SoundTrack
 from warploom.blocks.video.image_sequence import SequenceWriter, is_numbered
 from warploom.blocks.video.picture_writer import Array, PictureWriter
-from warploom.blocks.video.sound_track import SoundTrack
 from warploom.engine.diagnostics import Incomplete, PatchError
 
 #: Suffixes of numbered pictures that hold linear light.

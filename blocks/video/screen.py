@@ -7,9 +7,9 @@ import numpy as np
 
 from warploom.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
 from warploom.blocks.io.pixels import pixels_param
-from warploom.blocks.video.film_source import load_av
+from warploom.blocks.video.films.film_source import load_av
+from warploom.blocks.video.films.frame_layout import FrameLayout, filled_frame
 from warploom.blocks.video.frame_feed import PACKED, describe_frames
-from warploom.blocks.video.frame_layout import FrameLayout, filled_frame
 from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]

@@ -3,9 +3,9 @@ from collections.abc import Mapping
 
 from warploom.api import BlockBuilder, LiveBlock, Moment, Out, Value, float4, param, port, value_port
 from warploom.blocks.io.pixels import pixels_param
-from warploom.blocks.video.film_source import load_av
+from warploom.blocks.video.films.film_source import load_av
+from warploom.blocks.video.films.frame_layout import FrameLayout
 from warploom.blocks.video.frame_feed import PACKED, describe_frames
-from warploom.blocks.video.frame_layout import FrameLayout
 from warploom.blocks.video.live_reader import LiveReader
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.platforms.machine import camera_names, camera_path

@@ -14,7 +14,7 @@ from warploom.engine.compiler.checking.launches import covering_launch
 from warploom.engine.compiler.checking.layouts import Layouts
 from warploom.engine.compiler.description import GraphDescription, Nesting
 from warploom.engine.compiler.hazards import partial_schedule
-from warploom.engine.compiler.inlining import Inlined
+from warploom.engine.compiler.inlining.inline import Inlined
 from warploom.engine.compiler.memory.placement import Placement, place_buffers
 from warploom.engine.compiler.operations import STATUS, FusedEntry, Operation, OperationSchedule, Place, Scope
 from warploom.engine.descriptions.entries import CaptureEntry, KernelEntry, Status

@@ -12,7 +12,7 @@ from warploom.engine.compiler.checking.check import check_description
 from warploom.engine.compiler.description import GraphDescription, Nesting, NumberDrive
 from warploom.engine.compiler.fusion.fuse import fuse
 from warploom.engine.compiler.in_place import chained_by_orders
-from warploom.engine.compiler.inlining import Inlined, inline, owner
+from warploom.engine.compiler.inlining.inline import Inlined, inline, owner
 from warploom.engine.compiler.memory.placement import place_buffers
 from warploom.engine.compiler.ordering import order_blocks
 from warploom.engine.compiler.plan import Plan

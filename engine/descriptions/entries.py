@@ -317,7 +317,7 @@ class StatusKind(StrEnum):
     APPENDED = "appended"  # the number of appended elements, including those beyond the capacity
     STOPPED = "stopped"  # not 0 if a loop has reached its limit
     INFO = "info"  # not 0 if a library call failed because of its operands' contents
-    CHECKED = "checked"  # several words: the results of a sentinel (`engine.compiler.sentinels`)
+    CHECKED = "checked"  # several words: the results of a sentinel (`engine.compiler.inlining.sentinels`)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import trimesh
 
 from tests.blocks.running import problems, run
 from warploom import Engine, Patch
-from warploom.blocks.geometry.shape_files import CLOUDS, MESHES, encode_points, load_shape
+from warploom.blocks.geometry.files.shape_files import CLOUDS, MESHES, encode_points, load_shape
 from warploom.engine.device.device import Device
 from warploom.engine.diagnostics import PatchError
 

@@ -20,7 +20,7 @@ from tests.fuzzing import many
 from warploom.blocks.data import table_pieces
 from warploom.blocks.data.array_files import RowsOfArray, load_array
 from warploom.blocks.data.table_files import RowsOfTable, load_table
-from warploom.blocks.geometry.shape_files import CLOUDS, encode_points, load_shape
+from warploom.blocks.geometry.files.shape_files import CLOUDS, encode_points, load_shape
 from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]

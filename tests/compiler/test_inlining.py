@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from warploom.engine.compiler.description import BlockNode, GraphDescription
-from warploom.engine.compiler.inlining import Inlined, changed_values, inline, owner
+from warploom.engine.compiler.inlining.inline import Inlined, changed_values, inline, owner
 from warploom.engine.descriptions.description import BlockDescription, Child, ChildPort, Composition
 from warploom.engine.diagnostics import Mend, error
 from warploom.engine.patch.changes import Connection, PortRef

@@ -11,7 +11,7 @@ from tests.compiler.support.descriptions import array, graph, i, launch, node, o
 from warploom.engine.compiler.buffers import Lifetime
 from warploom.engine.compiler.checking.launches import covering_launch
 from warploom.engine.compiler.description import GraphDescription
-from warploom.engine.compiler.inlining import inline
+from warploom.engine.compiler.inlining.inline import inline
 from warploom.engine.compiler.operations import FRAME, UploadFrame
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.compiler.planning import make_plan, plan_what_can_run

@@ -13,7 +13,7 @@ from tests.compiler.support.random_patches import RandomPatch, random_patch
 from tests.compiler.support.running import Running
 from tests.fuzzing import seeds
 from warploom.engine.compiler.description import BlockNode, GraphDescription
-from warploom.engine.compiler.inlining import inline
+from warploom.engine.compiler.inlining.inline import inline
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.compiler.planning import make_plan, plan_what_can_run
 from warploom.engine.compiler.verifying.touches import Reach, all_touches, is_fill

@@ -12,7 +12,7 @@ from tests.compiler.support.descriptions import graph, ref
 from tests.compiler.support.random_patches import random_patch
 from warploom.engine.compiler import planning
 from warploom.engine.compiler.description import BlockNode
-from warploom.engine.compiler.inlining import inline
+from warploom.engine.compiler.inlining.inline import inline
 from warploom.engine.compiler.operations import (
     Access,
     ClearStatus,

@@ -11,7 +11,7 @@ import pytest
 from tests.blocks.video.films import decoded, encode, pictures
 from warploom import Engine, Patch
 from warploom.api import LentMemory
-from warploom.blocks.video.film_reader import FilmReader
+from warploom.blocks.video.films.film_reader import FilmReader
 from warploom.engine.blocktypes.shared_device import SharedDevices
 from warploom.engine.device.device import Device
 from warploom.engine.device.open import open_device

@@ -21,7 +21,7 @@ from tests.random_patches.patches import RandomPatch
 from tests.runtime.update.update_support import copy_of, outputs
 from warploom import Engine, Patch, ProfilingLevel
 from warploom.engine.compiler.buffers import Lifetime
-from warploom.engine.compiler.inlining import Inlined
+from warploom.engine.compiler.inlining.inline import Inlined
 from warploom.engine.compiler.operations import RegionEntry
 from warploom.engine.compiler.planning import PartialPlan, plan_what_can_run
 from warploom.engine.descriptions.description import BlockDescription

@@ -12,7 +12,7 @@ from PIL import Image
 
 from tests.device.lenders import interface_of
 from warploom.blocks.data.table_files import encode_table
-from warploom.blocks.geometry.shape_files import encode_points
+from warploom.blocks.geometry.files.shape_files import encode_points
 from warploom.engine.device.device import Device
 from warploom.engine.types import DType
 from warploom.engine.types import scalars as _scalars

@@ -9,8 +9,8 @@ import numpy as np
 
 from warploom.app.view_models.looking.tone import Tone
 from warploom.app.viewers.ports.snapshots import file_contents, shown_pixels
-from warploom.blocks.video.codecs import SUFFIXES
-from warploom.blocks.video.film_writer import FilmWriter
+from warploom.blocks.video.films.codecs import SUFFIXES
+from warploom.blocks.video.films.film_writer import FilmWriter
 from warploom.engine.patch.files import write_atomically
 from warploom.engine.protocol.sampling import Sample
 from warploom.engine.types import Array

@@ -16,7 +16,7 @@ from warploom.engine.compiler.checking.layouts import Layouts, NodeLayouts, node
 from warploom.engine.compiler.checking.loops import loop_layouts
 from warploom.engine.compiler.checking.validation import unchecked, unconnected
 from warploom.engine.compiler.description import GraphDescription
-from warploom.engine.compiler.sentinels import checked_port
+from warploom.engine.compiler.inlining.sentinels import checked_port
 from warploom.engine.descriptions.description import BlockDescription
 from warploom.engine.diagnostics import Diagnostic
 from warploom.engine.libraries.call import WorkspaceOf

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator
 
 from warploom.engine.compiler.checking.inputs import type_mismatch
 from warploom.engine.compiler.description import BlockNode, GraphDescription, Nesting
-from warploom.engine.compiler.sentinels import AXES
+from warploom.engine.compiler.inlining.sentinels import AXES
 from warploom.engine.descriptions.entries import buffer_arguments
 from warploom.engine.descriptions.ports import count_name
 from warploom.engine.diagnostics import Diagnostic, Mend, Source, error, warning

@@ -7,7 +7,7 @@ from functools import cache
 
 from warploom.engine.catalogue.block_errors import kernel_diagnostic
 from warploom.engine.compiler.description import BlockNode, GraphDescription, NumberDrive
-from warploom.engine.compiler.inlining import inline, owner
+from warploom.engine.compiler.inlining.inline import inline, owner
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.compiler.planning import make_plan
 from warploom.engine.descriptions.entries import Kernel, KernelEntry

@@ -19,7 +19,7 @@ from warploom.engine.compiler.executable.instrument import SPAN_TIME, Instrument
 from warploom.engine.compiler.executable.span_order import spans_before
 from warploom.engine.compiler.executable.survey import Survey, statistics
 from warploom.engine.compiler.frame import FrameUniforms
-from warploom.engine.compiler.inlining import owner
+from warploom.engine.compiler.inlining.inline import owner
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.device import optimiser
 from warploom.engine.device.device import Device

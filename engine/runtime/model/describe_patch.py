@@ -25,7 +25,7 @@ from warploom.engine.catalogue.block_errors import code_diagnostic
 from warploom.engine.catalogue.block_files import find_definition
 from warploom.engine.catalogue.catalogue import Catalogue, folder_beside, loading_file, near_types
 from warploom.engine.compiler.description import BlockNode, GraphDescription, NumberDrive
-from warploom.engine.compiler.inlining import Inlined, inline
+from warploom.engine.compiler.inlining.inline import Inlined, inline
 from warploom.engine.descriptions.description import BlockDescription
 from warploom.engine.diagnostics import Diagnostic, Mend, Source, error, warning
 from warploom.engine.patch import rules

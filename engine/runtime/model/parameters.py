@@ -13,7 +13,7 @@ import msgspec
 
 from warploom.engine.blocktypes.parameters import ParameterSpec, given
 from warploom.engine.compiler.executable.compiled_graph import WriteValue, together
-from warploom.engine.compiler.inlining import ParameterRef, owner
+from warploom.engine.compiler.inlining.inline import ParameterRef, owner
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.device.arguments import ArgumentError
 from warploom.engine.diagnostics import Diagnostic, PatchError, error, warning

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
-from warploom.engine.compiler.inlining import owner
+from warploom.engine.compiler.inlining.inline import owner
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.descriptions.entries import Display
 from warploom.engine.diagnostics import Diagnostic, PatchError, Source, error

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
-from warploom.engine.compiler.inlining import owner
+from warploom.engine.compiler.inlining.inline import owner
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.device.device import Device
 from warploom.engine.device.protocol import LoadedKernel, Memory, MemoryPart, Module, PinnedArray, Stream, part_of

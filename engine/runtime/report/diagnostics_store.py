@@ -7,7 +7,7 @@ from typing import Any
 
 from warploom.engine.compiler.description import GraphDescription
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
-from warploom.engine.compiler.inlining import Inlined
+from warploom.engine.compiler.inlining.inline import Inlined
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.descriptions.description import BlockDescription
 from warploom.engine.descriptions.entries import ParameterArgument, StatusKind

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.compiler.fusion.fuse import node_of_line
-from warploom.engine.compiler.inlining import owner
+from warploom.engine.compiler.inlining.inline import owner
 from warploom.engine.compiler.operations import FusedEntry, Operation
 from warploom.engine.device.protocol import GraphNode
 from warploom.engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, Source, error

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from warploom.engine.compiler.buffers import BlockBuffers, Lifetime
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
-from warploom.engine.compiler.inlining import owner
+from warploom.engine.compiler.inlining.inline import owner
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.descriptions.entries import ServedParts, StatusKind
 from warploom.engine.device.protocol import Memory

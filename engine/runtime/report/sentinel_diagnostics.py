@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from warploom.engine.compiler.inlining.sentinels import FOUND, checked_port, found_buffer
 from warploom.engine.compiler.plan import Plan
-from warploom.engine.compiler.sentinels import FOUND, checked_port, found_buffer
 from warploom.engine.diagnostics import Diagnostic, Source, warning
 from warploom.engine.patch.regions import region_of
 from warploom.engine.types import Shape

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.compiler.difference import plan_difference
-from warploom.engine.compiler.inlining import ParameterRef, changed_values, owner
+from warploom.engine.compiler.inlining.inline import ParameterRef, changed_values, owner
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.compiler.planning import plan_what_can_run
 from warploom.engine.diagnostics import Severity, error

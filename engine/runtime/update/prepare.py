@@ -19,7 +19,7 @@ from warploom.engine.compiler.executable.adjust import Adjustment, adjust_graph,
 from warploom.engine.compiler.executable.arguments import Resources, TypedKernel
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from warploom.engine.compiler.executable.nodes import KernelNode
-from warploom.engine.compiler.inlining import Inlined
+from warploom.engine.compiler.inlining.inline import Inlined
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.compiler.planning import plan_what_can_run
 from warploom.engine.descriptions.entries import CaptureEntry, KernelEntry

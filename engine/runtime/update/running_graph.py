@@ -9,7 +9,7 @@ from functools import partial
 
 from warploom.engine.compiler.difference import Difference
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
-from warploom.engine.compiler.inlining import ParameterRef, changed_values
+from warploom.engine.compiler.inlining.inline import ParameterRef, changed_values
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.device.releasing import release_all
 from warploom.engine.profiling.side_work import SideKind

@@ -15,7 +15,7 @@ from statistics import median_low
 from warploom.engine.blocktypes.adaptive import refresh
 from warploom.engine.blocktypes.block import block_types
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
-from warploom.engine.compiler.inlining import ParameterRef, owner
+from warploom.engine.compiler.inlining.inline import ParameterRef, owner
 from warploom.engine.device.arguments import ArgumentError
 from warploom.engine.device.releasing import release_all
 from warploom.engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError

@@ -18,9 +18,9 @@ import pytest
 from tests.blocks.video.films import decoded, encode, pictures
 from tests.fuzzing import many
 from warploom.blocks.sound.sound_reader import SoundReader
-from warploom.blocks.video.film_reader import FilmReader
-from warploom.blocks.video.film_source import FilmSource, load_av
-from warploom.blocks.video.frame_layout import FrameLayout, layout_of
+from warploom.blocks.video.films.film_reader import FilmReader
+from warploom.blocks.video.films.film_source import FilmSource, load_av
+from warploom.blocks.video.films.frame_layout import FrameLayout, layout_of
 from warploom.engine.diagnostics import PatchError
 
 _UNEVEN = np.cumsum(np.random.default_rng(0).integers(1, 90, 30)).tolist()

@@ -8,8 +8,8 @@ import pytest
 from tests.blocks.video.films import encode, pictures
 from warploom.blocks.io.decode_sound import load_sound
 from warploom.blocks.sound.sound_reader import SoundReader
-from warploom.blocks.video.film_sound import FilmSound
-from warploom.blocks.video.film_writer import FilmWriter
+from warploom.blocks.video.films.film_sound import FilmSound
+from warploom.blocks.video.films.film_writer import FilmWriter
 from warploom.engine.diagnostics import PatchError
 
 RATE = 48000

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from tests.blocks.video.films import decoded, pictures
-from warploom.blocks.video.codecs import check_encoding, choose_encoding
-from warploom.blocks.video.film_writer import FilmWriter
+from warploom.blocks.video.films.codecs import check_encoding, choose_encoding
+from warploom.blocks.video.films.film_writer import FilmWriter
 from warploom.blocks.video.picture_writer import WAITING
 from warploom.engine.diagnostics import PatchError
 
@@ -112,7 +112,7 @@ def test_late_pictures_are_dropped_or_waited_for(tmp_path: Path, monkeypatch: py
 _CRASH = """
 import os, sys, time
 from pathlib import Path
-from warploom.blocks.video.film_writer import FilmWriter
+from warploom.blocks.video.films.film_writer import FilmWriter
 from tests.blocks.video.films import pictures
 writer = FilmWriter(Path(sys.argv[1]), 34, 18, 30)
 for frame in pictures(150, 34, 18, 4):

@@ -21,9 +21,9 @@ from tests.blocks.video.films import decoded, encode, pictures
 from tests.waiting import until
 from warploom import Engine, Patch
 from warploom.blocks.io.decode_image import load_linear
-from warploom.blocks.video.film_source import FilmSource
-from warploom.blocks.video.film_writer import FilmWriter
-from warploom.blocks.video.frame_layout import layout_of
+from warploom.blocks.video.films.film_source import FilmSource
+from warploom.blocks.video.films.film_writer import FilmWriter
+from warploom.blocks.video.films.frame_layout import layout_of
 from warploom.blocks.video.image_sequence import find_pictures
 from warploom.blocks.video.live_reader import LiveReader
 from warploom.engine.diagnostics import PatchError, Severity

@@ -11,7 +11,7 @@ import pytest
 from tests.waiting import until
 from warploom import Engine, Patch
 from warploom.api import BlockBuilder, CudaText, Kernel, LentMemory, LiveBlock, Moment, Out, f32, port
-from warploom.blocks.video.gpu_decoder import PLANE
+from warploom.blocks.video.films.gpu_decoder import PLANE
 from warploom.engine.blocktypes.block import block_types
 from warploom.engine.blocktypes.shared_device import SharedDevices
 from warploom.engine.device.device import Device

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from warploom.blocks.video.film_source import any_texts, load_av
+from warploom.blocks.video.films.film_source import any_texts, load_av
 
 Samples = npt.NDArray[np.float32]
 

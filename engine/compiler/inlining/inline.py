@@ -13,9 +13,9 @@ from itertools import product
 import msgspec
 
 from warploom.engine.compiler.description import BlockNode, GraphDescription, NumberDrive
-from warploom.engine.compiler.numbers import with_numbers
-from warploom.engine.compiler.region_copies import with_copies
-from warploom.engine.compiler.sentinels import with_sentinels
+from warploom.engine.compiler.inlining.numbers import with_numbers
+from warploom.engine.compiler.inlining.region_copies import with_copies
+from warploom.engine.compiler.inlining.sentinels import with_sentinels
 from warploom.engine.descriptions.description import ChildPort
 from warploom.engine.diagnostics import Diagnostic, Mend
 from warploom.engine.patch.changes import Connection, PortRef

@@ -9,8 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from warploom.blocks.video.codecs import Encoding, check_encoding, choose_encoding, is_deep, sound_codec, usual_priority
-from warploom.blocks.video.film_source import load_av
+from warploom.blocks.video.films.codecs import (
+    Encoding,
+    check_encoding,
+    choose_encoding,
+    is_deep,
+    sound_codec,
+    usual_priority,
+)
+from warploom.blocks.video.films.film_source import load_av
 from warploom.blocks.video.picture_writer import PictureWriter, reason_of
 from warploom.engine.diagnostics import PatchError
 

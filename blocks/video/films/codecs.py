@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from warploom.blocks.video.frame_layout import filled_frame
+from warploom.blocks.video.films.frame_layout import filled_frame
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.platforms.processor import usual_scheduling
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warploom.api import LentMemory, SharedDevice
-from warploom.blocks.video.film_source import FilmInfo, FilmSource
+from warploom.blocks.video.films.film_source import FilmInfo, FilmSource
 from warploom.blocks.video.picture_writer import reason_of
 from warploom.engine.diagnostics import PatchError
 

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from warploom.api import Kernel, LentMemory, SharedDevice
-from warploom.blocks.video.frame_layout import FrameLayout
+from warploom.blocks.video.films.frame_layout import FrameLayout
 
 if TYPE_CHECKING:
     import av

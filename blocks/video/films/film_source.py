@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from warploom.api import LentMemory, SharedDevice
-from warploom.blocks.video.frame_layout import FrameLayout, layout_of
-from warploom.blocks.video.gpu_decoder import GpuDecoder, is_for_nvdec
+from warploom.blocks.video.films.frame_layout import FrameLayout, layout_of
+from warploom.blocks.video.films.gpu_decoder import GpuDecoder, is_for_nvdec
 from warploom.blocks.video.picture_writer import reason_of
 from warploom.engine.diagnostics import DeviceError, KernelError, PatchError
 

@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from warploom.api import open_file, read_bytes
-from warploom.blocks.geometry.mesh_bytes import absolute_faces, readable
-from warploom.blocks.geometry.scan_files import SCANS, Scan
+from warploom.blocks.geometry.files.mesh_bytes import absolute_faces, readable
+from warploom.blocks.geometry.files.scan_files import SCANS, Scan
 from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
 from warploom.engine.diagnostics import PatchError, cut
 

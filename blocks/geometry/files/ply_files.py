@@ -5,7 +5,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from warploom.blocks.geometry.scan_files import ScanPart
+from warploom.blocks.geometry.files.scan_files import ScanPart
 from warploom.blocks.io.colour_spaces import srgb_to_linear
 
 Array = np.ndarray[Any, Any]
