@@ -19,7 +19,7 @@ from warploom.app.canvas.reports.heat_legend import HeatLegend
 from warploom.app.canvas.reports.path_display import PathDisplay
 from warploom.app.canvas.reports.report_display import ReportDisplay
 from warploom.app.canvas.reports.thumbnails import Thumbnails
-from warploom.app.canvas.search.block_search import BlockSearch, Goal
+from warploom.app.canvas.search.block_search import BlockSearch, Goal, Replacement
 from warploom.app.canvas.search.find_bar import FindBar
 from warploom.app.canvas.selection_edits import SelectionEdits
 from warploom.app.edits import nodes as node_edits
@@ -92,6 +92,7 @@ class Canvas(QWidget):
         edits = self.connecting, self.edits, self.organise
         self.keyboard = CanvasKeyboard(self.view, self.scene, edits, self.search_for, self._refuse, self)
         self.search.placed.connect(self._select_placed)
+        self.search.replaced.connect(self._show_placed)
         self.search.refused.connect(self._refuse)
         self.search.popup.shown.connect(self._show_hint)
         layout = QGridLayout(self, contentsMargins=QMargins(), spacing=0)
@@ -339,6 +340,12 @@ class Canvas(QWidget):
         connections = self.scene.selected_connections()
         if connections:
             self._open_search_for(None, connections[0])
+
+    def replace_block(self) -> None:
+        """Search for a block type to put in the place of the selected blocks."""
+        if nodes := self.selected():
+            position = self.view.mapFromScene(self.scene.nodes[nodes[0]].place.topLeft())
+            self._open_search_for(position, Replacement(tuple(nodes)), only_fitting=False)
 
     # Frames
 

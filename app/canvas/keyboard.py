@@ -81,6 +81,19 @@ class CanvasKeyboard:
         found = min(places, key=distance, default=None)
         return found if found is not None and distance(found) < float("inf") else None
 
+    def select_along(self, way: int) -> None:
+        """Select all that the selected blocks depend on, too (-1), or all that depends on them (1)."""
+        found = self._scene.selected_nodes()
+        before = set(found)
+        for node in found:  # which grows
+            for line in self._scene.connections:
+                near, far = (line.source, line.target) if way > 0 else (line.target, line.source)
+                if near.node == node and far.node not in found:
+                    found.append(far.node)
+        self._scene.select(found)
+        if before == set(found):
+            self._refuse(f"The selection {'feeds' if way > 0 else 'depends on'} no other block")
+
     def select_connection(self) -> None:
         """Select the next connection of the selected block, so that the commands for connections apply to it.
 

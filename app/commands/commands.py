@@ -14,7 +14,8 @@ from warploom.app.commands.needs import Needs
 #: Context menus for items of the canvas: commands, and menus of the menu bar by their ids.
 CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
-        *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", "look", None),
+        *("rename", "replace_block", None, "cut", "copy", "duplicate", "delete", None),
+        *("disconnect", "select_feeding", "select_fed", "fit_selection", "look", None),
         *("group", "ungroup", "function", "wrap_in", "move_into", "take_out", "run_in_order", "remove_orders", None),
         *("bypass", "disable", "align", "presets", None),
         *("pin_test", None, "open_graph", "block_help", "open_code", "edit_copy"),

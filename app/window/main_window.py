@@ -113,6 +113,7 @@ class MainWindow(QMainWindow):
         self.bridge.failed.connect(self.overwriting.show_failure)
         self.restarts = Restarts(self.session, self.bridge, make_search, self)
         self.canvas = Canvas()
+        self.canvas.search.noted.connect(lambda text: self.note(text))
         self.canvas.search.recent = self.state.recent_blocks
         self.canvas.search.popup.unfolded = self.state.unfolded_groups
         self.canvas.menu_requested.connect(self._show_context_menu)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
@@ -12,10 +13,12 @@ from warploom.app.canvas.search.search_popup import Group, SearchPopup, palette
 from warploom.app.edits import nodes as node_edits
 from warploom.app.edits.compatible import fitting_types
 from warploom.app.edits.nodes import snapped
+from warploom.app.edits.replacing import ends_to_keep, replace
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.catalogue.search import search
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.figures import plural
 from warploom.engine.patch.changes import Connection, PortRef, Position
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.groups.flat import GROUP
@@ -26,14 +29,24 @@ _FUNCTIONS = "Functions"
 #: Types in which a person writes what no block does.
 _WRITTEN = ("kernel.expression", "kernel.cuda", "value.expression")
 
-#: The purpose of the new block: to connect to a port, to be inserted on a connection, or neither.
-Goal = PortRef | Connection | None
+
+@dataclass(frozen=True)
+class Replacement:
+    """The nodes that the chosen type replaces."""
+
+    nodes: tuple[str, ...]
+
+
+#: The purpose of the new block: to connect to a port, to go into a connection, to replace nodes, or none of these.
+Goal = PortRef | Connection | Replacement | None
 
 
 class BlockSearch(QObject):
     """The search popup, and the placing of the block type that a person chooses."""
 
     placed = Signal(str)  # the new node's id
+    replaced = Signal(list)  # the ids of the new nodes
+    noted = Signal(str)
     refused = Signal(str)  # why the block could not be placed
 
     def __init__(
@@ -71,6 +84,9 @@ class BlockSearch(QObject):
                 hint = f"Connect {goal} to {patch.catalogue.member}"
             case Connection():
                 hint = f"Insert {patch.catalogue.member}"
+            case Replacement(nodes):
+                title = patch.title(nodes[0]) if len(nodes) == 1 else f"{len(nodes)} blocks"
+                hint = f"Replace {title} by {patch.catalogue.member}"
             case None:
                 hint = f"Add {patch.catalogue.member}"
         self.popup.open(position, self._find, hint, only_fitting=only_fitting and goal is not None)
@@ -83,7 +99,7 @@ class BlockSearch(QObject):
             groups = palette(found, self.recent)
             return [Group(_FUNCTIONS, functions), *groups] if functions else groups
         known = found = [*functions, *found]
-        specs = [self._patch.find_end(ref) for ref in _ends_of(self._goal)]
+        specs = [self._patch.find_end(ref) for ref in self._ends()]
         for spec in specs:
             found = fitting_types(found, spec, (lambda _: 0) if text else self._uses(), specs[0]) if spec else []
         fitting = set(found)
@@ -113,8 +129,22 @@ class BlockSearch(QObject):
         recent = {known: len(self._patch.nodes) + index for index, known in enumerate(self.recent, 1)}
         return lambda kind: recent.get(kind.id, used[kind.id])
 
+    def _ends(self) -> list[PortRef]:
+        """Return the ports that the new block will be connected to."""
+        match self._goal:
+            case Connection(source, target):
+                return [source, target]
+            case PortRef() as port:
+                return [port]
+            case Replacement(nodes):
+                return ends_to_keep(self._patch, nodes)
+        return []
+
     def _place(self, block_type: type[Block]) -> None:
         goal = self._goal
+        if isinstance(goal, Replacement):
+            self._replace(goal, block_type)
+            return
         if isinstance(goal, PortRef) and not self._only_fitting and not self._is_meant(goal, block_type):
             goal = None
         # The pointer is at the first port if something is connected, otherwise on the title bar; at the left edge, or
@@ -131,10 +161,24 @@ class BlockSearch(QObject):
         except PatchError as problem:
             self.refused.emit(str(problem))
         else:
-            if block_type.id != GROUP:  # a function is of one patch
-                others = [known for known in self.recent if known != block_type.id]
-                self.recent[:] = [*others, block_type.id][-_MOST_RECENT:]
+            self._remember(block_type)
             self.placed.emit(placed)
+
+    def _replace(self, goal: Replacement, block_type: type[Block]) -> None:
+        try:
+            made, lost = replace(self._patch, goal.nodes, block_type)
+        except PatchError as problem:
+            self.refused.emit(str(problem))
+            return
+        self._remember(block_type)
+        self.replaced.emit(made)
+        if lost:
+            self.noted.emit(f"{plural(lost, 'connection')} of the replaced block had no place")
+
+    def _remember(self, block_type: type[Block]) -> None:
+        if block_type.id != GROUP:  # a function is of one patch
+            others = [known for known in self.recent if known != block_type.id]
+            self.recent[:] = [*others, block_type.id][-_MOST_RECENT:]
 
     def _feeds(self, goal: PortRef | None) -> bool:
         spec = self._patch.find_end(goal) if goal is not None else None
@@ -155,9 +199,3 @@ class BlockSearch(QObject):
         A value could drive any of the new block's parameters, so it drives none that the person has not chosen.
         """
         return isinstance(self._patch.find_end(goal), PortSpec) or block_type.is_value
-
-
-def _ends_of(goal: Goal) -> list[PortRef]:
-    if isinstance(goal, Connection):
-        return [goal.source, goal.target]
-    return [goal] if goal is not None else []

@@ -216,3 +216,28 @@ def test_a_diff_shows_what_was_changed(person: Person, tmp_path: Path) -> None:
     after = dump_patch(person.patch)
     lines = [line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if line[0] in "+-"]
     assert [line[0] for line in lines] == ["-", "+"] * 2 and '"sigma": 2.5' in lines[3]
+
+
+@pytest.mark.feature("replace")
+def test_a_block_is_replaced(person: Person) -> None:
+    """R and a name put another block in the blur's place; what it was connected to stays."""
+    person.select("blur")
+    person.press(Qt.Key.Key_R)
+    person.type("sharpen", Qt.Key.Key_Return)
+    (new,) = person.window.canvas.selected()
+    assert "blur" not in person.patch.nodes and person.patch.nodes[new].type == "image.sharpen"
+    assert {str(line) for line in person.patch.connections} >= {
+        f"noise.out -> {new}.image",
+        f"{new}.out -> viewer.image",
+    }
+    assert person.patch.history.names[-1].endswith(" by Sharpen")
+
+
+@pytest.mark.feature("select_along")
+def test_all_that_a_block_depends_on_is_selected(person: Person) -> None:
+    """The bracket keys add what feeds the selection, and what it feeds."""
+    person.select("blur")
+    person.press(Qt.Key.Key_BracketLeft)
+    assert set(person.window.canvas.selected()) == {"noise", "blur"}
+    person.press(Qt.Key.Key_BracketRight)
+    assert set(person.window.canvas.selected()) == {"noise", "blur", "viewer"}
