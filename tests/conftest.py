@@ -128,9 +128,21 @@ def optimises_nothing_in_the_background() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module", params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give `device` to the tests that take it: the host device, then the first GPU if there is one.
+
+    With `-m "not gpu"`, the tests for a GPU are not made: to make and drop 8,000 of them takes seconds.
+    """
+    given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    names = {name.strip() for each in given for name in (each.split(",") if isinstance(each, str) else each)}
+    if "device" in metafunc.fixturenames and "device" not in names and not hasattr(metafunc.module, "device"):
+        gpus = [] if metafunc.config.option.markexpr == "not gpu" else [pytest.param("cuda:0", marks=pytest.mark.gpu)]
+        metafunc.parametrize("device", ["host", *gpus], indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """The host device, then the first GPU if there is one. The tests of a file share each device."""
+    """A device, which the tests of a file share."""
     opened = open_device(request.param)
     yield opened
     opened.close()

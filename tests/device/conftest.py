@@ -77,8 +77,8 @@ def host(optimised_host: HostDevice) -> HostDevice:
 def quick_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostDevice]:
     """A host device with quickly compiled code, which takes a ninth of the time to compile; optimised in `make fuzz`.
 
-    The code is translated as for the optimiser. `test_recorded_gpu_values` runs every form in optimised code, and
-    `test_quick` compares both kinds of code.
+    The code is translated as for the optimiser. `test_recorded_gpu_values` runs a quarter of all forms in optimised
+    code, in `make fuzz` all, and `test_quick` compares both kinds of code.
     """
     device = WholeTranslationHost(tmp_path_factory.mktemp("whole"), quick_first=FACTOR == 1)
     yield device

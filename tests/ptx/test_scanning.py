@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.loader import load_image
 from warploom.engine.kernel_sources.sources import CudaText
@@ -48,7 +47,8 @@ $L1:
 
 @pytest.mark.parametrize(
     ("path", "architecture"),
-    [*((path, HOST_ARCHITECTURE) for path in FILES), *((path, "compute_100") for path in FILES[::3])],
+    # Compiled once, also for `tests/blocks/test_kernels.py`; NVRTC writes another dialect for later architectures.
+    [*((path, "sm_90") for path in FILES), *((path, "compute_100") for path in FILES[::8])],
     ids=lambda given: getattr(given, "name", given),
 )
 def test_signatures_of_compiled_kernels(path: Path, architecture: str) -> None:
