@@ -184,7 +184,8 @@ def _json_list(file: BinaryIO) -> "Table":
     rows = json.loads(file.read())
     if not all(isinstance(row, dict) for row in rows):
         raise ValueError("a list of something other than objects")
-    table: Table = load_arrow().Table.from_pylist(rows)
+    names = dict.fromkeys(name for row in rows for name in row)  # the library would take those of the first row
+    table: Table = load_arrow().table({name: [row.get(name) for row in rows] for name in names})
     return table
 
 
@@ -301,7 +302,7 @@ _COMMA = re.compile(rb"(?:^|;)[ \t]*[-+]?\d+,\d+(?:[eE][-+]?\d+)?[ \t]*(?:;|\r|$
 #: A comment before the numbers, as numpy writes names; a column may be called #.
 _COMMENT = re.compile(rb"#[ \t]+(?=[^\s,;])")
 #: A number as people write it, with a mark between thousands or as a share of 100.
-_WRITTEN = re.compile(r"\s*[-+]?(?:\d+|\d{1,3}(?:[,. ']\d{3})+)(?:[.,]\d+)?\s*%?\s*")
+_WRITTEN = re.compile(r"\s*[-+\u2212]?(?:\d+|\d{1,3}(?:[,.\s'\u2019_]\d{3})+)(?:[.,]\d+)?(?:[dD][-+]?\d+)?\s*%?\s*")
 #: Rows in which it is looked for numbers that make a column a text.
 _LOOKED_AT = 1000
 #: What stands for a missing number.

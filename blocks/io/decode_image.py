@@ -92,7 +92,8 @@ def decode_picture(data: bytes, space: str = "file") -> Array:
     - Alpha is straight: colours stored multiplied by alpha are divided by it, except where alpha is 0. Without alpha in
     the file, it is 1.
     - Grey becomes all three colours; a missing colour is 0. Channels are found by their names R, G, B, A and Y, or else
-      by their order.
+      by their order. If only layers have such names, as in "beauty.R", the first one is taken, if possible one with
+      alpha. A TIFF whose 0 is white is inverted.
     - The picture is turned by its EXIF orientation. An OpenEXR picture has the size of its display window, with 0 where
     the file has no pixels. If a file has several pictures, the first is decoded.
 
@@ -131,6 +132,8 @@ def _read(source: "ImageInput", own_type: Any, space: str) -> Array:
     if stored is None or source.has_error:
         reason = source.geterror().split("\n")[0].split(' ("')[0]
         raise ValueError(reason or "a damaged picture")
+    if source.format_name() == "tiff" and spec.get_int_attribute("tiff:PhotometricInterpretation", 1) == 0:
+        stored = _black_is_zero(stored, alpha, space)
     picture = np.ones((spec.height, spec.width, 4), np.float32)
     if alpha is not None:
         picture[..., 3] = stored[..., alpha] if space == "raw" else _unit(stored[..., alpha])
@@ -150,17 +153,41 @@ def _channels(spec: "ImageSpec") -> tuple[list[int | None], int | None]:
     names = [name.upper() for name in spec.channelnames]
     if {"RY", "BY"} & set(names):
         raise ValueError(f"luminance and chroma (channels {', '.join(spec.channelnames)})")
+    if not {"R", "Y"} & set(names):
+        names = _of_one_layer(names)
     alpha = names.index("A") if "A" in names else None
     others = [place for place in range(len(names)) if place != alpha]
     if spec.get_int_attribute("bmp:version") == 3:
         alpha = None  # a BMP of this version has a reserved byte instead of alpha
     if not others:
         return [None, None, None], alpha
-    if "Y" in names or len(others) == 1:
-        return [names.index("Y") if "Y" in names else others[0]] * 3, alpha
+    is_grey = "Y" in names and not {"X", "Z"} <= set(names)
+    if is_grey or len(others) == 1:
+        return [names.index("Y") if is_grey else others[0]] * 3, alpha
     if {"R", "G", "B"} <= set(names):
         return [names.index(name) for name in "RGB"], alpha
     return [*others[:3], *[None] * (3 - len(others))], alpha
+
+
+def _of_one_layer(names: list[str]) -> list[str]:
+    """Return the names of channels without that of their layer, for the layer that is shown."""
+    for wanted in ({"R", "G", "B", "A"}, {"R", "G", "B"}):
+        for layer in dict.fromkeys(name.rpartition(".")[0] for name in names):
+            if wanted <= {name.removeprefix(f"{layer}.") for name in names}:
+                return [name.removeprefix(f"{layer}.") for name in names]
+    return names
+
+
+def _black_is_zero(stored: Array, alpha: int | None, space: str) -> Array:
+    """Return the numbers of a TIFF in which 0 is white, inverted unless they are wanted raw.
+
+    The library inverts bytes, alpha too, and no other numbers.
+    """
+    stored = ~stored if stored.dtype == np.uint8 else stored
+    if space != "raw" and stored.dtype.kind == "u":
+        colours = [place for place in range(stored.shape[-1]) if place != alpha]
+        stored[..., colours] = ~stored[..., colours]
+    return stored
 
 
 def _unit(stored: Array) -> Array:

@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,9 @@ def png(pixels: Array, depth: int, *chunks: bytes, colour_type: int | None = Non
     return b"\x89PNG\r\n\x1a\n" + header + b"".join(chunks) + body + chunk(b"IEND", b"")
 
 
-def tiff(pixels: Array, *, order: str = "<", alpha: int | None = None, orientation: int = 1) -> bytes:
+def tiff(
+    pixels: Array, *, order: str = "<", alpha: int | None = None, orientation: int = 1, white_is_zero: bool = False
+) -> bytes:
     """Return a TIFF of (height, width, channels); `alpha` is the kind of the last channel: 1 associated, 2 straight."""
     height, width, channels = pixels.shape
     size, kind = pixels.dtype.itemsize, {"u": 1, "i": 2, "f": 3}[pixels.dtype.kind]
@@ -55,7 +58,12 @@ def tiff(pixels: Array, *, order: str = "<", alpha: int | None = None, orientati
 
     tags = [
         *(long(256, width), long(257, height), shorts(258, bits, bits_at), short(259, 1)),
-        *(short(262, 1 if channels <= 2 else 2), long(273, 8), short(274, orientation), short(277, channels)),
+        *(
+            short(262, (0 if white_is_zero else 1) if channels <= 2 else 2),
+            long(273, 8),
+            short(274, orientation),
+            short(277, channels),
+        ),
         *(long(278, height), long(279, len(body))),
         *((short(338, alpha),) if alpha else ()),
         shorts(339, formats, bits_at + len(bits)),
@@ -73,8 +81,10 @@ def pfm(pixels: Array, order: str = "<") -> bytes:
     return head.encode() + pixels[::-1].astype(f"{order}f4").tobytes()
 
 
-def exr(pixels: Array, names: str, corner: tuple[int, int] = (0, 0), display: tuple[int, int] | None = None) -> bytes:
-    """Return an uncompressed OpenEXR of float16 or float32, whose channels have the letters of `names`.
+def exr(
+    pixels: Array, names: Sequence[str], corner: tuple[int, int] = (0, 0), display: tuple[int, int] | None = None
+) -> bytes:
+    """Return an uncompressed OpenEXR of float16 or float32, whose channels have these names.
 
     The pixels begin at `corner` (x, y) of the display window, whose size is `display` (width, height).
     """

@@ -118,6 +118,19 @@ def test_tiff_of_every_type(seed: int) -> None:
         np.testing.assert_array_equal(found, rgba(straight).astype(np.float32))
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+def test_a_tiff_in_which_0_is_white(dtype: Any) -> None:
+    """Colours are inverted, alpha is not; raw numbers are those of the file."""
+    largest = np.iinfo(dtype).max
+    for alpha in (None, 2):
+        pixels = np.random.default_rng(5).integers(0, largest, (3, 5, 2 if alpha else 1), dtype, endpoint=True)
+        file = tiff(pixels, alpha=alpha, white_is_zero=True)
+        shares = pixels / largest
+        np.testing.assert_array_equal(decode_picture(file, "raw"), rgba(pixels.astype(np.float32)))
+        shares[..., 0] = 1 - shares[..., 0]
+        np.testing.assert_allclose(decode_picture(file), rgba(shares, linear), rtol=2e-6, atol=1e-12)
+
+
 @pytest.mark.parametrize("seed", seeds(10))
 def test_float_maps(seed: int) -> None:
     """PFM files of one and three channels are read to the bit, in both byte orders."""
@@ -138,6 +151,24 @@ def test_open_exr(seed: int) -> None:
     order = [names.index(name) for name in ("Y" if "Y" in names else "RGB") + "A" * ("A" in names)]
     expected = rgba(pixels[..., order])
     np.divide(expected[..., :3], expected[..., 3:], out=expected[..., :3], where=expected[..., 3:] != 0)
+    np.testing.assert_array_equal(decode_picture(exr(pixels, names)), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (("a.B", "a.G", "a.R", "b.A", "b.B", "b.G", "b.R", "b.Z"), "6543"),  # the first layer with alpha
+        (("depth.Z", "light.B", "light.G", "light.R"), "321"),
+        (("a.A", "a.B", "a.G", "a.R", "R", "G", "B"), "456"),
+        (("X", "Y", "Z"), "012"),
+        (("n.X", "n.Y", "n.Z"), "012"),
+    ],
+)
+def test_the_layer_of_an_exr_that_is_shown(names: tuple[str, ...], shown: str) -> None:
+    """A picture without a layer comes first; a layer has its own alpha; coordinates are no luminance."""
+    pixels = np.random.default_rng(2).random((3, 5, len(names)), np.float32) + np.float32(0.5)
+    expected = rgba(pixels[..., [int(place) for place in shown]])
+    expected[..., :3] /= expected[..., 3:]
     np.testing.assert_array_equal(decode_picture(exr(pixels, names)), expected.astype(np.float32))
 
 
@@ -257,7 +288,7 @@ def test_other_files_of_eight_bits_are_what_pillow_reads(kind: str, mode: str) -
 
 def test_luminance_with_chroma_is_refused(tmp_path: Path) -> None:
     """An EXR of luminance and chroma is refused, instead of being read as grey."""
-    (tmp_path / "a.exr").write_bytes(exr(np.ones((2, 2, 3), np.float32), ("Y", "RY", "BY")))  # type: ignore[arg-type]
+    (tmp_path / "a.exr").write_bytes(exr(np.ones((2, 2, 3), np.float32), ("Y", "RY", "BY")))
     with pytest.raises(PatchError, match="luminance and chroma"):
         load_linear(tmp_path / "a.exr")
 

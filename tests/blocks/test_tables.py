@@ -91,12 +91,13 @@ def test_damaged_tables_have_one_message(tmp_path: Path, suffix: str, text: byte
 
 
 def test_json_may_be_a_list_or_lines(tmp_path: Path) -> None:
-    """Objects in a list and objects on lines are the same table; columns come in the order of the first object."""
-    rows = [{"y": 1.5, "x": 2}, {"y": None, "x": -3}]
+    """Objects in a list and objects on lines are the same table; columns come in the order in which they appear."""
+    rows = [{"y": 1.5, "x": 2}, {"y": None, "x": -3, "z": 4}]
     (tmp_path / "a.json").write_text(json.dumps(rows))
     (tmp_path / "b.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     for name in ("a.json", "b.jsonl"):
-        np.testing.assert_array_equal(load_table(tmp_path / name, "", "f64"), [[1.5, 2], [np.nan, -3]])
+        expected = [[1.5, 2, np.nan], [np.nan, -3, 4]]
+        np.testing.assert_array_equal(load_table(tmp_path / name, "", "f64"), expected)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +173,14 @@ def test_a_column_of_numbers_is_never_left_out(tmp_path: Path, odd: str) -> None
     with pytest.raises(PatchError, match="column 'a' of numbers, but '"):
         load_table(tmp_path / "a.csv", "", "f32")
     np.testing.assert_array_equal(load_table(tmp_path / "a.csv", "b", "f32"), [[2], [4], [6]])
+
+
+@pytest.mark.parametrize("written", ["1\u202f200", "1\u00a0200", "\u22125", "1_200", "1d3"])
+def test_a_column_of_numbers_that_are_written_otherwise_is_never_left_out(tmp_path: Path, written: str) -> None:
+    """Spaces that don't break, a typographic minus, and forms of programming languages are numbers to a person."""
+    (tmp_path / "a.csv").write_text(f"a,b\n{written},2\n{written},4\n")
+    with pytest.raises(PatchError, match="column 'a' of numbers, but '"):
+        load_table(tmp_path / "a.csv", "", "f32")
 
 
 def test_a_comma_in_any_row_is_a_decimal_comma(tmp_path: Path) -> None:
