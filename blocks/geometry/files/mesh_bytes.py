@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from warploom.blocks.geometry.files.polygon_files import obj_triangles, off_as_ply, plain_ply
 from warploom.engine.diagnostics import cut
 
 #: Compressions that the library leaves out without an error.
@@ -14,30 +15,43 @@ _MOST_ZEROS = 1 << 24
 _LOOKED_AT = 4096
 #: A comment behind numbers of an OBJ file, which the library doesn't expect there.
 _COMMENT = re.compile(rb"(?<=[ \t])#[^\n]*")
+#: Spaces before the first word of a line, the end of a line that goes on, and the choice of a material, in an OBJ file.
+_INDENT = re.compile(rb"^ +", re.MULTILINE)
+_CONTINUED = re.compile(rb"\\ *\n")
+_MATERIAL = re.compile(rb"^usemtl[^\n]*", re.MULTILINE)
+#: Names that some programs give the colours of a PLY file.
+_DIFFUSE = re.compile(rb"(?<=\s)diffuse_(red|green|blue|alpha)(?=\s)")
 #: A face of an OBJ file with an index of 0, or with one that counts backwards: the library misreads both.
 _UNUSUAL_FACE = re.compile(rb"^[ \t]*f[ \t][^\n]*?(?<=[ \t/])(?:-|\+?0+(?=[ \t/\r\n]|$))", re.MULTILINE)
 
 
-def readable(held: bytes, suffix: str) -> bytes:
-    """Return the contents of a mesh file with its texts in UTF-8. Raise ValueError for what can't be read."""
+def readable(held: bytes, suffix: str) -> tuple[bytes, str]:
+    """Return the contents of a mesh file, with texts in UTF-8 and polygons cut into triangles, and its suffix.
+
+    Raise ValueError for what can't be read.
+    """
     match suffix:
         case ".obj":
-            text = _COMMENT.sub(b"", _utf8(held))
-            return absolute_faces(text) if _UNUSUAL_FACE.search(text) else text
+            text = _COMMENT.sub(b"", _plain_lines(_utf8(held)))
+            if b"mtllib " not in text:  # the library would repeat all points for each material
+                text = _MATERIAL.sub(b"", text)
+            return obj_triangles(absolute_faces(text) if _UNUSUAL_FACE.search(text) else text), suffix
         case ".off":
-            return _utf8(held)
+            return off_as_ply(_utf8(held)), ".ply"
         case ".xyz":
-            return _numbers(_utf8(held))
+            return _numbers(_utf8(held)), suffix
         case ".ply":
             head, mark, rest = held.partition(b"end_header")
-            return _utf8(head) + mark + rest
+            if not re.search(rb"\sred\s", head):
+                head = _DIFFUSE.sub(rb"\1", head)
+            return plain_ply(_utf8(head) + mark + rest), suffix
         case ".stl":
-            return _stl(held)
+            return _stl(held), suffix
         case ".glb":
             _check_gltf(held[20 : 20 + int.from_bytes(held[12:16], "little")])
         case ".gltf":
             _check_gltf(held)
-    return held
+    return held, suffix
 
 
 def absolute_faces(text: bytes) -> bytes:
@@ -77,6 +91,12 @@ def _absolute(corner: bytes, points: int, *so_far: int) -> bytes:
         b"%d" % (int(index) + count + 1) if index.startswith(b"-") else index
         for index, count in zip(indices, so_far, strict=False)
     )
+
+
+def _plain_lines(text: bytes) -> bytes:
+    """Return lines that end in a line feed, with single spaces between words and none before them, each as a whole."""
+    text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(b"\t", b" ")
+    return _INDENT.sub(b"", _CONTINUED.sub(b" ", text))
 
 
 def _utf8(held: bytes) -> bytes:

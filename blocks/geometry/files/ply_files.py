@@ -10,13 +10,16 @@ from warploom.blocks.io.colour_spaces import srgb_to_linear
 
 Array = np.ndarray[Any, Any]
 
-_TYPES = {"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4"}
-_TYPES |= {"float": "f4", "double": "f8", "float32": "f4", "float64": "f8"}
-_TYPES |= {f"{sign}int{bits}": f"{sign or 'i'}{bits // 8}" for sign in ("", "u") for bits in (8, 16, 32)}
-_ORDERS = {"binary_little_endian": "<", "binary_big_endian": ">"}
+#: numpy's names of the types of numbers, and of the orders of bytes.
+TYPES = {"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4"}
+TYPES |= {"float": "f4", "double": "f8", "float32": "f4", "float64": "f8"}
+TYPES |= {f"{sign}int{bits}": f"{sign or 'i'}{bits // 8}" for sign in ("", "u") for bits in (8, 16, 32)}
+ORDERS = {"binary_little_endian": "<", "binary_big_endian": ">"}
 _COLOURS = ("red", "green", "blue", "alpha")
 #: The longest header, and the points that are looked at together for the bounding box.
 _MOST_HEADER, _LOOKED_AT = 1 << 16, 1 << 20
+#: Points that are looked at to tell colours of 8 bits from those of 16.
+_CHECKED = 10_000
 
 
 class PlyPoints:
@@ -29,7 +32,7 @@ class PlyPoints:
         for words in lines:
             match words:
                 case ["format", name, _]:
-                    order = _ORDERS.get(name, "")
+                    order = ORDERS.get(name, "")
                 case ["element", "vertex", count]:
                     self.count, is_open = int(count), True
                 case ["element", *_]:
@@ -39,9 +42,9 @@ class PlyPoints:
                 case ["property", "list", *_] if is_open:
                     raise ValueError("points with lists of numbers")
                 case ["property", kind, name] if is_open:
-                    if kind not in _TYPES:
+                    if kind not in TYPES:
                         raise ValueError(f"numbers of type {kind}")
-                    fields.append((name, order + _TYPES[kind]))
+                    fields.append((name, order + TYPES[kind]))
         if not order:
             raise ValueError(
                 "points as text, which must be loaded at once; use Load Points, or save them as binary PLY"
@@ -53,6 +56,8 @@ class PlyPoints:
         if self.count > room:
             raise ValueError(f"{self.count} points in a file that has room for {room}")
         self.attributes = sorted(name for name, _ in fields)
+        head = self._rows(0, _CHECKED)
+        self._brightest = max((head[name].max() for name in _COLOURS if name in self.attributes), default=0)
 
     @property
     def low(self) -> Array:
@@ -68,11 +73,11 @@ class PlyPoints:
         """Return `most` points from point `first` on, or those that there are; `names` are the attributes, or all."""
         rows = self._rows(first, most)
         colours = np.ones((len(rows), 4), np.float32)
-        for place, name in enumerate(_COLOURS):
-            if name in self.attributes:
-                stored = rows[name]
-                largest = np.iinfo(stored.dtype).max if stored.dtype.kind in "iu" else 1
-                colours[:, place] = stored.astype(np.float64) / largest
+        named = [(place, rows[name]) for place, name in enumerate(_COLOURS) if name in self.attributes]
+        self._brightest = max([self._brightest, *(stored.max(initial=0) for _, stored in named)])
+        for place, stored in named:
+            largest = 1 if stored.dtype.kind == "f" else 255 if self._brightest <= 255 else 65535
+            colours[:, place] = stored.astype(np.float64) / largest
         if "red" in self.attributes:
             colours[:, :3] = srgb_to_linear(colours[:, :3])
         wanted = self.attributes if names is None else names

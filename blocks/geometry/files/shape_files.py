@@ -161,9 +161,9 @@ def _mesh(held: bytes, suffix: str, folder: Path) -> _Parts:
 
     # The library's types leave most of it out.
     read: Any = trimesh.load
-    text, beside = readable(held, suffix), _Beside(folder)
+    (text, kind), beside = readable(held, suffix), _Beside(folder)
     try:
-        loaded = read(io.BytesIO(text), file_type=suffix[1:], resolver=beside, process=False, maintain_order=True)
+        loaded = read(io.BytesIO(text), file_type=kind[1:], resolver=beside, process=False, maintain_order=True)
     except (IndexError, KeyError, AttributeError, TypeError, ImportError, ValueError) as problem:
         if suffix == ".obj":
             absolute_faces(text)  # says which line is wrong
@@ -174,7 +174,7 @@ def _mesh(held: bytes, suffix: str, folder: Path) -> _Parts:
     if isinstance(loaded, trimesh.Scene):
         if not loaded.geometry:
             raise ValueError("no points")
-        loaded = loaded.to_geometry()
+        loaded = _materials_joined(loaded) if suffix == ".obj" else loaded.to_geometry()
     points = np.asarray(loaded.vertices, np.float64).reshape(-1, 3)
     faces = np.asarray(getattr(loaded, "faces", np.empty((0, 3))), np.int64).reshape(-1, 3)
     if len(faces) and not (faces.min() >= 0 and faces.max() < len(points)):
@@ -198,6 +198,19 @@ def _mesh(held: bytes, suffix: str, folder: Path) -> _Parts:
         if numbers.dtype.kind in "iuf" and numbers.shape == (len(points),)
     }
     return points, normals, colours, faces, attributes
+
+
+def _materials_joined(scene: Any) -> Any:
+    """Return the parts of an OBJ file, one for each material, as one mesh in the file's order.
+
+    The library reads them in the opposite order, and gives each part all points of the file.
+    """
+    import trimesh
+
+    parts = list(scene.geometry.values())[::-1]
+    for part in parts if len(parts) > 1 else ():
+        part.remove_unreferenced_vertices()
+    return trimesh.util.concatenate(parts)
 
 
 def _stored_colours(loaded: Any) -> Array | None:
