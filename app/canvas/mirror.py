@@ -40,8 +40,6 @@ class Mirror:
     def _follow(self, change: Change) -> None:
         if isinstance(self._patch, InnerPatch):  # an edit may change the types and titles of any node
             self._touch(self._patch.nodes)
-        if isinstance(change, changes.SentinelChanged):
-            self._edition = -1  # it is shown at ports of groups too
         if isinstance(change, changes.AnnotationChanged):
             self._has_other_frames = True
         match change:

@@ -29,10 +29,9 @@ from warploom.app.widgets.empty_state import EmptyState
 from warploom.app.widgets.list_table import Index, ListModel, RowFilter, make_table
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.figures import plural
-from warploom.engine.patch.changes import Change
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.osc import THIS_MACHINE
-from warploom.engine.patch.organise.osc_addresses import may_change_table, osc_settings
+from warploom.engine.patch.organise.osc_addresses import osc_settings
 from warploom.engine.protocol.messages import FrameReport, ReleaseOsc
 
 _HINT = "No parameters that messages could set.\nPress Tab on the canvas to add a block"
@@ -109,7 +108,7 @@ class OscDock(QWidget, Dock):
         self._editor: Editor | None = None
         self._patch = Patch()
         self._unsubscribe: Callable[[], None] = lambda: None
-        self._is_seen, self._is_stale = False, True
+        self._is_seen, self._edition = False, -1  # the edition of the patch that the rows show
         self._report: FrameReport | None = None
         self.listens = QCheckBox("Listen at port", toolTip="Set parameters by OSC messages, without a block")
         self.listens.clicked.connect(self._set_listening)
@@ -168,8 +167,8 @@ class OscDock(QWidget, Dock):
     def set_patch(self, patch: Patch | None) -> None:
         """Show the addresses of another patch."""
         self._unsubscribe()
-        self._patch, self._report, self._is_stale = patch or Patch(), None, True
-        self._unsubscribe = self._patch.subscribe(self._on_change)
+        self._patch, self._report, self._edition = patch or Patch(), None, -1
+        self._unsubscribe = self._patch.subscribe(None, self._follow_edit)
         self._throttle.ask()
 
     def set_seen(self, seen: bool) -> None:
@@ -184,16 +183,15 @@ class OscDock(QWidget, Dock):
         if self._is_seen:
             self._throttle.ask()
 
-    def _on_change(self, change: Change) -> None:
-        if not self._is_stale and may_change_table(change):
-            self._is_stale = True
+    def _follow_edit(self) -> None:
+        if self._edition != self._patch.edition:
             self._throttle.ask()
 
     def _refresh(self) -> None:
         if not self._is_seen:
             return
-        if self._is_stale:
-            self._is_stale = False
+        if self._edition != self._patch.edition:
+            self._edition = self._patch.edition
             settings = osc_settings(self._patch)
             for widget in (self.port, self.host):
                 widget.blockSignals(True)
@@ -283,5 +281,5 @@ class OscDock(QWidget, Dock):
         except PatchError as problem:
             if self._editor is not None:
                 self._editor.note(str(problem))
-            self._is_stale = True
+            self._edition = -1
             self._throttle.ask()

@@ -89,18 +89,12 @@ class Adapted:
 
 _known: OrderedDict[tuple[object, ...], Adapted] = OrderedDict()
 _lock = threading.Lock()
-_generation = 0
 
 
 def readings() -> list[Reading]:
     """Return the contents of the files of all interfaces, from when these were made."""
     with _lock:
         return [known.reading for known in _known.values()]
-
-
-def generation() -> int:
-    """Return a number that changes whenever an interface changes while its values stay the same."""
-    return _generation
 
 
 def adapted(
@@ -154,8 +148,7 @@ def _renew(key: tuple[object, ...], known: Adapted) -> tuple[Adapted, bool]:
     """Make an interface again; return it, and whether it has changed."""
     fresh = _keep(key, _adapt(known.origin, known.values, known, known.reading.reach))
     has_changed = fresh.block_type is not known.block_type or str(fresh.problem) != str(known.problem)
-    global _generation
-    _generation += has_changed
+    block_types.edition += has_changed
     return fresh, has_changed
 
 

@@ -268,6 +268,8 @@ class BlockTypes:
     """
 
     def __init__(self) -> None:
+        #: A number that changes whenever a type is another one, or has other ports or parameters.
+        self.edition = 0
         #: The library, once it is in the catalogue.
         self.library: TypeLoader | None = None
         self._defined: dict[str, type[Block]] = {}
@@ -346,6 +348,7 @@ class BlockTypes:
         for gone in set(before) - types.keys():
             self._defined.pop(gone, None)
         self._defined.update(types)
+        self.edition += 1
         return self._declare_dependents({*types, *before})
 
     def blame(self, type_ids: Iterable[str], problem: Diagnostic) -> None:
@@ -372,6 +375,7 @@ class BlockTypes:
 
     def tell(self, changed: Collection[str]) -> None:
         """Call the listeners with the ids of changed types."""
+        self.edition += 1
         for listener in tuple(self._listeners):
             try:
                 listener(frozenset(changed))

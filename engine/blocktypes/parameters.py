@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ class ParameterSpec:
     offers: bool = False
     vector: str = ""
 
-    @property
+    @cached_property
     def bounds(self) -> tuple[float | None, float | None]:
         """The least and the greatest allowed value; None where there is no such bound."""
         low, high = _RANGES.get(self.number, (None, None))

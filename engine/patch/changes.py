@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -311,12 +312,16 @@ _NEW_VALUE: dict[type[Change], str] = {
 }
 
 
-#: The field that names the property, of changes of properties that an object has several of.
-_PARTS: dict[type[Change], str] = {
-    ParameterChanged: "parameter",
-    CurveChanged: "parameter",
-    SentinelChanged: "port",
-    AnnotationChanged: "key",
+#: The fields that say which property a change sets.
+_WHICH: dict[type[Change], Callable[[Change], object]] = {
+    ParameterChanged: attrgetter("node", "parameter"),
+    CurveChanged: attrgetter("node", "parameter"),
+    SentinelChanged: attrgetter("port"),
+    AnnotationChanged: attrgetter("key"),
+    NodeModeChanged: attrgetter("node"),
+    NodeMoved: attrgetter("node"),
+    NodeRenamed: attrgetter("node"),
+    NodeRegionChanged: attrgetter("node"),
 }
 
 
@@ -348,29 +353,33 @@ def inverse(change: Change) -> Change:
     return change if opposite is None else opposite(*msgspec.structs.astuple(change))
 
 
-def merged(first: Change, second: Change) -> Change | None:
-    """Return one change that combines two with the same `what_is_set`, or None if they don't set a property."""
-    field = _NEW_VALUE.get(type(first))
-    return None if field is None else msgspec.structs.replace(first, **{field: getattr(second, field)})
+def merged(first: Change, second: Change) -> Change:
+    """Return one change that combines two with the same `what_is_set`."""
+    field = _NEW_VALUE[type(first)]
+    return msgspec.structs.replace(first, **{field: getattr(second, field)})
 
 
 def applied(node: Node, change: NodeChanged) -> Node:
     """Return `node` after a change of one of its properties."""
-    field = _NEW_VALUE[type(change)]
-    value = getattr(change, field)
     if isinstance(change, ParameterChanged):
-        kept = {name: old for name, old in node.parameters.items() if name != change.parameter}
-        return msgspec.structs.replace(node, parameters=kept if value is None else {**kept, change.parameter: value})
+        values = {**node.parameters, change.parameter: change.value}
+        if change.value is None:
+            del values[change.parameter]
+        return msgspec.structs.replace(node, parameters=values)
     if isinstance(change, CurveChanged):
-        curves = {name: old for name, old in node.curves.items() if name != change.parameter}
-        return msgspec.structs.replace(node, curves={**curves, change.parameter: value} if value else curves)
-    return msgspec.structs.replace(node, **{field: value})
+        curves = {**node.curves, change.parameter: change.keys}
+        if not change.keys:
+            del curves[change.parameter]
+        return msgspec.structs.replace(node, curves=curves)
+    field = _NEW_VALUE[type(change)]
+    return msgspec.structs.replace(node, **{field: getattr(change, field)})
 
 
-def what_is_set(change: Change) -> tuple[object, ...]:
-    """Return a key for the property that a change sets; changes of the same property of the same nodes share it."""
-    part = _PARTS.get(type(change))
-    return type(change), *nodes_of(change), getattr(change, part) if part is not None else None
+def what_is_set(change: Change) -> tuple[object, ...] | None:
+    """Return a key for the property that a change sets; None for a change of nodes or connections."""
+    kind = type(change)
+    which = _WHICH.get(kind)
+    return None if which is None else (kind, which(change))
 
 
 def net_changes(changes: list[Change]) -> list[Change]:

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from warploom.engine.blocktypes.adaptive import decides_interface, generation
-from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.adaptive import decides_interface
+from warploom.engine.blocktypes.block import Block, block_types
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue
 from warploom.engine.descriptions.checks import SHOWN, shown
@@ -124,6 +124,11 @@ class PatchContents:
         self.trusted = True
         self._by_target: dict[PortRef, Connection] = {}
         self._index = PatchIndex()
+        #: Counts the changes that may concern more than a value or a place on the canvas: what follows from types,
+        #: connections and names stays while it stays.
+        self.edition = 0
+        #: The parameters, by node and name, whose values no type of this edition follows from, as far as they were set.
+        self._plain: set[tuple[str, str]] = set()
         #: The types of nodes with adaptive types, each with the parameter values that determine it.
         self._adapted: dict[str, tuple[Node, object, type[Block] | None]] = {}
 
@@ -171,7 +176,7 @@ class PatchContents:
         block_type = self.catalogue.get(node.type)
         if block_type is None or not block_type.is_adaptive:
             return block_type
-        known, key = self._adapted.get(node.id), (self.path, self.trusted, block_type, generation())
+        known, key = self._adapted.get(node.id), (self.path, self.trusted, block_types.edition)
         if known is None or known[0] is not node or known[1] != key:
             resolved, problem = self.catalogue.resolve(
                 node.type, node.parameters, lambda: self.folder, trusted=self.trusted
@@ -414,10 +419,21 @@ class PatchContents:
 
     def _take(self, change: Change) -> None:
         """Apply a change. If that is impossible, raise PatchError and change nothing."""
+        if isinstance(change, changes.ParameterChanged) and (node := self.nodes.get(change.node)) is not None:
+            self.nodes[node.id] = changes.applied(node, change)
+            place = node.id, change.parameter
+            if place not in self._plain and self._is_structural(node, change.parameter):
+                self._end_edition()
+                return
+            self._plain.add(place)
+            known = self._adapted.get(node.id)
+            if known is not None and known[0] is node:
+                self._adapted[node.id] = self.nodes[node.id], *known[1:]
+            return
         check_change(change, self.nodes, self._by_target)
         apply_change(self.nodes, self._by_target, self.sentinels, self.annotations, change)
-        if isinstance(change, changes.ParameterChanged):
-            return
+        if not isinstance(change, changes.NodeMoved):
+            self._end_edition()
         self._index.follow(change)
         if isinstance(change, changes.NodeRemoved):
             self._adapted.pop(change.node.id, None)
@@ -427,6 +443,15 @@ class PatchContents:
                 self.off.add(change.node.id)
         elif isinstance(change, changes.NodeModeChanged):
             (self.off.add if change.mode else self.off.discard)(change.node)
+
+    def _end_edition(self) -> None:
+        self.edition += 1
+        self._plain.clear()
+
+    def _is_structural(self, node: Node, parameter: str) -> bool:
+        """Return whether the types of nodes may follow from a parameter's value."""
+        block_type = self.catalogue.get(node.type)
+        return block_type is not None and block_type.is_adaptive and decides_interface(block_type, parameter)
 
     def _carried(self, change: Change) -> Change:
         """Return a change in which old names of ports and parameters are replaced by the present ones.
@@ -440,9 +465,10 @@ class PatchContents:
                     return changes.NodeAdded(msgspec.structs.replace(node, **held))
             case changes.ParameterChanged() | changes.CurveChanged() if change.node in self.nodes:
                 node = self.nodes[change.node]
-                new = self._renamed(node.type).get(change.parameter)
-                if new is not None and change.parameter not in (
-                    node.parameters if isinstance(change, changes.ParameterChanged) else node.curves
+                known = node.parameters if isinstance(change, changes.ParameterChanged) else node.curves
+                if (
+                    change.parameter not in known
+                    and (new := self._renamed(node.type).get(change.parameter)) is not None
                 ):
                     return msgspec.structs.replace(change, parameter=new)
             case changes.Connected(connection):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from warploom.engine.blocktypes.adaptive import decides_interface
-from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.block import Block, block_types
+from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.blocktypes.vector_parameters import spread
+from warploom.engine.catalogue.catalogue import Catalogue
 from warploom.engine.descriptions.checks import SHOWN, shown
 from warploom.engine.diagnostics import PatchError, cut
 from warploom.engine.figures import plural
@@ -53,12 +55,26 @@ from warploom.engine.types.bits import same_value
 __all__ = ["NodeRef", "Patch"]
 
 
+class _Target(NamedTuple):
+    """What a value of a parameter sets: parameters of blocks, by node and name. It may decide ports of nodes."""
+
+    spec: ParameterSpec
+    leaves: list[tuple[str, str]]
+    decides: bool
+
+
 class Patch(EditablePatch):
     """Nodes, connections, parameter values and sentinels, with undo.
 
     An edit is applied completely, or raises PatchError and changes nothing. Listeners get every change, in order, on
     the thread that edits; a patch belongs to one thread.
     """
+
+    def __init__(self, catalogue: Catalogue | None = None) -> None:
+        super().__init__(catalogue)
+        #: What was set, by node and parameter, and what it follows from.
+        self._targets: dict[tuple[str, str], _Target] = {}
+        self._follows: object = None
 
     def __getitem__(self, node_id: str) -> NodeRef:
         self._require(node_id)
@@ -286,19 +302,42 @@ class Patch(EditablePatch):
 
     def set(self, node: NodeRef | str, *, gesture: object = None, **values: Any) -> None:
         """Set parameters of a node; calls with the same `gesture` become one undo step."""
-        found = self._require(self._id_of(node))
+        node_id = self._id_of(node)
         made: list[changes.ParameterChanged] = []
-        block_type = self._known_type(found.id)
+        decides = False
+        for target, value in self._targets_of(node_id, values):
+            checked = target.spec.coerce(value)
+            decides |= target.decides
+            for leaf, parameter in target.leaves:
+                previous = self.nodes[leaf].parameters.get(parameter)
+                if not same_value(previous, checked):
+                    made.append(changes.ParameterChanged(leaf, parameter, checked, previous))
+        if decides:
+            self._check_branches(made)
+        if made:
+            is_named = self._open_edit is not None or self.history.goes_on(gesture)
+            name = "" if is_named else f"Set {', '.join(values)} of {self.title(node_id)}"
+            self._do(name, *made, gesture=gesture)
+
+    def _targets_of(self, node_id: str, values: Mapping[str, Any]) -> list[tuple[_Target, Any]]:
+        """Return what each value sets; a vector sets its components."""
+        follows = self.edition, block_types.edition, self.path, self.trusted
+        if follows != self._follows:
+            self._follows = follows
+            self._targets.clear()
+            self._plain.clear()
+        try:
+            return [(self._targets[node_id, name], value) for name, value in values.items()]
+        except KeyError:
+            pass
+        block_type, found = self._known_type(node_id), []
         for name, value in spread(block_type.parameters, values).items():
             spec = block_type.parameter(name)
-            checked = spec.coerce(value)
-            for node_id, parameter in self.leaves(found.id, spec.name):
-                previous = self.nodes[node_id].parameters.get(parameter)
-                if not same_value(previous, checked):
-                    made.append(changes.ParameterChanged(node_id, parameter, checked, previous))
-        self._check_branches(made)
-        names = ", ".join(values)
-        self._do(f"Set {names} of {self.title(found.id)}", *made, gesture=gesture)
+            leaves = self.leaves(node_id, spec.name)
+            target = _Target(spec, leaves, any(self.decides_interface(*leaf) for leaf in leaves))
+            self._targets[node_id, name] = target
+            found.append((target, value))
+        return found
 
     def reset(self, node: NodeRef | str, parameter: str) -> None:
         """Reset a parameter to its default."""

@@ -1,6 +1,6 @@
 """`Client`: a patch and the engine that runs it, wherever that engine is."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from threading import get_ident
@@ -17,7 +17,7 @@ from warploom.engine.patch.animation.timeline import Timeline
 from warploom.engine.patch.changes import BlockTypesChanged, Change, PortRef, net_changes
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.bypass import RunningChanges
-from warploom.engine.patch.organise.osc_addresses import OscTable, may_change_table, osc_table
+from warploom.engine.patch.organise.osc_addresses import OscTable, osc_table
 from warploom.engine.profiling.profile import Profile
 from warploom.engine.profiling.trace import TraceSlice
 from warploom.engine.protocol import questions
@@ -118,15 +118,11 @@ class Client:
             transport.post(change)
         if self._running.left_out:
             transport.post(SetLeftOut(self._running.left_out))
-        #: The newest OSC table that was sent, and whether there may be a newer one.
-        self._osc, self._has_other_osc = OscTable(), True
+        #: The newest OSC table and timeline that were sent, and the patch's edition at that time.
+        self._osc, self._edition = OscTable(), -1
         self._timeline: Timeline | None = None
         self._send_settings()
-        ends = (
-            patch.subscribe(self._follow, self._send_edit, without_groups=True),
-            patch.subscribe(self._look_for_osc, self._send_settings),
-        )
-        self._unsubscribe: Iterable[Callable[[], None]] = ends
+        self._unsubscribe = patch.subscribe(self._follow, self._end_edit, without_groups=True)
 
     def __enter__(self) -> Self:
         return self
@@ -330,9 +326,8 @@ class Client:
         self._is_closed = True
         for view, _ in tuple(self._views.values()):
             view.close()
-        for end in self._unsubscribe:
-            end()
-        self._unsubscribe = ()
+        self._unsubscribe()
+        self._unsubscribe = lambda: None
         self.transport.close()
 
     def _ask(self, question: Question[Answer], within_s: float | None = None) -> Answer:
@@ -346,21 +341,23 @@ class Client:
             self._changes.append(change)
             self._is_undo, self._editor = self.patch.is_undoing, get_ident()
 
-    def _look_for_osc(self, change: Change) -> None:
-        self._has_other_osc = self._has_other_osc or may_change_table(change)
+    def _end_edit(self) -> None:
+        self._send_edit()
+        if self._edition != self.patch.edition:
+            self._send_settings()
 
     def _send_settings(self) -> None:
         """Post the timeline, and what is received and sent by OSC, if they have changed.
 
         Addresses of OSC follow from names and groups.
         """
+        self._edition = self.patch.edition
         if self._timeline is not self.patch.timeline:
             self._timeline = self.patch.timeline
             self.transport.post(SetTimeline(self._timeline))
-        if self._has_other_osc:
-            self._has_other_osc, before, self._osc = False, self._osc, osc_table(self.patch)
-            if self._osc != before:
-                self.transport.post(SetOsc(self._osc))
+        before, self._osc = self._osc, osc_table(self.patch)
+        if self._osc != before:
+            self.transport.post(SetOsc(self._osc))
 
     def _send_begun(self) -> None:
         """Send the changes so far of an edit that this thread makes, so that all arrives in order."""

@@ -22,6 +22,7 @@ from warploom.engine.patch.changes import (
     inverse,
 )
 from warploom.engine.patch.document import Patch
+from warploom.engine.patch.editing import history
 from warploom.engine.patch.editing.history import Edit, History
 from warploom.engine.patch.files import dump_patch, parse_patch
 from warploom.engine.patch.organise.annotations import Dots, Frame
@@ -207,6 +208,44 @@ def test_one_gesture_is_one_undo_step() -> None:
     assert patch.value(saxpy, "a") == 4.0
 
 
+def test_a_long_drag_is_one_step_of_one_change() -> None:
+    """The moves of a drag don't pile up, and its undo and redo are one change each."""
+    patch, heard = Patch(), list[Change]()
+    saxpy = patch.add("math.saxpy", a=1.0)
+    for step in range(1000):
+        patch.set(saxpy, gesture="drag", a=2.0 + step / 1000)
+        assert patch.history.last is not None and len(patch.history.last.changes) < 100
+    patch.subscribe(heard.append)
+    patch.undo()
+    patch.redo()
+    first, last = ParameterChanged("saxpy", "a", 1.0, 2.999), ParameterChanged("saxpy", "a", 2.999, 1.0)
+    assert heard == [first, last]
+
+
+@given(st.data())
+def test_gestures_of_any_edits_can_be_undone_and_redone(data: st.DataObject) -> None:
+    """Edits of one gesture are one step, whatever they change, and also if their changes are merged often."""
+    patch = Patch()
+    texts, number = [dump_patch(patch)], 0
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(history, "_MOST_APART", data.draw(st.integers(0, 4)))
+        for _ in range(data.draw(st.integers(1, 16))):
+            number += data.draw(st.booleans())
+            before = len(patch.history.names)
+            with contextlib.suppress(PatchError), patch.edit("Gesture", gesture=number):
+                random_edit(patch, data)
+            if len(patch.history.names) > before:
+                texts.append(texts[-1])
+            texts[-1] = dump_patch(patch)
+        for _ in range(2):
+            for text in reversed(texts[:-1]):
+                assert patch.undo() is not None
+                assert dump_patch(patch) == text
+            for text in texts[1:]:
+                assert patch.redo() is not None
+                assert dump_patch(patch) == text
+
+
 def test_one_gesture_may_move_several_nodes() -> None:
     """Dragging a selection is one step, and its undo moves every node back."""
     patch = Patch()
@@ -375,8 +414,8 @@ def test_only_changes_of_the_same_thing_merge() -> None:
     """Two values of one parameter merge into one change; changes of different things stay separate."""
 
     def both(first: Change, second: Change) -> list[Change]:
-        edit = Edit("drag", [first])
-        edit.merge([second])
+        edit = Edit("drag", [first, second])
+        edit.merge()
         return edit.changes
 
     first, second = ParameterChanged("a", "gain", 2.0, 1.0), ParameterChanged("a", "gain", 3.0, 2.0)

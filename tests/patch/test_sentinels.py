@@ -243,8 +243,9 @@ def test_changes_of_one_output_merge_and_those_of_two_do_not() -> None:
     """Changes to the sentinel of one output merge, as the values of one parameter do."""
     here, there = PortRef("a", "x"), PortRef("a", "y")
     one, two = Sentinel(maximum=1.0), Sentinel(maximum=2.0)
-    edit = Edit("check", [SentinelChanged(here, one, None)])
-    edit.merge([SentinelChanged(here, two, one), elsewhere := SentinelChanged(there, two, None)])
+    elsewhere = SentinelChanged(there, two, None)
+    edit = Edit("check", [SentinelChanged(here, one, None), SentinelChanged(here, two, one), elsewhere])
+    edit.merge()
     assert edit.changes == [SentinelChanged(here, two, None), elsewhere]
     assert Connection(here, there).source is here
 

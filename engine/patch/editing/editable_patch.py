@@ -37,8 +37,7 @@ class EditablePatch(GroupedContents):
         """Make all edits inside one undo step. An exception undoes them."""
         if not isinstance(name, str):
             raise PatchError(f"name of an edit must be a text, got {shown(name)}")
-        if not isinstance(gesture, str | Hashable):  # texts first, since the other check takes longer
-            raise PatchError(f"gesture must be a text or another object that never changes, got {shown(gesture)}")
+        _check_gesture(gesture)
         return _Step(self, name, gesture)
 
     def _complete(self, edit: Edit) -> None:
@@ -126,10 +125,41 @@ class EditablePatch(GroupedContents):
             self.is_undoing = False
             self._tell_done()
 
-    def _do(self, name: str, *changes: Change, gesture: object = None) -> None:
-        with self.edit(name, gesture=gesture):
-            for change in changes:
-                self._apply(change, self._open_edit)
+    def _do(self, name: str, *made: Change, gesture: object = None) -> None:
+        opened = self._open(name, gesture)
+        is_whole = False
+        try:
+            for change in made:
+                self._apply(change, opened[0])
+            is_whole = True
+        finally:
+            self._close(opened, is_whole=is_whole)
+
+    def _open(self, name: str, gesture: object) -> _Opened:
+        """Open an edit, or continue the one that is open."""
+        if type(gesture) is not str:  # the check takes longer
+            _check_gesture(gesture)
+        outer = self._open_edit
+        self._open_edit = edit = outer or Edit(name, gesture=gesture)
+        return edit, outer, len(edit.changes), self.edition
+
+    def _close(self, opened: _Opened, *, is_whole: bool) -> None:
+        """Close an edit, or take its part back unless it `is_whole`."""
+        edit, outer, start, edition = opened
+        try:
+            if is_whole and outer is None and (self.edition != edition or self._flat is not None):
+                is_whole = False
+                self._complete(edit)
+                is_whole = True
+        finally:
+            try:
+                while not is_whole and len(edit.changes) > start:
+                    self._apply(inverse(edit.changes.pop()))
+            finally:
+                self._open_edit = outer
+                if outer is None:
+                    self.history.record(edit)
+                    self._tell_done()
 
     def _apply(self, change: Change, edit: Edit | None = None) -> None:
         """Apply a change, and add it to `edit` once it is done. If a listener raises, the edit is taken back."""
@@ -184,41 +214,30 @@ class EditablePatch(GroupedContents):
                     self._apply(changes.SentinelChanged(present, sentinel, None))
 
 
-class _Step:
-    """An edit while it is made: a class, since a generator takes longer and each move of a slider is an edit."""
+def _check_gesture(gesture: object) -> None:
+    if not isinstance(gesture, Hashable):
+        raise PatchError(f"gesture must be a text or another object that never changes, got {shown(gesture)}")
 
-    __slots__ = ("_edit", "_gesture", "_name", "_outer", "_patch", "_start")
+
+#: An open edit, the one that it is a part of, and the number of changes and the patch's edition at its begin.
+_Opened = tuple[Edit, Edit | None, int, int]
+
+
+class _Step:
+    """The context of an edit, which begins when it is entered."""
+
+    __slots__ = ("_gesture", "_name", "_opened", "_patch")
 
     def __init__(self, patch: EditablePatch, name: str, gesture: object) -> None:
         self._patch, self._name, self._gesture = patch, name, gesture
-        self._edit: Edit | None = None
+        self._opened: _Opened | None = None
 
     def __enter__(self) -> None:
-        if self._edit is not None:
+        if self._opened is not None:
             raise PatchError(f"edit {self._name!r} must be left before it is entered again")
-        self._outer = self._patch._open_edit
-        self._edit = self._outer or Edit(self._name, gesture=self._gesture)
-        self._start = len(self._edit.changes)
-        self._patch._open_edit = self._edit
+        self._opened = self._patch._open(self._name, self._gesture)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        patch, edit = self._patch, self._edit
-        assert edit is not None
-        try:
-            if kind is None and self._outer is None:
-                patch._complete(edit)
-        except BaseException:
-            self._take_back(edit)
-            raise
-        else:
-            if kind is not None:
-                self._take_back(edit)
-        finally:
-            self._edit, patch._open_edit = None, self._outer
-            if self._outer is None:
-                patch.history.record(edit)
-                patch._tell_done()
-
-    def _take_back(self, edit: Edit) -> None:
-        while len(edit.changes) > self._start:
-            self._patch._apply(inverse(edit.changes.pop()))
+        opened, self._opened = self._opened, None
+        assert opened is not None
+        self._patch._close(opened, is_whole=kind is None)

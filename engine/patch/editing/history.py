@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from warploom.engine.patch.changes import Change, NodeAdded, NodeRemoved, ParameterChanged, merged, what_is_set
 
 
-@dataclass
+@dataclass(slots=True)
 class Edit:
     """One undoable step: a name for the menu, and its changes in order.
 
@@ -18,24 +18,32 @@ class Edit:
     gesture: object = None
     #: The size of the arrays and texts in it.
     size_bytes: int = 0
-    #: The index in `changes` of each property that is set, once edits were merged.
-    places: dict[object, int] = field(default_factory=dict)
+    #: The number of changes after they were merged last.
+    merged: int = 0
 
-    def merge(self, more: list[Change]) -> None:
-        """Add the changes of a later edit; a property that both set is changed once, to the last value."""
-        if not self.places:
-            for index, change in enumerate(self.changes):
-                self.places[what_is_set(change)] = index
-        for change in more:
-            index = self.places.setdefault(what_is_set(change), len(self.changes))
-            if index == len(self.changes) or (both := merged(self.changes[index], change)) is None:
-                self.changes.append(change)
-                self.size_bytes += _size_bytes(change)
-            else:
-                self.size_bytes += _size_bytes(both) - _size_bytes(self.changes[index])
-                self.changes[index] = both
+    def merge(self) -> None:
+        """Combine changes of the same property, between those of nodes and connections, into one, to the last value."""
+        kept: list[Change] = []
+        places: dict[object, int] = {}
+        newest: dict[int, Change] = {}
+        for change in self.changes:
+            key, index = what_is_set(change), len(kept)
+            if key is None:
+                places.clear()
+            elif (known := places.setdefault(key, index)) != index:
+                newest[known] = change
+                continue
+            kept.append(change)
+        for index, change in newest.items():
+            kept[index] = merged(kept[index], change)
+        self.changes, self.merged = kept, len(kept)
+        self.size_bytes = sum(map(_size_bytes, kept))
 
 
+#: A gesture has at most so many changes that are not merged yet, and as many as are.
+_MOST_APART = 64
+#: The types of most values, whose size does not count.
+_SMALL = frozenset((float, int, bool, type(None)))
 #: Stands for the saved state when undo can no longer reach it.
 OUT_OF_REACH = Edit("")
 
@@ -86,9 +94,8 @@ class History:
 
     def mark_saved(self) -> None:
         """Mark the present state as saved. Later changes of the same gesture become a separate step."""
+        self._end_gesture()
         self._saved = self._done[-1] if self._done else None
-        if self._saved is not None:
-            self._saved.gesture = None
 
     @property
     def changes(self) -> Iterator[Change]:
@@ -99,21 +106,29 @@ class History:
         """Replace all changes, done and undone."""
         for edit in (*self._done, *self._undone):
             edit.changes = list(map(new, edit.changes))
-            edit.places.clear()
+
+    def goes_on(self, gesture: object) -> bool:
+        """Return whether an edit of this gesture would become a part of the last one."""
+        return gesture is not None and bool(self._done) and self._done[-1].gesture == gesture
 
     def record(self, edit: Edit) -> None:
         """Add a finished edit, and drop the edits that could be redone."""
         if not edit.changes:
             return
         self._undone.clear()
-        last = self._done[-1] if self._done else None
-        if last is not None and edit.gesture is not None and last.gesture == edit.gesture:
-            self._done_bytes -= last.size_bytes
-            last.merge(edit.changes)
-            self._done_bytes += last.size_bytes
+        size_bytes = sum(map(_size_bytes, edit.changes))
+        if self.goes_on(edit.gesture):
+            last = self._done[-1]
+            last.changes += edit.changes
+            last.size_bytes += size_bytes
+            self._done_bytes += size_bytes
+            # Most moves of a drag cost no more than an entry of a list.
+            if size_bytes or len(last.changes) > 2 * last.merged + _MOST_APART:
+                self._merge(last)
         else:
-            edit.size_bytes = sum(map(_size_bytes, edit.changes))
-            self._done_bytes += edit.size_bytes
+            self._end_gesture()
+            edit.size_bytes = size_bytes
+            self._done_bytes += size_bytes
             self._done.append(edit)
         while len(self._done) > self._limit or (self._done_bytes > self._most_bytes and len(self._done) > 1):
             oldest = self._done.pop(0)
@@ -126,29 +141,41 @@ class History:
 
     def take_undo(self) -> Edit | None:
         """Move the last edit to the redo side and return it."""
-        edit = self._move(self._done, self._undone)
-        self._done_bytes -= edit.size_bytes if edit is not None else 0
+        if not self._done:
+            return None
+        self._end_gesture()
+        edit = self._done.pop()
+        self._done_bytes -= edit.size_bytes
+        self._undone.append(edit)
         return edit
 
     def take_redo(self) -> Edit | None:
         """Move the last undone edit back and return it."""
-        edit = self._move(self._undone, self._done)
-        self._done_bytes += edit.size_bytes if edit is not None else 0
+        if not self._undone:
+            return None
+        edit = self._undone.pop()
+        self._done_bytes += edit.size_bytes
+        self._done.append(edit)
         return edit
 
-    @staticmethod
-    def _move(source: list[Edit], target: list[Edit]) -> Edit | None:
-        if not source:
-            return None
-        edit = source.pop()
-        edit.gesture = None  # a new drag after an undo is a new step
-        target.append(edit)
-        return edit
+    def _end_gesture(self) -> None:
+        """Let the next edit be a step of its own, after a save, an undo or another edit."""
+        last = self._done[-1] if self._done else None
+        if last is not None and last.gesture is not None:
+            self._merge(last)
+            last.gesture = None
+
+    def _merge(self, edit: Edit) -> None:
+        self._done_bytes -= edit.size_bytes
+        edit.merge()
+        self._done_bytes += edit.size_bytes
 
 
 def _size_bytes(change: Change) -> int:
     """Return the size of the arrays and texts in a change."""
     if isinstance(change, ParameterChanged):
+        if type(change.value) in _SMALL and type(change.previous) in _SMALL:
+            return 0
         return _value_bytes(change.value) + _value_bytes(change.previous)
     if isinstance(change, NodeAdded | NodeRemoved):
         return sum(map(_value_bytes, change.node.parameters.values()))
@@ -156,8 +183,6 @@ def _size_bytes(change: Change) -> int:
 
 
 def _value_bytes(value: object) -> int:
-    if isinstance(value, int | float):  # most values; others take longer to tell apart
-        return 0
     if isinstance(value, Mapping):
         return sum(map(_value_bytes, value.values()))
     return len(value) if isinstance(value, str) else getattr(value, "nbytes", 0)

@@ -6,8 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from warploom.engine.blocktypes.adaptive import generation
-from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.block import Block, block_types
 from warploom.engine.catalogue.catalogue import Catalogue
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.diagnostics import PatchError
@@ -37,8 +36,6 @@ class GroupedContents(PatchContents):
         #: The ids of all nodes, also of removed ones: no new node gets one of these, since the last good graph may
         #: still run the removed node.
         self._ids = Names()
-        #: Counts the changes that the types of groups follow from.
-        self._edition = 0
 
     # Groups
 
@@ -50,7 +47,7 @@ class GroupedContents(PatchContents):
     @property
     def groups_edition(self) -> int:
         """A number that changes whenever groups, their ports or what these lead to may have changed."""
-        return self._edition
+        return self.edition if self._flat is not None else 0
 
     def sentinel_of(self, port: PortRef) -> Sentinel | None:
         """Return the check of an output, which for a port of a group is that of a block's output; None if unchecked."""
@@ -159,7 +156,7 @@ class GroupedContents(PatchContents):
         """Return the block type of a node that is in the patch, or may be added; None when it is unknown."""
         if self._flat is None or not isinstance(node, Node) or node.id not in self._flat.hidden:
             return super().type_of(node)
-        known, key = self._adapted.get(node.id), (self._edition, generation())
+        known, key = self._adapted.get(node.id), (self.edition, block_types.edition)
         if known is None or known[1] != key:
             made: type[Block] | None = group_type(node, self.nodes, self._flat, self._end_at)
             if known is not None and _is_same_type(made, known[2]):
@@ -258,21 +255,15 @@ class GroupedContents(PatchContents):
         if node is not None:
             self._ids.add(node.id)
         if self._flat is not None:
-            self._edition += self._may_change_groups(change)
             self._flat_changes = self._flat.follow(change)
         elif node is not None and node.type in HIDDEN:
             self._flat, self._flat_changes = Flat(self._by_target), []
             for known in self.as_changes():
                 self._flat.follow(known)
 
-    def _may_change_groups(self, change: Change) -> bool:
-        """Return whether the type of a group may follow from a change."""
-        match change:
-            case changes.NodeMoved() | changes.NodeRenamed() | changes.SentinelChanged():
-                return False
-            case changes.ParameterChanged(node, name):
-                return self.is_group(node) or self.is_end(node) or self.decides_interface(node, name)
-        return True
+    def _is_structural(self, node: Node, parameter: str) -> bool:
+        is_hidden = self._flat is not None and node.id in self._flat.hidden
+        return is_hidden or super()._is_structural(node, parameter)
 
 
 def _is_same_type(one: type[Block] | None, other: type[Block] | None) -> bool:

@@ -12,10 +12,8 @@ import msgspec
 
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.parameters import ParameterSpec
-from warploom.engine.patch import changes
-from warploom.engine.patch.changes import Change, PortRef
+from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.groups.contents import GroupedContents
-from warploom.engine.patch.groups.types import FUNCTION, PORTS
 from warploom.engine.patch.organise.osc import MOST_OUTS, THIS_MACHINE, Osc, OscOut, destination
 
 _LIVE_TYPES = ("float", "int", "bool", "str")
@@ -117,13 +115,3 @@ def _leaf(patch: GroupedContents, port: PortRef) -> PortRef | None:
     if block_type is not None and patch.is_group(port.node) and port.port in block_type.parameters:
         return PortRef(*patch.leaves(port.node, port.port)[0])
     return patch.leaf(port) if block_type is not None else None
-
-
-def may_change_table(change: Change) -> bool:
-    """Return whether the table may differ after a change; a slider's value never changes it."""
-    match change:
-        case changes.NodeMoved() | changes.CurveChanged() | changes.SentinelChanged():
-            return False
-        case changes.ParameterChanged(_, name):
-            return name in (FUNCTION, PORTS)
-    return True
