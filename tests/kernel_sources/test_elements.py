@@ -107,7 +107,11 @@ def test_a_saved_body_of_a_kernel_needs_no_second_compile(tmp_path: Path, monkey
         return compile_source(source, text, *others)
 
     monkeypatch.setattr(elements_module, "compile_source", compiled)
-    for body in ("", "for (int i = 0; i < n; i++) { x[i] = {}; }  // }\n\n", "if (n == '}') x[0] = x[1];"):
+    for body in (
+        "",
+        "\n#pragma unroll 4\nfor (int i = 0; i < n; i++) { x[i] = {}; }  // }\n\n",
+        "if (n == '}') x[0] = x[1];",
+    ):
         kernel = f'extern "C" __global__ void one(Shape* x, int n) {{{body}}}'
         image = image_of(tmp_path, f"{SHAPES}{kernel}\ntypedef Shape Last;\n" + kernel.replace("one(Shape", "two(Last"))
         assert sizes(pointer_elements(image, "one")) == sizes(pointer_elements(image, "two")) == [(16, True), None]

@@ -34,6 +34,8 @@ from warploom.engine.types import NAMED, DType, boolean, layout_text
 # the bodies of its kernels and with a few added lines, which store a code for each type in a variable. The variable's
 # value is read from the PTX. So typedefs, templates, includes and packing have the same effect as for the kernel.
 
+_UNROLLING = re.compile(r"#[ \t]*pragma[ \t]+(no)?unroll\b")
+
 
 class Kind(IntEnum):
     """The kind of a parameter's type; for a pointer, the kind of its elements."""
@@ -113,7 +115,7 @@ def _without_bodies(image: KernelImage) -> str:
     """Return a kernel's text without the bodies of kernels, which decide no types.
 
     So the probe of a text of which only a body was saved is in the cache. A body with directives of the preprocessor
-    stays, since these may change what follows.
+    stays, since these may change what follows; those that unroll a loop don't.
     """
     code, text = code_of(image.text), image.text
     spans = []
@@ -123,7 +125,7 @@ def _without_bodies(image: KernelImage) -> str:
                 start, last = opening.end(), closing(code, opening.end(), "{", "}") - 1
                 body = code[start:last]
                 # A raw string or a continued comment may have hidden the closing brace.
-                if "#" not in body and body.count("{") == body.count("}"):
+                if "#" not in _UNROLLING.sub("", body) and body.count("{") == body.count("}"):
                     spans.append((start, last))
     for start, last in sorted(spans, reverse=True):
         text = text[:start] + text[last:]
