@@ -1,5 +1,6 @@
 """CUDA's limits for launches, which both devices enforce, and launches whose shape a device chooses."""
 
+import math
 from functools import lru_cache
 
 from warploom.engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
@@ -29,6 +30,16 @@ def check_shape(name: str, config: LaunchConfig, max_threads: int) -> None:
         )
     if config.shared_bytes < 0:
         raise DeviceError(f"shared_bytes of kernel {name} must be at least 0, got {config.shared_bytes}")
+
+
+def check_waiting(name: str, config: LaunchConfig, most: int) -> None:
+    """Raise DeviceError unless all thread blocks of a launch, which wait for each other, are among `most` at once."""
+    blocks = math.prod(config.grid)
+    if blocks > most:
+        raise DeviceError(
+            f"grid of kernel {name} must have at most {most} thread blocks, since they wait for each other, got "
+            f"{blocks}; launch fewer threads, and let each compute several elements"
+        )
 
 
 def shared_memory_error(name: str, static_bytes: int, shared_bytes: int) -> DeviceError:

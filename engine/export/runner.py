@@ -146,6 +146,22 @@ class Graph:
         return np.ndarray(shape, base, data.data, 0, strides).copy()
 
 
+def fitted_grid(made: dict[str, Any], most: int) -> list[int]:
+    """Return the grid of a kernel that loops over it, or whose thread blocks wait for each other.
+
+    The GPU runs `most` thread blocks at once. Raise RuntimeError if more have to wait for each other.
+    """
+    x, y, z = made["grid"]
+    if made["is_counted"]:
+        x = min(x, max(1, most))
+    if made["is_cooperative"] and x * y * z > most:
+        raise RuntimeError(
+            f"grid of kernel {made['entry']} must have at most {most} thread blocks on this GPU, since they wait for "
+            f"each other, got {x * y * z}"
+        )
+    return [x, y, z]
+
+
 class _Variant:
     """One executable of the graph, with the addresses of its buffers."""
 
@@ -231,16 +247,16 @@ class _Variant:
         first = ctypes.addressof(block)
         pointers = (ctypes.c_void_p * max(1, len(made["offsets"])))(*(first + offset for offset in made["offsets"]))
         x, y, z = made["thread_block"]
-        grid = list(made["grid"])
+        grid = made["grid"]
         shared = made["shared_bytes"]
         if shared > 48 << 10:
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             check(driver.cuFuncSetAttribute(function, attribute, shared), "reserving shared memory")
-        if made["is_counted"]:  # the kernel loops over its grid
+        if made["is_counted"] or made["is_cooperative"]:
             attribute = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
             cores = check(driver.cuDeviceGetAttribute(attribute, self._owner._device), "asking for multiprocessors")
             result = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(function, x * y * z, shared)
-            grid[0] = min(grid[0], max(1, cores * check(result, "asking for the occupancy")))
+            grid = fitted_grid(made, cores * check(result, "asking for the occupancy"))
         parameters = driver.CUDA_KERNEL_NODE_PARAMS()
         parameters.func = function
         parameters.gridDimX, parameters.gridDimY, parameters.gridDimZ = grid

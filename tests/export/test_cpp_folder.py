@@ -71,6 +71,14 @@ def test_the_program_builds_the_graph_of_the_plan(tmp_path: Path) -> None:
     for setting, message in wrong.items():
         found = run("--set", setting)
         assert (found.returncode, found.stderr) == (1, f"error: {message}\n")
+    plan = program.parents[1] / "plan.txt"
+    text = plan.read_text()
+    (line,) = (line for line in text.splitlines() if line.startswith("kernel\tsaxpy\t"))
+    fields = line.split("\t")
+    fields[6], fields[10] = "2,1,1", "1"  # a grid whose thread blocks wait for each other
+    plan.write_text(text.replace(line, "\t".join(fields)))
+    waits = "thread blocks on this GPU, since they wait for each other, got 2"
+    assert run().stderr == f"error: grid of kernel saxpy must have at most 1 {waits}\n"
     found = run("--help", fake=False)
     assert (found.returncode, found.stdout.startswith("usage: run [FOLDER] [--frames N]"), found.stderr) == (
         0,

@@ -1,12 +1,17 @@
 """The thread blocks of a kernel wait for each other with `cooperative_groups::this_grid().sync()`."""
 
+import re
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from warploom import Engine, Patch
+from warploom import Engine, Patch, open_device
+from warploom.engine.diagnostics import DeviceError
+from warploom.engine.export.runner import fitted_grid
 from warploom.engine.export.standalone import exported_graph
+from warploom.engine.kernel_sources.loader import load_image
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.contents import NodeRef
 from warploom.engine.protocol.messages import KernelFilesChanged
@@ -80,6 +85,31 @@ def test_a_grid_that_cannot_run_at_once_is_refused(tmp_path: Path, device: str) 
         patch.set("array", data=DATA)
         assert engine.step().diagnostics == ()
         np.testing.assert_allclose(engine.read(node["x_out"]), DATA + DATA[::-1], rtol=1e-6)
+
+
+@DEVICES
+def test_a_single_launch_lets_thread_blocks_wait(tmp_path: Path, device: str) -> None:
+    """Thread blocks of a launch outside a graph wait for each other; more than the device runs at once are refused."""
+    file = tmp_path / "mirrored.cu"
+    file.write_text(MIRRORED % BARRIER)
+    # An old version of PTX, which every driver accepts.
+    ptx = re.sub(r"\.version .*", ".version 7.5", load_image(file, "compute_75").ptx)
+    with closing(open_device(device)) as opened:
+        kernel, x = opened.load_module(ptx).kernel("mirrored"), opened.upload(DATA)
+        opened.launch(kernel, (12,), (256,), [x, 2.0, len(DATA)])
+        opened.synchronize()
+        np.testing.assert_allclose(x.download(), 2 * (DATA + DATA[::-1]), rtol=1e-6)
+        with pytest.raises(DeviceError, match=r"grid of kernel mirrored must have at most .* got 1000000"):
+            opened.launch(kernel, (1_000_000,), (256,), [x, 2.0, len(DATA)])
+
+
+def test_exported_programs_refuse_a_grid_that_cannot_run_at_once() -> None:
+    """A grid over which the kernel loops is made smaller instead."""
+    made = {"entry": "k", "grid": [6, 2, 1], "is_counted": False, "is_cooperative": True}
+    assert fitted_grid(made, 12) == [6, 2, 1]
+    with pytest.raises(RuntimeError, match=r"grid of kernel k must have at most 11 thread blocks on this GPU.* got 12"):
+        fitted_grid(made, 11)
+    assert fitted_grid({**made, "grid": [6, 1, 1], "is_counted": True}, 4) == [4, 1, 1]
 
 
 def test_exported_graphs_have_cooperative_launches(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from warploom.engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
 from warploom.engine.device.device import Buffer, check_issue, checked_time_limit, launch_config, upload, whole_number
 from warploom.engine.device.external import described
 from warploom.engine.device.graph import Graph
+from warploom.engine.device.launches import check_waiting
 from warploom.engine.device.lending import LEGACY_STREAM
 from warploom.engine.device.optimiser import OptimiserJob
 from warploom.engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
@@ -172,19 +173,25 @@ class CudaDevice:
         shared_bytes: int = 0,
         stream: Stream | None = None,
     ) -> None:
-        """Launch a kernel once. Later transfers wait for it, but other streams don't. Missing extents are 1."""
+        """Launch a kernel once. Later transfers wait for it, but other streams don't. Missing extents are 1.
+
+        The thread blocks of a kernel of PTX text may wait for each other. Raise DeviceError if they can't run at once.
+        """
         own = own_kernel(kernel)
         config = launch_config(grid, thread_block, shared_bytes)
         check_launch(own, config)
         arguments = pack_arguments(own.parameters, args)
         pointers = argument_pointers(own, arguments)
         on = self._stream if stream is None else own_stream(stream)
-        check(
-            driver.cuLaunchKernel(
-                own.handle, *config.grid, *config.thread_block, shared_bytes, on.handle, pointers.address, 0
-            ),
-            f"launching kernel {own.name}",
-        )
+        launch = own.handle, *config.grid, *config.thread_block, shared_bytes, on.handle, pointers.address
+        if own.is_cooperative:
+            found = own.occupancy(config)
+            if found is not None:
+                check_waiting(own.name, config, self.info.cores * found.thread_blocks)
+            result = driver.cuLaunchCooperativeKernel(*launch)
+        else:
+            result = driver.cuLaunchKernel(*launch, 0)
+        check(result, f"launching kernel {own.name}")
 
     def capture(self, label: str, issue: Issue) -> CudaCapture:
         """Record the kernels and copies that a library issues for `issue`; they are not run now."""

@@ -24,6 +24,7 @@ from warploom.engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
 from warploom.engine.diagnostics import DeviceError, KernelError
 from warploom.engine.processes.pool import run_in_background
 from warploom.engine.ptx import KernelParameter, KernelSignature, read_signatures
+from warploom.engine.ptx.grid_barriers import kernels_with_grid_barrier
 from warploom.engine.ptx.text import code_of, entry_bodies
 from warploom.engine.ptx.waits import waiting_ptx
 
@@ -71,7 +72,7 @@ class CudaKernel:
     When a quickly compiled kernel is optimised, it gets another function, and `is_exchanged` becomes true. Another
     thread does that while graphs run, so all data of one function are exchanged by a single assignment, and read
     together. A kernel that `waits` may start before earlier kernels in a graph are complete, but its first action is to
-    wait for them.
+    wait for them. The thread blocks of one that `is_cooperative` wait for each other; a CUBIN doesn't show that.
     """
 
     __slots__ = (
@@ -80,6 +81,7 @@ class CudaKernel:
         "_sharing",
         "argument_sizes",
         "image",
+        "is_cooperative",
         "is_exchanged",
         "name",
         "parameters",
@@ -95,11 +97,12 @@ class CudaKernel:
         limits: MultiprocessorLimits | None,
         *,
         waits: bool,
+        is_cooperative: bool,
     ) -> None:
         self.image = image
         self._limits = limits
         self.name = name
-        self.waits = waits
+        self.waits, self.is_cooperative = waits, is_cooperative
         self.parameters = parameters
         self.argument_sizes = tuple(parameter.size_bytes for parameter in parameters)
         self.is_exchanged = False
@@ -237,11 +240,13 @@ class CudaModule:
         self._loaded = True
         declared = _declared(image)
         counts = parameter_counts(image) if isinstance(image, bytes) else {}
+        cooperative = frozenset[str]() if isinstance(image, bytes) else kernels_with_grid_barrier(image)
         self._kernels: dict[str, CudaKernel] = {}
         for name, function in _functions(handles[0]).items():
             signature = declared.get(name)
             parameters = signature.parameters if signature else _parameters(function, name, counts.get(name))
-            self._kernels[name] = CudaKernel(self._image, function, name, parameters, limits, waits=name in waits)
+            facts = {"waits": name in waits, "is_cooperative": name in cooperative}
+            self._kernels[name] = CudaKernel(self._image, function, name, parameters, limits, **facts)
         #: The job that optimises the kernels, if any.
         self.job: OptimiserJob | None = None
         #: True if the kernels run the best code.

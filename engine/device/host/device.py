@@ -37,6 +37,7 @@ from warploom.engine.device.host.memory import (
 from warploom.engine.device.host.modules.module import HostModule, own_kernel
 from warploom.engine.device.host.pool import MOST_AT_ONCE, Pool
 from warploom.engine.device.host.watchdog import Watchdog
+from warploom.engine.device.launches import check_waiting
 from warploom.engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
 from warploom.engine.diagnostics import DeviceError, KernelError
 from warploom.engine.platforms.memory import free_bytes, total_bytes
@@ -161,6 +162,8 @@ class HostDevice:
         self._check_open()
         own = own_kernel(kernel, self.table)
         config = launch_config(grid, thread_block, shared_bytes)
+        if own.is_cooperative:
+            check_waiting(own.name, config, MOST_AT_ONCE)
         launch = Launch(own, config, pack_arguments(own.parameters, args))
         own.settle(math.prod(config.grid))
         with self.watchdog:

@@ -326,13 +326,22 @@ std::unique_ptr<Graph::Launch> Graph::make_launch(const Operation& made, Variant
         const int size = static_cast<int>(made.shared_bytes);
         driver_.check(driver_.function_set(node.function, kSharedLimit, size), "reserving shared memory");
     }
-    if (made.is_counted) {  // the kernel loops over its grid
+    if (made.is_counted || made.is_cooperative) {
         const int threads = static_cast<int>(made.block[0] * made.block[1] * made.block[2]);
         int cores = 0, at_once = 0;
         driver_.check(driver_.device_attribute(&cores, kMultiprocessors, device_), "asking for multiprocessors");
         const int result = driver_.occupancy(&at_once, node.function, threads, made.shared_bytes);
         driver_.check(result, "asking for the occupancy");
-        node.grid[0] = std::min(node.grid[0], std::max(1u, static_cast<unsigned>(cores * at_once)));
+        const unsigned most = static_cast<unsigned>(cores * at_once);
+        if (made.is_counted) {  // the kernel loops over its grid
+            node.grid[0] = std::min(node.grid[0], std::max(1u, most));
+        }
+        const unsigned long long blocks = 1ull * node.grid[0] * node.grid[1] * node.grid[2];
+        if (made.is_cooperative && blocks > most) {
+            throw std::runtime_error("grid of kernel " + made.entry + " must have at most " + std::to_string(most) +
+                                     " thread blocks on this GPU, since they wait for each other, got " +
+                                     std::to_string(blocks));
+        }
     }
     node.arguments = launch->pointers.data();
     return launch;

@@ -21,6 +21,7 @@ from warploom.engine.device.optimiser import OptimiserJob
 from warploom.engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
 from warploom.engine.diagnostics import DeviceError, KernelError
 from warploom.engine.ptx import KernelSignature
+from warploom.engine.ptx.grid_barriers import kernels_with_grid_barrier
 
 #: A launch that should take longer than this waits for optimised code. A kernel's first launch never waits.
 WORTH_WAITING_NS = 50_000_000
@@ -37,7 +38,15 @@ class HostKernel:
     `function` changes, even for the remaining thread blocks of a running launch.
     """
 
-    def __init__(self, module: HostModule, signature: KernelSignature, function: Any, entry: CachedModule) -> None:
+    def __init__(
+        self,
+        module: HostModule,
+        signature: KernelSignature,
+        function: Any,
+        entry: CachedModule,
+        *,
+        is_cooperative: bool,
+    ) -> None:
         self.module = module  # keeps the code loaded
         self.signature = signature
         self.name = signature.name
@@ -54,6 +63,8 @@ class HostKernel:
         self.launched: LaunchConfig | None = None
         #: Whether thread blocks may wait for each other.
         self.spins = signature.name in entry.spinning
+        #: Whether all thread blocks of a launch wait for each other.
+        self.is_cooperative = is_cooperative
         #: The time of one thread block in the last launch; None before the first.
         self.block_ns: float | None = None
         #: Source file and line by PTX line.
@@ -145,9 +156,11 @@ class HostModule:
             self._best = NativeCode(done.values(), map(_symbol, done), self.variables)
         self._has_best = best is not None
         self._kernels: dict[str, HostKernel] = {}
+        cooperative = kernels_with_grid_barrier(ptx)
         for name in entry.scratch_bytes:
             code = self._best if name in done else self._first
-            kernel = HostKernel(self, entry.signatures[name], code.function(_symbol(name)), entry)
+            function, waits = code.function(_symbol(name)), name in cooperative
+            kernel = HostKernel(self, entry.signatures[name], function, entry, is_cooperative=waits)
             if name in quick:
                 work = functools.partial(_optimise, weakref.ref(kernel), key, name, best.ptx if best else ptx)
                 job = kernel.job = OptimiserJob(work, functools.partial(_is_due, weakref.ref(kernel)))
