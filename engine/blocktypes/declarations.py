@@ -10,10 +10,10 @@ from weakref import WeakKeyDictionary
 from warploom.engine.blocktypes.parameters import TYPES, ParameterSpec
 from warploom.engine.blocktypes.vector_parameters import component_names, is_vector, vector_components
 from warploom.engine.descriptions.checks import BlockDefinitionError, declaring, flag, number, prose, text, texts, whole
-from warploom.engine.descriptions.extents import ShapeRuleError
 from warploom.engine.descriptions.handles import MOST_AXES, BufferHandle, ParameterHandle, VectorHandle
 from warploom.engine.descriptions.ports import PortSpec, count_name, counter_name
-from warploom.engine.descriptions.shape_rules import check_rule
+from warploom.engine.descriptions.shapes.extents import ShapeRuleError
+from warploom.engine.descriptions.shapes.shape_rules import check_rule
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.types import DType, any_type, u32
 

@@ -17,10 +17,10 @@ from warploom.engine.descriptions.entries import (
     ValueArgument,
     VectorArgument,
 )
-from warploom.engine.descriptions.extents import Extent, ShapeRuleError, check_extent
 from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle, VectorHandle
 from warploom.engine.descriptions.ports import PortSpec
-from warploom.engine.descriptions.shape_rules import check_rule
+from warploom.engine.descriptions.shapes.extents import Extent, ShapeRuleError, check_extent
+from warploom.engine.descriptions.shapes.shape_rules import check_rule
 from warploom.engine.types import DType
 
 

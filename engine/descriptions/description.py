@@ -33,7 +33,7 @@ from warploom.engine.descriptions.entries import (
     buffer_arguments,
 )
 from warploom.engine.descriptions.ports import PortSpec
-from warploom.engine.descriptions.rules import BlockRules, OutputRule, block_rules
+from warploom.engine.descriptions.shapes.rules import BlockRules, OutputRule, block_rules
 from warploom.engine.device.external import ExternalArray
 from warploom.engine.kernel_sources.sources import OpGraphSource
 

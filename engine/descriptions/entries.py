@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from warploom.engine.descriptions.checks import instance, refuse, sequence, text, whole
-from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.kernel_sources.sources import KernelSource
 from warploom.engine.libraries.call import LibraryCall
 from warploom.engine.types import DType

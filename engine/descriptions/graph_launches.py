@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from warploom.engine.descriptions.entries import BufferArgument, ElementArgument, FrameArgument, Size, ValueArgument
-from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.ops import (
     ElementNumber,
     FramePointer,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from warploom.engine.descriptions.checks import whole
-from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.shapes.extents import Extent
 
 #: A limit that no buffer's number of axes reaches.
 MOST_AXES = 64

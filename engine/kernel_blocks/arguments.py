@@ -18,8 +18,8 @@ from warploom.engine.descriptions.entries import (
     ParameterArgument,
     VectorArgument,
 )
-from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.diagnostics import KernelError, PatchError
 from warploom.engine.kernel_blocks.comments import ParameterComment, parse_comment
 from warploom.engine.kernel_sources.element_types.names import DeclaredType, PointerElement, Record, RecordField

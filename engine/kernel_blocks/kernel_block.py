@@ -16,9 +16,9 @@ from warploom.engine.blocktypes.declarations import param
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.descriptions.builder import MOST_SHARED_BYTES, BlockBuilder
 from warploom.engine.descriptions.entries import Argument, BufferArgument, ExtentArgument, Kernel, ParameterArgument
-from warploom.engine.descriptions.extents import Extent, ShapeRuleError
 from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
-from warploom.engine.descriptions.shape_rules import parse_rule
+from warploom.engine.descriptions.shapes.extents import Extent, ShapeRuleError
+from warploom.engine.descriptions.shapes.shape_rules import parse_rule
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.diagnostics import Diagnostic, Incomplete, KernelError, warning
 from warploom.engine.kernel_blocks.arguments import GENERATED, Arguments, Parameter, arguments

@@ -16,7 +16,7 @@ from warploom.engine.descriptions.builder import BlockBuilder
 from warploom.engine.descriptions.checks import BlockDefinitionError
 from warploom.engine.descriptions.description import Child, ChildPort, Composition
 from warploom.engine.descriptions.ports import KINDS, PortSpec
-from warploom.engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
+from warploom.engine.descriptions.shapes.shape_rules import GIVEN, parse_rule, same_names
 from warploom.engine.diagnostics import PatchError, WarploomError
 from warploom.engine.patch import rules
 from warploom.engine.patch.changes import PortRef

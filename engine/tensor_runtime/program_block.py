@@ -8,10 +8,10 @@ from typing import NamedTuple
 from warploom.engine.compiler.description import BlockNode, GraphDescription
 from warploom.engine.descriptions.builder import BlockBuilder
 from warploom.engine.descriptions.description import BlockDescription
-from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.handles import BufferHandle
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.descriptions.regions import describe_for
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.device.external import ExternalArray
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.regions import TOP

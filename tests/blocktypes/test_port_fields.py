@@ -12,8 +12,8 @@ from warploom.engine.blocktypes.block import describe
 from warploom.engine.descriptions.checks import BlockDefinitionError
 from warploom.engine.descriptions.description import BlockDescription
 from warploom.engine.descriptions.entries import ReshapeView, SliceView, View
-from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.descriptions.shapes.extents import Extent
 
 K = Kernel("k.cu", "k")
 

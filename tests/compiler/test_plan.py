@@ -26,7 +26,7 @@ from warploom.engine.descriptions.entries import (
     Kernel,
     KernelEntry,
 )
-from warploom.engine.descriptions.extents import Extent, ShapeContext, ShapeRuleError
+from warploom.engine.descriptions.shapes.extents import Extent, ShapeContext, ShapeRuleError
 from warploom.engine.diagnostics import GraphValidationError, error
 from warploom.engine.types import f32
 

@@ -22,8 +22,8 @@ from warploom.engine.descriptions.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.ops import OpGraphBuilder
 
 Describe = Callable[[Any, BlockBuilder], None]

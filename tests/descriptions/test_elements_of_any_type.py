@@ -24,8 +24,8 @@ from warploom.api import (
     uchar4,
 )
 from warploom.engine.blocktypes.block import block_types, describe
-from warploom.engine.descriptions.extents import ShapeContext
 from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.descriptions.shapes.extents import ShapeContext
 from warploom.engine.types import DType
 from warploom.engine.types.element_numbers import BOOLEAN, BRAIN, FLOAT, PARTS_AT, SIGNED, element_number
 

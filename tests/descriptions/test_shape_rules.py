@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warploom.engine.descriptions.extents import Extent, ShapeContext, ShapeRuleError
-from warploom.engine.descriptions.shape_rules import check_rule, parse_rule
+from warploom.engine.descriptions.shapes.extents import Extent, ShapeContext, ShapeRuleError
+from warploom.engine.descriptions.shapes.shape_rules import check_rule, parse_rule
 from warploom.engine.types import Shape
 
 CONTEXT = ShapeContext(

@@ -16,7 +16,7 @@ from warploom.engine.compiler.checking.validation import (
 )
 from warploom.engine.compiler.description import GraphDescription, Nesting
 from warploom.engine.descriptions.ports import count_name
-from warploom.engine.descriptions.rules import InputRule, OutputRule
+from warploom.engine.descriptions.shapes.rules import InputRule, OutputRule
 from warploom.engine.diagnostics import Diagnostic, error
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.regions import TOP, region_of

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from warploom.engine.descriptions.entries import CopyEntry, DelayEntry, Entry, buffer_arguments
-from warploom.engine.descriptions.extents import ShapeContext, ShapeRuleError
 from warploom.engine.descriptions.ports import KINDS, PIXELS, PortSpec
-from warploom.engine.descriptions.rules import InputRule
-from warploom.engine.descriptions.shape_rules import same_names
+from warploom.engine.descriptions.shapes.extents import ShapeContext, ShapeRuleError
+from warploom.engine.descriptions.shapes.rules import InputRule
+from warploom.engine.descriptions.shapes.shape_rules import same_names
 from warploom.engine.diagnostics import Diagnostic, Mend, error
 from warploom.engine.types import DType
 from warploom.engine.types.layout import Layout

@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from warploom.engine.descriptions.entries import KernelEntry
-from warploom.engine.descriptions.extents import ShapeContext, ShapeRuleError
-from warploom.engine.descriptions.rules import LaunchRule, launch_rule
+from warploom.engine.descriptions.shapes.extents import ShapeContext, ShapeRuleError
+from warploom.engine.descriptions.shapes.rules import LaunchRule, launch_rule
 from warploom.engine.device.device import DeviceInfo
 from warploom.engine.device.launches import GRID_LIMITS, THREAD_BLOCK_LIMITS
 from warploom.engine.device.occupancy import KernelResources, occupancy

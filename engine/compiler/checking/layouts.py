@@ -16,8 +16,8 @@ from warploom.engine.compiler.checking.launches import evaluate_launch
 from warploom.engine.compiler.checking.views import view_layout
 from warploom.engine.descriptions.description import BlockDescription
 from warploom.engine.descriptions.entries import BufferArgument, CapturedCall, CaptureEntry
-from warploom.engine.descriptions.extents import ShapeContext, ShapeRuleError
-from warploom.engine.descriptions.rules import BlockRules, OutputRule
+from warploom.engine.descriptions.shapes.extents import ShapeContext, ShapeRuleError
+from warploom.engine.descriptions.shapes.rules import BlockRules, OutputRule
 from warploom.engine.device.external import ExternalArray
 from warploom.engine.device.protocol import LaunchConfig
 from warploom.engine.diagnostics import Diagnostic, error

@@ -6,7 +6,7 @@ No element moves: a view has an offset from its source's first element, and stri
 import math
 
 from warploom.engine.descriptions.entries import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
-from warploom.engine.descriptions.extents import ShapeRuleError
+from warploom.engine.descriptions.shapes.extents import ShapeRuleError
 from warploom.engine.types import element_count
 from warploom.engine.types.layout import Layout, strided_layout
 

@@ -18,9 +18,9 @@ from warploom.engine.compiler.description import BlockNode, GraphDescription
 from warploom.engine.descriptions.builder import BlockBuilder
 from warploom.engine.descriptions.description import BlockDescription
 from warploom.engine.descriptions.entries import ElementArgument, Kernel, Status, StatusKind
-from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
 from warploom.engine.descriptions.ports import PortSpec, count_name
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.patch.changes import Connection, PortRef, Sentinel
 from warploom.engine.types import any_type, u32, u64
 

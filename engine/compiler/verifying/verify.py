@@ -36,7 +36,7 @@ from warploom.engine.descriptions.entries import (
     ParameterArgument,
     StatusKind,
 )
-from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.diagnostics import GraphValidationError, Source, error
 from warploom.engine.kernel_sources import op_graphs
 from warploom.engine.kernel_sources.sources import OpGraphSource

@@ -8,8 +8,8 @@ from itertools import groupby
 from math import prod
 
 from warploom.engine.descriptions.entries import Kernel
-from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.tensor_ir.graph import TensorNode
 from warploom.engine.tensor_ir.lowering.elements import computed_type
 from warploom.engine.tensor_ir.lowering.step import (

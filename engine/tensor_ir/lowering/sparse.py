@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from warploom.engine.descriptions.entries import BufferArgument
-from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.tensor_ir.lowering.reducing import Axis, reduce_axis, size_product
 from warploom.engine.tensor_ir.lowering.step import (
     LoweringStep,

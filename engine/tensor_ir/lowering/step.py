@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from warploom.engine.descriptions.builder import BlockBuilder
 from warploom.engine.descriptions.entries import BufferArgument, Kernel
-from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.handles import BufferHandle
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.kernel_sources.sources import CudaFile, CudaOptions
 from warploom.engine.tensor_ir.graph import TensorNode
 from warploom.engine.tensor_ir.lowering.clusters import stored_source

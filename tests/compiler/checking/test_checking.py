@@ -7,7 +7,7 @@ from tests.compiler.support.regions import flag, messages, region
 from warploom.engine.compiler.checking.check import check_description
 from warploom.engine.compiler.description import BlockNode
 from warploom.engine.descriptions.entries import ExtentArgument
-from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.diagnostics import GraphValidationError, Severity
 from warploom.engine.types import any_type, s32, u32
 

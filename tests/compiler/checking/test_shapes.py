@@ -24,7 +24,7 @@ from warploom.engine.descriptions.entries import (
     TransposeView,
     View,
 )
-from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.device.external import describe_external
 from warploom.engine.diagnostics import Diagnostic
 from warploom.engine.types import any_type, f32, float4, s32, uchar4

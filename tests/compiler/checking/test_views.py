@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from warploom.engine.compiler.checking.views import view_layout
 from warploom.engine.descriptions.entries import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
-from warploom.engine.descriptions.extents import ShapeRuleError
+from warploom.engine.descriptions.shapes.extents import ShapeRuleError
 from warploom.engine.types import DType, f32, f64, float4, s32, u8, u16, u32, uchar4
 from warploom.engine.types.layout import Layout
 

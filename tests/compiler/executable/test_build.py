@@ -42,7 +42,7 @@ from warploom.engine.descriptions.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.device.arguments import ArgumentError
 from warploom.engine.device.occupancy import KernelResources, MultiprocessorLimits
 from warploom.engine.device.protocol import ConditionalKind

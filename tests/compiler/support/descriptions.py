@@ -22,8 +22,8 @@ from warploom.engine.descriptions.entries import (
     KernelEntry,
     Size,
 )
-from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.device.device import DeviceInfo
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.ptx.tree import KernelParameter

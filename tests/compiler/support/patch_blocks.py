@@ -32,8 +32,8 @@ from warploom.engine.descriptions.entries import (
     ValueArgument,
     View,
 )
-from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.types import u32
 
 Array = np.ndarray[Any, Any]

@@ -14,8 +14,8 @@ from warploom.engine.descriptions.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from warploom.engine.descriptions.extents import Extent
 from warploom.engine.descriptions.ports import PortSpec
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.kernel_sources import op_graphs
 from warploom.engine.kernel_sources.sources import OpGraphSource
 from warploom.engine.ops import (

@@ -22,7 +22,7 @@ from warploom.api import (
     u32,
 )
 from warploom.engine.descriptions.entries import StatusKind
-from warploom.engine.descriptions.extents import Extent
+from warploom.engine.descriptions.shapes.extents import Extent
 from warploom.engine.diagnostics import Diagnostic, Severity
 from warploom.engine.patch.document import NodeRef
 from warploom.engine.protocol.messages import NodeState

@@ -22,7 +22,13 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-from warploom.engine.descriptions.extents import UNPARSABLE, Dimension, ShapeContext, ShapeRuleError, compile_dimension
+from warploom.engine.descriptions.shapes.extents import (
+    UNPARSABLE,
+    Dimension,
+    ShapeContext,
+    ShapeRuleError,
+    compile_dimension,
+)
 from warploom.engine.types import Shape
 
 #: Rules for outputs whose shape is decided elsewhere.

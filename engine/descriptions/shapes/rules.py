@@ -15,9 +15,9 @@ from warploom.engine.descriptions.entries import (
     Requirement,
     Status,
 )
-from warploom.engine.descriptions.extents import Dimension, Extent, ShapeContext, ShapeRuleError, parse_extent
 from warploom.engine.descriptions.ports import PIXELS, PortSpec, is_picture
-from warploom.engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
+from warploom.engine.descriptions.shapes.extents import Dimension, Extent, ShapeContext, ShapeRuleError, parse_extent
+from warploom.engine.descriptions.shapes.shape_rules import GIVEN, parse_rule, same_names
 from warploom.engine.types import DType, Shape
 
 
