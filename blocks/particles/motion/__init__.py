@@ -1,0 +1,1 @@
+"""What moves particles: forces, neighbours and solids."""
