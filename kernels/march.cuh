@@ -17,15 +17,6 @@ struct Strips {
     int radius_x, radius_y;
 };
 
-// The rows of a thread block: thread blocks share the image, but none has so few rows that most of its work would be to
-// filter those above and below.
-constexpr int SEGMENT = 96;
-
-__device__ inline int segment_of(int height, int strips, int radius) {
-    const int parts = max(static_cast<int>(gridDim.x * gridDim.y) / strips, 1);
-    return max(max(SEGMENT, 32 + 4 * radius), (height + parts - 1) / parts);
-}
-
 // The numbers of a strip's row with those beside it that windows need, and a distance between rows that lets threads
 // with neighbouring rows or channels use different banks.
 template <int CHANNELS> constexpr int pitch_of = (THREADS + 2 * MOST * CHANNELS + 31) / 32 * 32 + CHANNELS;

@@ -23,13 +23,6 @@ __device__ inline void copy_pixel(float4* to, const float4* from) {
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// The rows of a thread block: thread blocks share the picture, but none has so few rows that most of its work would be to
-// filter those above and below.
-__device__ inline int segment_of(int height, int strips, int radius) {
-    const int parts = max(static_cast<int>(gridDim.x * gridDim.y) / strips, 1);
-    return max(max(96, 32 + 4 * radius), (height + parts - 1) / parts);
-}
-
 // `across(found, load)` filters RUN windows next to each other of a row, where load(i) is pixel i of the first window and
 // those after it; `down` does so in a column. Radii are MOST or less. With HOLDS, the next rows are loaded into registers
 // while others are filtered, which is fastest where filters use few; otherwise they are copied. Distances between rows in

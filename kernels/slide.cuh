@@ -8,6 +8,13 @@ __device__ inline long long line(int place, int size, int pitch) {
     return static_cast<long long>(inside(place, size)) * pitch;
 }
 
+// The rows of a thread block, where thread blocks share a picture: none has so few rows that most of its work would be to
+// filter those above and below.
+__device__ inline int segment_of(int height, int strips, int radius) {
+    const int parts = max(static_cast<int>(gridDim.x * gridDim.y) / strips, 1);
+    return max(max(96, 32 + 4 * radius), (height + parts - 1) / parts);
+}
+
 // Calls take(results[k], load(k + t), t) for each of the RUN results and each of the `taps` places t of a window.
 template <int RUN, typename Pixel, typename Load, typename Take>
 __device__ inline void slide(Pixel (&results)[RUN], int taps, Load load, Take take) {

@@ -69,9 +69,11 @@ extern "C" __global__ void convolve_image(
 constexpr int WIDE = 64, LANES = 4, HIGH = LANES * MORE;
 constexpr int ROWS = HIGH + 4, PITCH = WIDE + MOST - 1;
 
-template <int DOWN, typename Pixel>
+// With an ACROSS of 0, the number of columns is not a constant.
+template <int DOWN, int ACROSS, typename Pixel>
 __device__ inline void convolve_tile(const Pixel* __restrict__ image, const float* __restrict__ weights,
-                                     Pixel* __restrict__ out, float4* shared, Image size, int across) {
+                                     Pixel* __restrict__ out, float4* shared, Image size, int columns) {
+    const int across = ACROSS > 0 ? ACROSS : columns;
     using Sum = decltype(*image + *image);
     Sum* const tile = reinterpret_cast<Sum*>(shared);
     const int left = blockIdx.x * WIDE, top = blockIdx.y * HIGH, x = threadIdx.x, lane = threadIdx.y;
@@ -88,6 +90,7 @@ __device__ inline void convolve_tile(const Pixel* __restrict__ image, const floa
     __syncthreads();
     const Sum* source = tile + lane * MORE * PITCH + x;
     Sum sums[MORE] = {};
+#pragma unroll (ACROSS > 0 ? ACROSS : 1)
     for (int i = across - 1; i >= 0; --i, ++source) {
         float column[DOWN];
 #pragma unroll
@@ -112,7 +115,12 @@ __device__ inline void convolve_few_rows(const void* image, const float* weights
 #ifdef WARPLOOM_CPU
     convolve<MORE, DOWN, Pixel>(image, weights, out, size, across, DOWN);
 #else
-    convolve_tile<DOWN>(static_cast<const Pixel*>(image), weights, static_cast<Pixel*>(out), tile, size, across);
+    const auto from = static_cast<const Pixel*>(image);
+    const auto to = static_cast<Pixel*>(out);
+    if (across == DOWN)
+        convolve_tile<DOWN, DOWN>(from, weights, to, tile, size, across);
+    else
+        convolve_tile<DOWN, 0>(from, weights, to, tile, size, across);
 #endif
 }
 

@@ -11,3 +11,31 @@ __device__ inline float both(float a, float b) { return TAKE == 0 ? a + b : TAKE
 __device__ inline float4 both(float4 a, float4 b) {
     return {both(a.x, b.x), both(a.y, b.y), both(a.z, b.z), both(a.w, b.w)};
 }
+
+// Combines RUN windows next to each other, each of RUN numbers or more. `common` is what the numbers from `known` to the
+// end of the first window give, load(i) is a number before that, and next(k) is number k after that window.
+template <int RUN, typename Number, typename Load, typename Next>
+__device__ inline void combine(Number (&found)[RUN], int known, Number common, Load load, Next next) {
+#pragma unroll 4
+    for (int i = known - 1; i >= RUN - 1; --i) common = both(common, load(i));
+    found[RUN - 1] = common;
+#pragma unroll
+    for (int k = RUN - 2; k >= 0; --k) found[k] = common = both(common, load(k));
+#pragma unroll
+    for (int k = 1; k < RUN; ++k) {
+        const Number number = next(k);
+        common = k == 1 ? number : both(common, number);
+        found[k] = both(found[k], common);
+    }
+}
+
+// The same, where load(i) is any number, and the first window ends with load(end). Windows may be of one number if RUN is 2.
+template <int RUN, typename Number, typename Load>
+__device__ inline void combine(Number (&found)[RUN], int end, Load load) {
+    if (RUN == 2 && end == 0) {
+        found[0] = load(0);
+        found[1] = load(1);
+        return;
+    }
+    combine(found, end, load(end), load, [=](int k) { return load(end + k); });
+}

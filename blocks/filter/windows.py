@@ -7,10 +7,10 @@ from warploom.api import BlockBuilder, BufferHandle, CudaFile, CudaOptions, Kern
 
 #: What a kernel takes of each window, in the order of their numbers in `kernels/windows.cu`.
 MEAN, SMALLEST, LARGEST = range(3)
-#: Shapes of windows, in the order of their numbers in `kernels/windows.cu`.
+#: Shapes of windows, in the order of their numbers in `kernels/shapes.cu`.
 SHAPES = ("square", "disc", "diamond", "cross")
 #: The entry points of `kernels/windows.cu`, in the order of their numbers there.
-ENTRIES = ("combine_windows", "combine_rows", "combine_columns", "combine_shapes", "combine_directly")
+ENTRIES = ("combine_windows", "combine_rows", "combine_columns")
 CHANNELS = 4
 #: As in the kernels: the threads of a thread block, the rows that it filters together, and the largest radius that it
 #: combines in one pass.
@@ -19,9 +19,10 @@ THREADS, BATCH, ONE_PASS = 256, 16, 24
 #: multiprocessor, which holds no more of them.
 MULTIPROCESSORS, SHARED_BYTES = 132, 227 << 10
 BLOCKS = 2 * MULTIPROCESSORS
-#: For shapes other than a square: the smallest radius for which tiles take less time, the numbers of a row and the rows
-#: of a tile, and the pixels of a column that a thread computes without tiles.
-FROM_TILES, TILE_WIDE, TILE_HIGH, RUN = 5, 128, 32, 8
+#: For shapes other than a square: the pixels of a column that a thread of `kernels/shapes.cu` computes. For a GPU and a
+#: radius up to ONE_PASS, as in `kernels/spread.cu`: the columns that a warp loads, the threads of a thread block, and
+#: the rows that it completes together.
+RUN, SPAN, SPREADING, ROWS = 8, 128, 128, 8
 #: Up to this radius, windows have kernels of their own, `kernels/small_windows.cu`: the rows of their tiles, and the
 #: columns of the narrowest one, a multiple of the pixels that a thread computes.
 SMALL, HIGH, WIDE = 8, 8, 240
@@ -47,6 +48,18 @@ def march(width: Any, most: int) -> dict[str, Any]:
     return {
         "num_threads": (across * MARCHING, blocks // across + across // (blocks + 1)),
         "thread_block": (MARCHING, 1),
+        "shared_bytes": shared_bytes,
+    }
+
+
+def spread(width: Any, radius: int) -> dict[str, Any]:
+    """Return how the kernel for shapes on a GPU is launched: thread blocks share the image, as many as run at once."""
+    shared_bytes = 4 * CHANNELS * SPAN * (2 * radius + 2 * ROWS)
+    blocks = MULTIPROCESSORS * (3 if radius <= 5 else min(2, SHARED_BYTES // shared_bytes))
+    across = -(-width // (SPAN - 2 * radius))
+    return {
+        "num_threads": (across * SPREADING, blocks // across + across // (blocks + 1)),
+        "thread_block": (SPREADING, 1),
         "shared_bytes": shared_bytes,
     }
 
@@ -89,6 +102,11 @@ class Window(NamedTuple):
         if entry in ("combine_small", "combine_strips"):
             defines |= {"RADIUS_X": self.x, "RADIUS_Y": self.y}
             return Kernel(CudaFile("small_windows.cu", CudaOptions(defines=defines)), entry=entry)
+        if entry == "spread_shapes":
+            defines |= {"SHAPE": SHAPES.index(self.shape), "RADIUS": self.x}
+            return Kernel(CudaFile("spread.cu", CudaOptions(defines=defines)), entry=entry)
+        if entry == "combine_shapes":
+            return Kernel(CudaFile("shapes.cu", CudaOptions(defines=defines)), entry=entry)
         defines["ENTRY"] = ENTRIES.index(entry)
         if entry == "combine_windows":
             defines |= {"ACROSS": run(self.x), "DOWN": run(self.y)}
@@ -103,12 +121,8 @@ class Window(NamedTuple):
     def launch(self, width: Any, height: Any, wide: tuple[bool, bool]) -> Launch:
         """Return the launch for an image of a size. Its numbers, or those of the result, may be wide."""
         if self.shape != "square":
-            args = SHAPES.index(self.shape), self.x
-            if not FROM_TILES <= self.x <= ONE_PASS:
-                return Launch("combine_directly", (width, (height + (RUN - 1)) // RUN), args, 0, (32, 4))
-            tiles = -(-(width * CHANNELS) // TILE_WIDE), -(-height // TILE_HIGH)
-            row, rows = TILE_WIDE + 2 * ONE_PASS * CHANNELS, TILE_HIGH + 2 * self.x
-            return Launch("combine_shapes", (tiles[0] * THREADS, tiles[1]), args, 4 * row * rows)
+            rows = (height + (RUN - 1)) // RUN
+            return Launch("combine_shapes", (width, rows), (SHAPES.index(self.shape), self.x), 0, (32, 4))
         if max(self.x, self.y) <= SMALL:
             return Launch("combine_small", (-(-width // WIDE) * THREADS, -(-height // HIGH)), ())
         if max(self.x, self.y) <= ONE_PASS:
@@ -142,6 +156,9 @@ def describe_windows(build: BlockBuilder, image: BufferHandle, out: BufferHandle
             thread_block=launch.thread_block,
             shared_bytes=launch.shared_bytes,
         )
-        if launch.entry == "combine_small" and (most := max(window.x, window.y)) > 1:  # one of both is idle
+        most = max(window.x, window.y)
+        if launch.entry == "combine_small" and most > 1:  # one of both is idle
             build.launch(window.kernel("combine_strips"), args=args, **march(size[0], most))
+        if launch.entry == "combine_shapes" and most <= ONE_PASS:
+            build.launch(window.kernel("spread_shapes"), args=args, **spread(size[0], most))
         source, strides = target, (size[0], 1)

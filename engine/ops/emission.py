@@ -140,7 +140,7 @@ class Emission:
     results: dict[str, OpValue] | None = None
     #: The current element's contribution to each aggregate, by the pointer's name.
     aggregated: dict[str, OpValue] = field(default_factory=dict)
-    #: Whole numbers of at most 16 bits, as i32, by the f64 that they were converted to.
+    #: Whole numbers of at most 16 bits, as i32, by the f32 or f64 that they were converted to.
     shorts: dict[ir.Value, ir.Value] = field(default_factory=dict)
     #: The debug information of loads and stores that no op emits, by their pointer's name.
     origins: dict[str, Any] = field(default_factory=dict)
@@ -212,8 +212,12 @@ class Emission:
             if source.kind == "float":
                 return builder.fpext(part, kind) if to is f64 else builder.fptrunc(part, kind)
             if to is f64 and part.type == I32:
-                return self._exact(part, is_signed)
-            return builder.sitofp(part, kind) if is_signed else builder.uitofp(part, kind)
+                result = self._exact(part, is_signed)
+            else:
+                result = builder.sitofp(part, kind) if is_signed else builder.uitofp(part, kind)
+            if isinstance(part, ir.CastInstr) and part.operands[0].type in (I8, I16):
+                self.shorts[result] = part
+            return result
         if source.kind == "float":
             name = "fptosi" if to in (s32, s64) else "fptoui"
             return self.call(f"llvm.{name}.sat.{kind}.{source}", kind, [part])
@@ -223,14 +227,11 @@ class Emission:
 
     def _exact(self, part: ir.Value, is_signed: bool) -> ir.Value:
         """Return an i32 as an f64, by an addition: a GPU converts at a quarter of that speed."""
-        builder, above, whole = self.builder, 2.0**52, part  # from which on the last bit of an f64 is 1
+        builder, above = self.builder, 2.0**52  # from which on the last bit of an f64 is 1
         if is_signed:
             part, above = builder.xor(part, ir.Constant(I32, -(2**31))), above + 2.0**31
         bits = builder.or_(builder.zext(part, I64), ir.Constant(I64, 0x433 << 52))
-        result = builder.fsub(builder.bitcast(bits, LLVM[f64]), ir.Constant(LLVM[f64], above))
-        if isinstance(whole, ir.CastInstr) and whole.operands[0].type in (I8, I16):
-            self.shorts[result] = whole
-        return result
+        return builder.fsub(builder.bitcast(bits, LLVM[f64]), ir.Constant(LLVM[f64], above))
 
     def block(self, name: str) -> ir.Block:
         """Return a new basic block, placed after the existing ones."""

@@ -1,5 +1,6 @@
 """Means, smallest and largest values of windows, against scipy."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,24 @@ from scipy import ndimage
 from tests.blocks.running import Array
 from tests.fuzzing import FACTOR
 from warploom import Engine, Patch
-from warploom.blocks.filter.windows import march
+from warploom.blocks.filter.windows import SHAPES, march, spread
 from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
 from warploom.engine.device.device import Device
 from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
-from warploom.engine.types import float4
+from warploom.engine.types import f32, float4, half4, u8, uchar4
 from warploom.engine.types.element_numbers import element_number
 
 #: Odd sizes, images one pixel wide or high, images smaller than a window, and images larger than a tile.
-SHAPES = [(1, 1), (1, 300), (130, 1), (7, 9), (67, 131), (131, 290)]
+SIZES = [(1, 1), (1, 300), (130, 1), (7, 9), (67, 131), (131, 290)]
 RADII = [(0, 0), (1, 1), (2, 5), (20, 9), (0, 40), (30, 26), (320, 0)]
+
+
+def footprint(shape: str, radius: int) -> np.ndarray[Any, Any]:
+    """Return the mask of a window."""
+    y, x = abs(np.mgrid[-radius : radius + 1, -radius : radius + 1])
+    masks = {"disc": np.hypot(x, y) <= radius + 0.5, "diamond": x + y <= radius, "cross": x * y == 0}
+    return np.asarray(masks[shape])
 
 
 def windows(image: Array, block: str, settings: list[dict[str, Any]]) -> list[Array]:
@@ -44,7 +52,7 @@ def windows(image: Array, block: str, settings: list[dict[str, Any]]) -> list[Ar
 
 
 @pytest.mark.parametrize("channels", [(), (4,)])
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", SIZES)
 def test_a_mean_is_scipys(shape: tuple[int, int], channels: tuple[int, ...]) -> None:
     """The mean equals scipy's for images and fields of any size, and any radius along each axis."""
     image = np.random.default_rng(sum(shape)).standard_normal((*shape, *channels)).astype(np.float32)
@@ -73,7 +81,7 @@ def test_a_mean_of_bytes_is_rounded(channels: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8])
 @pytest.mark.parametrize("channels", [(), (4,)])
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", SIZES)
 def test_squares_have_scipys_extremes(shape: tuple[int, int], channels: tuple[int, ...], dtype: Any) -> None:
     """Erosion and dilation by a square equal scipy's exactly, for numbers and bytes.
 
@@ -99,12 +107,12 @@ def test_squares_have_scipys_extremes(shape: tuple[int, int], channels: tuple[in
 def test_shapes_have_scipys_extremes(dtype: Any, channels: tuple[int, ...], radius: int) -> None:
     """Dilation by a disc, a diamond and a cross equals scipy's exactly, even if the window is larger than the image."""
     image = np.random.default_rng(radius).integers(0, 256, (37, 53, *channels)).astype(dtype)
-    y, x = abs(np.mgrid[-radius : radius + 1, -radius : radius + 1])
-    masks = {"disc": np.hypot(x, y) <= radius + 0.5, "diamond": x + y <= radius, "cross": x * y == 0}
-    made = [{"operation": "dilate", "shape": shape, "radius": radius} for shape in masks]
-    for mask, result in zip(masks.values(), windows(image, "filter.morphology", made), strict=True):
-        footprint = mask.reshape(*mask.shape, *(1,) * len(channels))
-        assert np.array_equal(result, ndimage.maximum_filter(image, footprint=footprint, mode="nearest"))
+    shapes = ("disc", "diamond", "cross")
+    made = [{"operation": "dilate", "shape": shape, "radius": radius} for shape in shapes]
+    for shape, result in zip(shapes, windows(image, "filter.morphology", made), strict=True):
+        mask = footprint(shape, radius)
+        mask = mask.reshape(*mask.shape, *(1,) * len(channels))
+        assert np.array_equal(result, ndimage.maximum_filter(image, footprint=mask, mode="nearest"))
 
 
 @pytest.mark.parametrize(("x", "y"), [(3, 3), (8, 3), (0, 5)])
@@ -127,6 +135,33 @@ def test_strips_have_scipys_means(device: Device, x: int, y: int) -> None:
         device.synchronize()
         expected = ndimage.uniform_filter(whole[:, :width].astype(float), (2 * y + 1, 2 * x + 1, 1), mode="nearest")
         np.testing.assert_allclose(out.download(), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("shape", "radius"), [("disc", 2), ("diamond", 3), ("cross", 1)])
+def test_spread_shapes_have_scipys_extremes(device: Device, shape: str, radius: int) -> None:
+    """The kernel for discs, diamonds and crosses on a GPU has scipy's extremes, and leaves NaN out."""
+    path, flags = KERNELS_FOLDER / "spread.cu", ("-DTAKE=2", f"-DSHAPE={SHAPES.index(shape)}", f"-DRADIUS={radius}")
+    kernel = device.load_module(compile_cuda(path.read_text(), path, "sm_90", [KERNELS_FOLDER], flags).ptx)
+    elements = (float4, np.float32), (half4, np.float16), (uchar4, np.uint8), (f32, np.float32), (u8, np.uint8)
+    for (height, width), (element, dtype) in product(((1, 1), (7, 9), (131, 290)), elements):
+        random = np.random.default_rng(width)
+        whole = (100 * random.standard_normal((height, width + 3, element.components))).astype(dtype)
+        if dtype != np.uint8:
+            whole[height // 2, width // 2] = np.nan
+        image, launch = whole[:, :width], spread(width, radius)
+        source, out = device.upload(whole), device.upload(np.zeros_like(image))
+        sizes = element_number(element), width, height, width + 3, 1
+        device.launch(
+            kernel.kernel("spread_shapes"),
+            grid=(launch["num_threads"][0] // launch["thread_block"][0], 2),
+            thread_block=launch["thread_block"],
+            args=[source, out, *map(np.int32, sizes)],
+            shared_bytes=launch["shared_bytes"],
+        )
+        device.synchronize()
+        numbers = np.nan_to_num(image.astype(float), nan=-np.inf)
+        expected = ndimage.maximum_filter(numbers, footprint=footprint(shape, radius)[..., None], mode="nearest")
+        np.testing.assert_array_equal(out.download(), np.where(np.isinf(expected), np.nan, expected))
 
 
 def test_a_nan_and_a_large_number_stay_in_their_windows() -> None:

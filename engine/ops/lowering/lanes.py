@@ -263,12 +263,16 @@ def _shared(aggregate: Aggregate, pointer: ir.Value, count: int) -> OpBuffer:
 def _combined(emission: Emission, aggregate: Aggregate, before: ir.Value, values: Sequence[ir.Value]) -> ir.Value:
     """Return what a lane holds after some elements.
 
-    Sums of numbers of 16 bits are exact, so these are added as whole numbers and then converted: a GPU adds them faster
-    than f64.
+    Floats that were whole numbers of 16 bits are combined as such, and then converted, if that is exact: a GPU takes
+    less time for it.
     """
-    shorts = [emission.shorts[value] for value in values if value in emission.shorts]
-    if aggregate.operation == "add" and 1 < len(values) == len(shorts):
-        values = [emission.scalar(reduce(emission.builder.add, shorts), s32, f64)]
+    shorts, kind = [emission.shorts[value] for value in values if value in emission.shorts], aggregate.kind.scalar
+    if 1 < len(values) == len(shorts):
+        if aggregate.operation == "add" and kind is f64:
+            values = [emission.scalar(reduce(emission.builder.add, shorts), s32, f64)]
+        elif name := {"minimum": "smin", "maximum": "smax"}.get(aggregate.operation):
+            best = reduce(lambda a, b: emission.call(f"llvm.{name}.i32", I32, [a, b]), shorts)
+            values = [emission.scalar(best, s32, kind)]
     return reduce(aggregate.both, values, before)
 
 
