@@ -52,7 +52,7 @@ DARK = Colours(
     node_border="#454545",
     text="#e2e2e2",
     text_dim="#a8a8a8",
-    text_faint="#868686",
+    text_faint="#969696",
     accent="#5b9bff",
     on_accent="#0b1524",
     warning="#f0a03c",
@@ -174,6 +174,24 @@ def heat_colour(heat: float) -> str:
 def ink_on(ground: str) -> str:
     """Return the colour of text that contrasts most with a ground: white or nearly black."""
     return "#101010" if _luminance(ground) > _EVEN else "#ffffff"
+
+
+#: The least contrast of text that can be read, as the Web Content Accessibility Guidelines ask.
+READABLE = 4.5
+_FADING_STEPS = 16
+
+
+@lru_cache(maxsize=1024)
+def faded_ink(ink: str, ground: str, towards: str, amount: float) -> str:
+    """Return the colour of text moved towards another one by an amount, or less, so that it can be read on a ground."""
+    steps = (mix(ink, towards, amount * step / _FADING_STEPS) for step in range(_FADING_STEPS, -1, -1))
+    return next((colour for colour in steps if contrast(colour, ground) >= READABLE), ink)
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours, from 1 to 21, as the Web Content Accessibility Guidelines define it."""
+    dark, light = sorted((_luminance(one), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
 
 
 def _luminance(colour: str) -> float:

@@ -26,7 +26,7 @@ from warploom.app.canvas.drawing.node_layout import (
     value_width,
 )
 from warploom.app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_text, qcolor
-from warploom.app.theme.colours import Colours, category_tint, heat_colour, ink_on, mix
+from warploom.app.theme.colours import Colours, category_tint, faded_ink, heat_colour, ink_on, mix
 from warploom.app.theme.fonts import SMALL, ui_font
 from warploom.app.theme.port_style import PORT_STYLES, PortKind
 from warploom.app.view_models.node_view_model import NodeViewModel, PortViewModel, SliderViewModel
@@ -162,18 +162,22 @@ class NodePainter:
     def _radius(self) -> float:
         return VALUE_RADIUS if self.look.model.is_value else RADIUS
 
+    @property
+    def _tint(self) -> str:
+        if self.look.model.missing or self.look.appearance.degree is not None:
+            return self.theme.control  # a category's colour beside the colour of heat would mislead
+        return category_tint(self.look.model.category, self.theme)
+
     def _paint_body(self, fade: float) -> None:
         painter, layout, theme, radius = self.painter, self.layout, self.theme, self._radius
         degree = self.look.appearance.degree
-        tint, body = category_tint(self.look.model.category, theme), body_colour(self.look.model, theme)
-        if self.look.model.missing or degree is not None:  # a category's colour beside the colour of heat would mislead
-            tint = theme.control
+        body = body_colour(self.look.model, theme)
         if degree is not None:
             body = heat_colour(degree / DEGREES)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(qcolor(mix(body, theme.canvas, fade)))
         painter.drawRoundedRect(layout.body, radius, radius)
-        painter.setBrush(qcolor(mix(tint, theme.canvas, fade)))
+        painter.setBrush(qcolor(mix(self._tint, theme.canvas, fade)))
         painter.drawRoundedRect(QRectF(0, 0, layout.width, layout.header), radius, radius)
         painter.drawRect(QRectF(0, layout.header - radius, layout.width, radius))
 
@@ -189,7 +193,8 @@ class NodePainter:
     def _paint_title(self) -> None:
         model, area = self.look.model, QRectF(PADDING, 0, self.layout.width - 2 * PADDING, self.layout.header)
         size = title_size(model.title, area.width(), self.growth)
-        ink = mix(self.theme.text, self.theme.canvas, fade_of(self.look.appearance, model))
+        fade, theme = fade_of(self.look.appearance, model), self.theme
+        ink = faded_ink(theme.text, mix(self._tint, theme.canvas, fade), theme.canvas, fade)
         paint_text(self.painter, area, model.title, ink, size, strong=True)
 
     def _ports(self) -> Iterator[tuple[PortViewModel, QPointF]]:

@@ -12,7 +12,17 @@ from PySide6.QtWidgets import QApplication, QCheckBox
 from tests.app.app_support import contrast
 from warploom.app.canvas.drawing.node_painter import port_ink
 from warploom.app.theme.apply import apply_theme
-from warploom.app.theme.colours import DARK, LIGHT, Colours, category_tint, current, far_tint, heat_colour
+from warploom.app.theme.colours import (
+    DARK,
+    LIGHT,
+    Colours,
+    category_tint,
+    current,
+    faded_ink,
+    far_tint,
+    heat_colour,
+    mix,
+)
 from warploom.app.theme.fonts import BODY, code_font, ui_font
 from warploom.app.theme.icons import ACTIONS, CATEGORIES, icon
 from warploom.app.theme.port_style import PORT_STYLES, PortKind
@@ -32,18 +42,29 @@ def test_contrast_is_the_ratio_that_wcag_defines() -> None:
 
 @BOTH
 def test_text_is_legible_on_every_grey(theme: Colours) -> None:
-    """On every grey, the contrast of body text is 7:1, of dim text 4.5:1, and of faint text, for hints only, 3.5:1.
+    """On every grey, the contrast of body text is 7:1, and of dim text 4.5:1; so is that of hints on all controls.
 
-    In the light theme, faint text and messages have 4.5:1 on all controls.
+    In the light theme, messages have 4.5:1 there too.
     """
     for ground in (theme.canvas, theme.dock, theme.control, theme.node):
         assert contrast(theme.text, ground) >= 7
         assert contrast(theme.text_dim, ground) >= 4.5
-        assert contrast(theme.text_faint, ground) >= 3.5
+    for ground in (theme.dock, theme.control, theme.node):
+        assert contrast(theme.text_faint, ground) >= 4.5
     for ground in (LIGHT.dock, LIGHT.control, LIGHT.node):
-        for ink in (LIGHT.text_faint, LIGHT.accent, LIGHT.warning, LIGHT.error, LIGHT.running):
+        for ink in (LIGHT.accent, LIGHT.warning, LIGHT.error, LIGHT.running):
             assert contrast(ink, ground) >= 4.5
     assert contrast(theme.on_accent, theme.accent) >= 4.5
+
+
+@BOTH
+@pytest.mark.parametrize("fade", [0.25, 0.45, 0.55])
+def test_titles_of_blocks_that_do_not_run_can_be_read(theme: Colours, fade: float) -> None:
+    """They fade with their block as far as their contrast with the title bar stays 4.5:1."""
+    for category in {block.category for block in default_catalogue().all()} | {"somebody's own"}:
+        ground = mix(category_tint(category, theme), theme.canvas, fade)
+        ink = faded_ink(theme.text, ground, theme.canvas, fade)
+        assert 4.5 <= contrast(ink, ground) < contrast(theme.text, ground)
 
 
 @BOTH
