@@ -14,13 +14,20 @@ _THEMES = "gallery.toml"
 
 @dataclass(frozen=True)
 class Example:
-    """An example patch; `film` shows what it makes, if there is a film."""
+    """An example patch; `film` shows what it makes, if there is a film. `types` are the ids of its block types."""
 
     path: Path
     title: str
     description: str
     theme: str
     film: Path | None
+    types: frozenset[str] = frozenset()
+
+    def has_words(self, text: str) -> bool:
+        """True if each word of a text is in the title, the description, the theme, or a block type's id."""
+        known = " ".join((self.title, self.description, self.theme, *self.types)).lower()
+        known = f"{known} {known.replace('_', ' ')}"
+        return all(word in known for word in text.lower().split())
 
 
 def find_examples(folder: Path = EXAMPLES_FOLDER) -> list[Example]:
@@ -74,7 +81,8 @@ def _read(path: Path, theme: str) -> Example | None:
         document = json.loads(path.read_text(encoding="utf-8"))
         title = str(document.get("title") or path.stem.replace("_", " ").capitalize())
         description = str(document.get("description", ""))
-    except (OSError, ValueError, AttributeError):
+        types = frozenset(str(node.get("type", "")) for node in document.get("nodes", []))
+    except (OSError, ValueError, AttributeError, TypeError):
         return None
     film = path.with_suffix(FILM)
-    return Example(path, title, description, theme, film if film.is_file() else None)
+    return Example(path, title, description, theme, film if film.is_file() else None, types)

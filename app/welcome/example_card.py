@@ -39,7 +39,7 @@ class ExampleCard(QAbstractButton):
 
     def __init__(self, example: Example) -> None:
         super().__init__()
-        self._example = example
+        self.example = example
         self._still: QPixmap | None = None
         #: The film while it plays.
         self.film: QMovie | None = None
@@ -64,8 +64,8 @@ class ExampleCard(QAbstractButton):
         return self._column.totalHeightForWidth(card_width())
 
     def _play(self) -> None:
-        if self.film is None and self._example.film is not None:
-            self.film = QMovie(str(self._example.film))
+        if self.film is None and self.example.film is not None:
+            self.film = QMovie(str(self.example.film))
             self.film.frameChanged.connect(self._show_next)
             self.film.start()
 
@@ -129,6 +129,6 @@ class ExampleCard(QAbstractButton):
     def _first_picture(self) -> QPixmap:
         """Return the first picture of the film, which is read when the card is first seen."""
         if self._still is None:
-            film = self._example.film
+            film = self.example.film
             self._still = QPixmap.fromImage(QImageReader(str(film)).read()) if film is not None else QPixmap()
         return self._still

@@ -1,6 +1,7 @@
 """The welcome page: examples, a new patch, recent files."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
@@ -23,6 +25,15 @@ from warploom.app.welcome.example_card import ExampleCard, card_width
 _SPACING, _MARGIN = 16, 24
 _MOST_COLUMNS = 4
 _OTHERS = "More"  # the heading of examples without a theme, below others
+
+
+@dataclass(frozen=True)
+class _Theme:
+    """A heading and the cards below it."""
+
+    heading: QLabel
+    grid: QGridLayout
+    cards: list[ExampleCard]
 
 
 class Welcome(QScrollArea):
@@ -50,20 +61,22 @@ class Welcome(QScrollArea):
         outer.addLayout(column)
         outer.addStretch(1)
         self._head = QWidget()
-        self._head.setLayout(self._make_head())
+        self._head.setLayout(self._make_head(has_examples=bool(examples)))
         column.addWidget(self._head)
         self._recent_title = _label("Recent", "sectionTitle")
         column.addWidget(self._recent_title)
         self.recent = QVBoxLayout(spacing=4)
         column.addLayout(self.recent)
         self._cards: list[ExampleCard] = []
-        self._grids: list[tuple[QGridLayout, list[ExampleCard]]] = []
+        self._themes: list[_Theme] = []
         self._columns = 0
         for theme, found in groupby(examples, lambda example: example.theme):
-            column.addWidget(_label(theme or (_OTHERS if self._cards else "Examples"), "sectionTitle"))
-            column.addLayout(self._make_cards(list(found)))
-        if not examples:
-            column.addWidget(_label("No examples are installed", "faint"))
+            heading = _label(theme or (_OTHERS if self._cards else "Examples"), "sectionTitle")
+            column.addWidget(heading)
+            column.addLayout(self._make_cards(heading, list(found)))
+        self._nothing = _label("" if examples else "No examples are installed", "faint")
+        self._nothing.setVisible(not examples)
+        column.addWidget(self._nothing)
         column.addStretch(1)
         self.setWidget(page)
         self.show_recent([])
@@ -85,7 +98,7 @@ class Welcome(QScrollArea):
         self._new.setDefault(bool(paths))
         self._tour.setDefault(not paths)
 
-    def _make_head(self) -> QHBoxLayout:
+    def _make_head(self, *, has_examples: bool) -> QHBoxLayout:
         row = QHBoxLayout(contentsMargins=QMargins(), spacing=8)
         words = QVBoxLayout(spacing=4)
         words.addWidget(_label("Warploom", "pageTitle"))
@@ -93,6 +106,14 @@ class Welcome(QScrollArea):
         summary.setWordWrap(True)
         words.addWidget(summary)
         row.addLayout(words, 1)
+        self.filter = QLineEdit(placeholderText="Find: fluid, sound, a block …", clearButtonEnabled=True)
+        self.filter.setAccessibleName("Find an example")
+        self.filter.setToolTip("Words of an example's title, its description or its blocks; Enter opens the first one")
+        self.filter.setVisible(has_examples)
+        self.filter.textChanged.connect(self._show_found)
+        self.filter.returnPressed.connect(self._open_found)
+        words.addSpacing(8)
+        words.addWidget(self.filter, alignment=Qt.AlignmentFlag.AlignLeft)
         new, browse = QPushButton("New patch"), QPushButton("Open …")
         new.clicked.connect(self.new_requested)
         browse.clicked.connect(self.browse_requested)
@@ -104,14 +125,14 @@ class Welcome(QScrollArea):
         row.addWidget(new, alignment=Qt.AlignmentFlag.AlignBottom)
         return row
 
-    def _make_cards(self, examples: Sequence[Example]) -> QGridLayout:
+    def _make_cards(self, heading: QLabel, examples: Sequence[Example]) -> QGridLayout:
         grid, cards = QGridLayout(spacing=_SPACING), list[ExampleCard]()
         for example in examples:
             card = ExampleCard(example)
             card.clicked.connect(lambda _=False, path=example.path: self.example_requested.emit(path))
             cards.append(card)
         self._cards += cards
-        self._grids.append((grid, cards))
+        self._themes.append(_Theme(heading, grid, cards))
         return grid
 
     def _fit_cards(self) -> None:
@@ -128,14 +149,38 @@ class Welcome(QScrollArea):
         width = columns * (card_width() + _SPACING) - _SPACING
         if (columns, width) == (self._columns, self._head.minimumWidth()):
             return
-        for grid, cards in self._grids:
-            grid.setColumnStretch(self._columns, 0)
-            grid.setColumnStretch(columns, 1)
-            for place, card in enumerate(cards):
-                grid.removeWidget(card)
-                grid.addWidget(card, place // columns, place % columns)
+        for theme in self._themes:
+            theme.grid.setColumnStretch(self._columns, 0)
+            theme.grid.setColumnStretch(columns, 1)
         self._columns = columns
         self._head.setFixedWidth(width)
+        self.filter.setFixedWidth(card_width())
+        self._show_found()
+
+    def _show_found(self) -> None:
+        """Show the cards with the typed words, without gaps between them."""
+        text, count = self.filter.text(), 0
+        if not self._columns:
+            return  # the page is not shown yet
+        for theme in self._themes:
+            found = [card for card in theme.cards if card.example.has_words(text)]
+            for card in theme.cards:
+                theme.grid.removeWidget(card)
+                card.setVisible(card in found)
+            for place, card in enumerate(found):
+                theme.grid.addWidget(card, place // self._columns, place % self._columns)
+            theme.heading.setVisible(bool(found))
+            count += len(found)
+        if self._cards:
+            self._nothing.setText(f"No example has “{text}”: in its title, its description, or one of its blocks")
+            self._nothing.setVisible(not count)
+
+    def _open_found(self) -> None:
+        """Open the first example with the typed words."""
+        if self.filter.text():
+            first = next((card for card in self._cards if not card.isHidden()), None)
+            if first is not None:
+                first.click()
 
     # Qt
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QEnterEvent, QFont, QImageReader
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -65,6 +66,37 @@ def test_cards_have_as_many_columns_as_fit(qtbot: QtBot, width: int, columns: in
     page.show()
     qtbot.waitUntil(lambda: len({card.x() for card in page.findChildren(ExampleCard)}) == columns)
     qtbot.waitUntil(lambda: page.horizontalScrollBar().maximum() == 0)
+
+
+@pytest.mark.feature("templates")
+def test_examples_are_found_by_words_and_blocks(qtbot: QtBot) -> None:
+    """Cards without the words disappear with their headings; Enter opens the first one that is left."""
+    page = Welcome(find_examples())
+    qtbot.addWidget(page)
+    page.resize(1300, 800)
+    page.show()
+
+    def shown() -> set[str]:
+        return {card.example.path.stem for card in page.findChildren(ExampleCard) if card.isVisible()}
+
+    def headings() -> list[str]:
+        return [label.text() for label in page.findChildren(QLabel, "sectionTitle") if label.isVisible()]
+
+    every, all_headings = shown(), headings()
+    QTest.keyClicks(page.filter, "Gaussian blur")
+    assert "photo" in shown() and shown() < every
+    found = [card.example for card in page.findChildren(ExampleCard) if card.isVisible()]
+    assert any("image.gaussian_blur" in example.types for example in found)
+    page.filter.clear()
+    QTest.keyClicks(page.filter, "handwritten")
+    assert (shown(), headings()) == ({"digits"}, ["Analysis and learning"])
+    with qtbot.waitSignal(page.example_requested) as opened:
+        QTest.keyClick(page.filter, Qt.Key.Key_Return)
+    assert opened.args is not None and opened.args[0].stem == "digits"
+    QTest.keyClicks(page.filter, "xyz")
+    assert shown() == set() and page._nothing.isVisible()
+    page.filter.clear()
+    assert (shown(), headings()) == (every, all_headings) and not page._nothing.isVisible()
 
 
 def test_a_long_description_has_room_in_any_font(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> None:
