@@ -99,12 +99,26 @@ class SelectionEdits(QObject):
         scope = self._scene.regions.scope_at(point)
         self._paste(QGuiApplication.clipboard().text(), snapped(point.x(), point.y()), "Paste", scope)
 
-    def duplicate(self) -> None:
-        """Add copies of the selected nodes and of the connections between them, and select the copies."""
+    def duplicate(self, *, with_inputs: bool = False) -> None:
+        """Add copies of the selected nodes and of the connections between them, and select the copies.
+
+        With `with_inputs`, what feeds the selected nodes feeds the copies, too.
+        """
         nodes, chosen = self._chosen()
         if nodes:
             scope = regions.common_scope(self.patch, regions.outermost(self.patch, nodes))
-            self._paste(node_edits.copied(self.patch, nodes, chosen), None, "Duplicate", scope)
+            self._paste(node_edits.copied(self.patch, nodes, chosen), None, "Duplicate", scope, with_inputs=with_inputs)
+
+    def swap_inputs(self) -> None:
+        """Swap the inputs of the selected nodes."""
+        with self._saying_refusals():
+            for node in self._scene.selected_nodes():
+                node_edits.swap_inputs(self.patch, node)
+
+    def reset_values(self) -> None:
+        """Return numbers, switches and choices of the selected nodes to their defaults."""
+        with self._saying_refusals():
+            node_edits.reset_values(self.patch, self._scene.selected_nodes())
 
     def nudge(self, dx: int, dy: int, gesture: object) -> None:
         """Move the selected nodes and frames, and what is in selected regions and frames, by steps of the canvas grid.
@@ -226,9 +240,10 @@ class SelectionEdits(QObject):
         nodes = self._scene.selected_nodes()
         return regions.scope_titles(self.patch, regions.scopes_to_enter(self.patch, nodes))
 
-    def _paste(self, text: str, at: Position | None, name: str, scope: str) -> None:
+    def _paste(self, text: str, at: Position | None, name: str, scope: str, *, with_inputs: bool = False) -> None:
         with self._saying_refusals():
-            self._scene.select(node_edits.paste(self.patch, text, at, name, scope, self._size))
+            made = node_edits.paste(self.patch, text, at, name, scope, self._size, with_inputs=with_inputs)
+            self._scene.select(made)
 
     def _size(self, node: str) -> tuple[float, float]:
         """Return the size of a node, which the scene need not show yet."""

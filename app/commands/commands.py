@@ -15,7 +15,7 @@ from warploom.app.commands.needs import Needs
 CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
         *("rename", "replace_block", None, "cut", "copy", "duplicate", "delete", None),
-        *("disconnect", "select_feeding", "select_fed", "fit_selection", "look", None),
+        *("disconnect", "swap_inputs", "reset_values", "fit_selection", "look", None),
         *("group", "ungroup", "function", "wrap_in", "move_into", "take_out", "run_in_order", "remove_orders", None),
         *("bypass", "disable", "align", "presets", None),
         *("pin_test", None, "open_graph", "block_help", "open_code", "edit_copy"),

@@ -1,6 +1,7 @@
 """Edits of nodes and connections, and nodes as text for the clipboard; each edit is one undo step of the patch."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from warploom.app.edits.compatible import best_end, ends, reading, spanning
@@ -306,12 +307,16 @@ def paste(
     name: str = "Paste",
     scope: str = TOP,
     size: Callable[[str], tuple[float, float]] | None = None,
+    *,
+    with_inputs: bool = False,
 ) -> list[str]:
     """Add the nodes in `text` to a scope of the patch, as one undo step, and return their ids.
 
     Their top left corner goes to `at`, or is moved 24 to the right and down. The move is repeated while a node would
     exactly cover an existing one. With `size`, which returns the size of a node, they go down or to the right until
-    they cover none. Raise PatchError if `text` is no patch, or holds ops where blocks are expected.
+    they cover none. With `with_inputs`, what feeds the nodes of this patch with the same ids feeds them, too.
+
+    Raise PatchError if `text` is no patch, or holds ops where blocks are expected.
     """
     if not text.lstrip().startswith("{"):
         found = shown(text) if text.strip() else "nothing"
@@ -333,10 +338,56 @@ def paste(
             break
         dx, dy = dx + _BESIDE, dy + _BESIDE
     with patch.edit(name):
-        made = list(patch.insert(part, offset=(dx, dy), name=name, region=scope).values())
+        ids = patch.insert(part, offset=(dx, dy), name=name, region=scope)
+        made = list(ids.values())
+        if with_inputs:
+            _feed_alike(patch, ids)
         if size is not None:
             uncover(patch, made, size)
     return made
+
+
+def _feed_alike(patch: Patch, ids: Mapping[str, str]) -> None:
+    """Let what feeds some nodes feed their copies, which `ids` names, too."""
+    for old, new in ids.items():
+        for line in patch.connections_of(old):
+            if line.target.node == old and line.source.node not in ids:
+                with suppress(PatchError):  # an input that may be fed only from its own region
+                    patch.connect(line.source, PortRef(new, line.target.port))
+
+
+def swap_inputs(patch: Patch, node: str) -> None:
+    """Swap what feeds the first two connected inputs of a node; with one connected, it goes to the next free input.
+
+    Raise PatchError if they don't fit there, or if there are no two inputs.
+    """
+    block_type = patch.block_type(node)
+    names = [spec.name for spec in block_type.inputs()] if block_type is not None else []
+    fed = {name: source for name in names if (source := patch.source_of(PortRef(node, name))) is not None}
+    first = next(iter(fed), None)
+    others = [name for name in fed if name != first] or [name for name in names if name != first]
+    if first is None or not others:
+        raise PatchError(f"block must have two inputs, one of them connected, to swap them, got {patch.title(node)}")
+    after = [name for name in others if names.index(name) > names.index(first)]
+    other = (after or others)[0]
+    with patch.edit(f"Swap inputs of {patch.title(node)}"):
+        for name in (first, other):
+            if name in fed:
+                patch.disconnect(Connection(fed[name], PortRef(node, name)))
+        for name, place in ((first, other), (other, first)):
+            if name in fed:
+                patch.connect(fed[name], PortRef(node, place))
+
+
+def reset_values(patch: Patch, node_ids: Collection[str]) -> None:
+    """Return all numbers, switches and choices of nodes to their defaults; texts, files and code stay."""
+    what = patch.title(next(iter(node_ids))) if len(node_ids) == 1 else plural(len(node_ids), "block")
+    with patch.edit(f"Reset values of {what}"):
+        for node in node_ids:
+            block_type = patch.block_type(node)
+            for name, spec in block_type.parameters.items() if block_type is not None else ():
+                if (spec.type in ("float", "int", "bool") or spec.choices) and is_set(patch, node, name):
+                    reset_parameter(patch, [node], name)
 
 
 def uncover(patch: Patch, nodes: list[str], size: Callable[[str], tuple[float, float]]) -> None:

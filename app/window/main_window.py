@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMargins, QMimeData, QPoint, QPointF, QTimer, QUrl
+from PySide6.QtCore import QEvent, QMargins, QMimeData, QPoint, QPointF, QProcess, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -322,6 +322,11 @@ class MainWindow(QMainWindow):
         """Forget a named arrangement."""
         self.state.arrangements.pop(name, None)
         self._save_state()
+
+    def open_window(self) -> None:
+        """Start another editor."""
+        if not QProcess.startDetached(sys.executable, ["-P", "-m", "warploom", "edit"]):
+            self.note(f"program must be startable, got {sys.executable}")
 
     def show_shortcuts(self) -> None:
         """List commands and gestures, with keys that can be changed."""

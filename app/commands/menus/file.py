@@ -15,6 +15,13 @@ def file_menu(window: CommandWindow, needs: Needs) -> Menu:
     files, patch = window.files, needs.patch
     items: list[Command | Menu | None] = [
         Command("new", "&New patch", files.new, "new", ("Ctrl+N",)),
+        Command(
+            "new_window",
+            "New &window",
+            window.open_window,
+            keys=("Ctrl+Shift+N",),
+            help="Start another editor: blocks are copied and pasted between both",
+        ),
         Command("open", "&Open …", files.open, "open", ("Ctrl+O",)),
         Menu("recent", "Open &recent", fill=partial(_list_recent, window), if_empty="No recent files"),
         None,

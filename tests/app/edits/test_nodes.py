@@ -16,8 +16,10 @@ from warploom.app.edits.nodes import (
     place,
     put_into,
     reset_parameter,
+    reset_values,
     set_parameter,
     snapped,
+    swap_inputs,
 )
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import PatchError
@@ -243,3 +245,70 @@ def test_a_block_that_is_dropped_on_a_driver_takes_the_range_of_the_parameter() 
     spec = patch.parameter(render.id, "orbit")
     assert (spec.unit, spec.minimum, spec.maximum) == ("degrees", -180, 180)
     assert [patch.value(between.id, name) for name in ("to_low", "to_high")] == [-180, 180]
+
+
+def test_inputs_are_swapped() -> None:
+    """What feeds two inputs changes places; a single connection goes to the next input, and back."""
+    patch = Patch()
+    for name in ("one", "two"):
+        patch.add("image.noise", node_id=name)
+    mix = patch.add("image.mix", node_id="mix")
+    patch.connect(patch["one"]["out"], mix["a"])
+
+    def fed() -> dict[str, str]:
+        return {line.target.port: line.source.node for line in patch.connections}
+
+    swap_inputs(patch, "mix")
+    assert fed() == {"b": "one"}
+    swap_inputs(patch, "mix")
+    assert fed() == {"a": "one"}
+    patch.connect(patch["two"]["out"], mix["b"])
+    swap_inputs(patch, "mix")
+    assert fed() == {"a": "two", "b": "one"}
+    assert patch.undo() == "Swap inputs of Mix"
+    assert fed() == {"a": "one", "b": "two"}
+    with pytest.raises(PatchError, match="block must have two inputs, one of them connected, to swap them, got Noise"):
+        swap_inputs(patch, patch.add("image.noise").id)
+
+
+def test_inputs_of_other_types_are_not_swapped() -> None:
+    """The refusal has the reason, and the patch stays as it was."""
+    patch = Patch()
+    render = patch.add("particles.render_points")
+    patch.connect(patch.add("particles.emitter")["particles"], render["particles"])
+    before = list(patch.connections)
+    with pytest.raises(PatchError, match="count"):
+        swap_inputs(patch, render.id)
+    assert list(patch.connections) == before
+
+
+def test_copies_are_fed_like_the_originals() -> None:
+    """A duplicate with inputs has the same sources, and its own connections between the copies."""
+    patch = Patch()
+    noise, blur, tone = (patch.add(f"image.{name}", node_id=name) for name in ("noise", "gaussian_blur", "tone"))
+    lfo = patch.add("value.lfo", node_id="lfo")
+    patch.connect(noise["out"], blur["image"])
+    patch.connect(blur["out"], tone["image"])
+    patch.connect(lfo["value"], tone["exposure"])
+    made = paste(patch, copied(patch, ["gaussian_blur", "tone"]), None, "Duplicate", with_inputs=True)
+    lines = {str(line) for line in patch.connections if line.target.node in made}
+    assert lines == {
+        "noise.out -> gaussian_blur_2.image",
+        "gaussian_blur_2.out -> tone_2.image",
+        "lfo.value -> tone_2.exposure",
+    }
+    assert patch.undo() == "Duplicate"
+    assert not set(made) & set(patch.nodes)
+
+
+def test_values_are_reset_together() -> None:
+    """Numbers, switches and choices get their defaults in one step; files, texts and code stay."""
+    patch = Patch()
+    load = patch.add("io.load_image", node_id="load", file="a.png", pixels="uchar4")
+    blur = patch.add("image.gaussian_blur", node_id="blur", sigma=9.0)
+    kernel = patch.add("kernel.expression", node_id="kernel", expression="2*x")
+    reset_values(patch, [load.id, blur.id, kernel.id])
+    assert (patch.nodes["load"].parameters, patch.nodes["blur"].parameters) == ({"file": "a.png"}, {})
+    assert patch.nodes["kernel"].parameters == {"expression": "2*x"}
+    assert patch.undo() == "Reset values of 3 blocks"
+    assert patch.value("blur", "sigma") == 9.0

@@ -1,10 +1,11 @@
 """Editing by mouse and keys: arranging, frames, bypass, the clipboard, bookmarks, searching, undo, files."""
 
 import difflib
+import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, QProcess, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
@@ -241,3 +242,33 @@ def test_all_that_a_block_depends_on_is_selected(person: Person) -> None:
     assert set(person.window.canvas.selected()) == {"noise", "blur"}
     person.press(Qt.Key.Key_BracketRight)
     assert set(person.window.canvas.selected()) == {"noise", "blur", "viewer"}
+
+
+@pytest.mark.feature("clipboard")
+def test_another_window_is_opened(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl+Shift+N starts the editor once more."""
+    started: list[list[str]] = []
+    monkeypatch.setattr(
+        QProcess, "startDetached", lambda *command: bool(started.append([command[0], *command[1]]) or True)
+    )
+    person.press(Qt.Key.Key_N, CONTROL | SHIFT)
+    assert started == [[sys.executable, "-P", "-m", "warploom", "edit"]]
+
+
+@pytest.mark.feature("swap")
+def test_inputs_change_places(person: Person) -> None:
+    """S swaps what feeds two inputs; Shift+D adds a copy that is fed alike; a menu resets its values."""
+    mix = person.patch.add("image.mix", node_id="mix", position=(0, 300), amount=0.25)
+    person.patch.connect(person.patch["noise"]["out"], mix["a"])
+    person.patch.connect(person.patch["blur"]["out"], mix["b"])
+    person.select("mix")
+    person.press(Qt.Key.Key_S)
+    assert {str(line) for line in person.patch.connections_of("mix")} == {"blur.out -> mix.a", "noise.out -> mix.b"}
+    person.press(Qt.Key.Key_D, SHIFT)
+    (copy,) = person.window.canvas.selected()
+    assert {str(line) for line in person.patch.connections_of(copy)} == {
+        f"blur.out -> {copy}.a",
+        f"noise.out -> {copy}.b",
+    }
+    person.command("reset values")
+    assert (person.patch.value(copy, "amount"), person.patch.value("mix", "amount")) == (0.5, 0.25)
