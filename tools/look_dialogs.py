@@ -19,12 +19,12 @@ from warploom.app.documents import dialogs as questions
 from warploom.app.documents.code_files.new_code_dialog import NewCodeDialog
 from warploom.app.documents.trust.contents import FileChange
 from warploom.app.edits.organise.frames import add_frame
-from warploom.app.edits.rects import Rect
 from warploom.app.inspector.inspector import Inspector
 from warploom.app.view_models.looking.tone import Tone
 from warploom.app.viewers.recording.record_form import RecordForm
 from warploom.app.viewers.recording.recorder import Order
 from warploom.app.window.main_window import MainWindow
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import PortRef
 
 #: What to save, with its name.

@@ -13,9 +13,9 @@ from warploom.app.docks.recorder import Recorder
 from warploom.app.edits.compatible import refusal
 from warploom.app.edits.groups import group
 from warploom.app.edits.organise.frames import add_frame, change_frames
-from warploom.app.edits.rects import Rect
 from warploom.app.widgets.banner import Notice
 from warploom.app.window.main_window import MainWindow
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
 

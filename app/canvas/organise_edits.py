@@ -20,8 +20,9 @@ from warploom.app.edits.organise import dots, frames, presets
 from warploom.app.edits.organise.align import align, distribute
 from warploom.app.edits.organise.arrange import arrange, spread_pile
 from warploom.app.edits.organise.room import keep_apart, make_room
-from warploom.app.edits.rects import Rect, free_shift
+from warploom.app.edits.rects import free_shift
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import Connection, Mode, Position
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.annotations import Preset

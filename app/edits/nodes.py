@@ -5,12 +5,13 @@ from contextlib import suppress
 from typing import Any
 
 from warploom.app.edits.compatible import best_end, ends, reading, spanning
-from warploom.app.edits.rects import Rect, free_shift
+from warploom.app.edits.rects import free_shift
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.blocktypes.value_blocks import ValueBlock
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.figures import plural
 from warploom.engine.patch.changes import Connection, Mode, PortRef, Position
 from warploom.engine.patch.contents import NodeRef

@@ -10,9 +10,9 @@ from warploom.app.edits import nodes as node_edits
 from warploom.app.edits.compatible import EXPRESSION, ends
 from warploom.app.edits.drive import NodeSize, free_place
 from warploom.app.edits.organise.room import make_room
-from warploom.app.edits.rects import Rect
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import Diagnostic, Mend, PatchError
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import Connection, Mode, PortRef, Position
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.rules import TypeMismatch, WouldCycle, fits, reached

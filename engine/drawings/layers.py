@@ -5,30 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from warploom.engine.drawings.rect import Rect
+
 GAP_X, GAP_Y, ARROW_WIDTH = 18.0, 34.0, 6.0
 #: The vertical lines that an arrow follows between other boxes, each as (x, top, bottom).
 Way = list[tuple[float, float, float]]
 
 
 @dataclass(frozen=True)
-class Rectangle:
-    """A rectangle in pixels; `x` and `y` are its left upper corner."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    def moved(self, x: float, y: float) -> Rectangle:
-        """Return the rectangle moved by (`x`, `y`)."""
-        return Rectangle(self.x + x, self.y + y, self.width, self.height)
-
-
-@dataclass(frozen=True)
 class Layers:
     """A box for every node, and the path of every arrow, by its two nodes."""
 
-    boxes: dict[int, Rectangle]
+    boxes: dict[int, Rect]
     ways: dict[tuple[int, int], Way]
     width: float
     height: float
@@ -54,7 +42,7 @@ def arrange_layers(
     rows = _rows(arrows, depth)
     widths = [sum(_width(sizes, item) for item in row) + GAP_X * (len(row) - 1) for row in rows]
     width = max(widths, default=0.0)
-    boxes: dict[int, Rectangle] = {}
+    boxes: dict[int, Rect] = {}
     ways: dict[tuple[int, int], Way] = {(earlier, index): [] for index, before in arrows.items() for earlier in before}
     y = 0.0
     for row, row_width in zip(rows, widths, strict=True):
@@ -63,7 +51,7 @@ def arrange_layers(
         for item in row:
             index, to = item
             if to == _NODE:
-                boxes[index] = Rectangle(x, y, *sizes[index])
+                boxes[index] = Rect(x, y, *sizes[index])
             else:
                 ways[item].append((x + ARROW_WIDTH / 2, y, y + height))
             x += _width(sizes, item) + GAP_X

@@ -16,7 +16,7 @@ from warploom.engine.compiler.operations import RegionEntry
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.compiler.planning import make_plan
 from warploom.engine.descriptions.entries import RegionKind
-from warploom.engine.drawings.layers import Rectangle
+from warploom.engine.drawings.rect import Rect
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -139,12 +139,12 @@ def test_an_empty_plan_can_be_shown() -> None:
 # Positions in drawings
 
 
-def overlap(a: Rectangle, b: Rectangle) -> bool:
+def overlap(a: Rect, b: Rect) -> bool:
     """Return whether two boxes overlap."""
     return a.x < b.x + b.width and b.x < a.x + a.width and a.y < b.y + b.height and b.y < a.y + a.height
 
 
-def inside(a: Rectangle, b: Rectangle) -> bool:
+def inside(a: Rect, b: Rect) -> bool:
     """Return whether a box lies in another one."""
     return a.x >= b.x and a.y >= b.y and a.x + a.width <= b.x + b.width and a.y + a.height <= b.y + b.height
 
@@ -155,7 +155,7 @@ def test_boxes_never_overlap_and_bodies_hold_what_runs_in_them(seed: int, count:
     draft = random_draft(Random(seed), count)
     operations, scopes = draft.operations, draft.finished_scopes()
     arranged = arrange(operations, scopes, [(90.0 + index % 40, 40.0) for index in range(len(operations))])
-    everything = Rectangle(0, 0, arranged.width, arranged.height)
+    everything = Rect(0, 0, arranged.width, arranged.height)
     for index, operation in enumerate(operations):
         box = arranged.operations[index]
         assert inside(box, arranged.bodies[operation.scope] if operation.scope else everything)
@@ -168,9 +168,7 @@ def test_boxes_never_overlap_and_bodies_hold_what_runs_in_them(seed: int, count:
         for x, top, bottom in way:
             passed = scopes[operations[later].scope].members
             assert arranged.operations[earlier].y < top <= bottom < arranged.operations[later].y
-            assert not any(
-                overlap(Rectangle(x, top, 0.1, bottom - top), arranged.operations[other]) for other in passed
-            )
+            assert not any(overlap(Rect(x, top, 0.1, bottom - top), arranged.operations[other]) for other in passed)
 
 
 def test_arrows_that_others_imply_are_left_out() -> None:

@@ -7,8 +7,8 @@ from PySide6.QtCore import QRectF
 from warploom.app.canvas.drawing.node_layout import NodeLayout, layout
 from warploom.app.canvas.drawing.region_layout import region_layout
 from warploom.app.edits.organise.arrange import Measures
-from warploom.app.edits.rects import Rect
 from warploom.app.view_models.node_view_model import NodeViewModel, node_view_model
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
 

@@ -8,7 +8,7 @@ from warploom.app.canvas.gestures.gesture import Gesture
 from warploom.app.canvas.items.scene import GraphScene
 from warploom.app.edits.nodes import snapped
 from warploom.app.edits.organise import frames as frame_edits
-from warploom.app.edits.rects import Rect
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import Position
 from warploom.engine.patch.organise.annotations import LEAST_SIDE
 

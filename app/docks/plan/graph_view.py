@@ -23,7 +23,7 @@ from warploom.app.theme import colours
 from warploom.app.theme.fonts import SMALL, ui_font, unit
 from warploom.app.view_models.profile.launched_graph import BOX, KINDS, STRIP, GraphDrawing, blocks_of, tooltip
 from warploom.engine.compiler.inspection.data import FramePlan
-from warploom.engine.drawings.layers import Rectangle
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.figures import format_time
 
 _PER_EIGHTH_DEGREE, _STEP = 1.0015, 1.25
@@ -151,7 +151,7 @@ class GraphView(QWidget):
             self._origin += QPointF(x, y) / self.scale
             self._is_placed = True
 
-    def _shown(self, box: Rectangle) -> QRectF:
+    def _shown(self, box: Rect) -> QRectF:
         left, top = (box.x - self._origin.x()) * self.scale, (box.y - self._origin.y()) * self.scale
         return QRectF(left, top, box.width * self.scale, box.height * self.scale)
 

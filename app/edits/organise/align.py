@@ -5,7 +5,7 @@ from itertools import accumulate
 from statistics import fmean
 
 from warploom.app.edits.nodes import snapped
-from warploom.app.edits.rects import Rect
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.figures import plural
 from warploom.engine.patch.changes import Position
 from warploom.engine.patch.document import Patch

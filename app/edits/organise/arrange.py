@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from warploom.app.edits.nodes import snapped
 from warploom.app.edits.organise.frames import FRAME_MARGIN, FRAME_TOP, top_of
 from warploom.app.edits.organise.layered import GAP_X, GAP_Y, Edge, Place, Size, layered
-from warploom.app.edits.rects import Rect
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.figures import plural
 from warploom.engine.patch.changes import NodeMoved, PortRef
 from warploom.engine.patch.document import Patch

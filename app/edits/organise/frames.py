@@ -6,7 +6,7 @@ from itertools import count
 from msgspec.structs import replace
 
 from warploom.app.edits.nodes import carry_dots, snapped
-from warploom.app.edits.rects import Rect
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import Position
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.annotations import LEAST_SIDE, Frame

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from warploom.engine.compiler.inspection.data import FramePlan, PlannedOperation
-from warploom.engine.drawings.layers import Rectangle, arrange_layers
+from warploom.engine.drawings.layers import arrange_layers
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.figures import format_time, plural
 from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.profiling.profile import SpanProfile
@@ -35,8 +36,8 @@ class GraphDrawing:
 
     width: float = 0.0
     height: float = 0.0
-    boxes: dict[int, Rectangle] = field(default_factory=dict)
-    bodies: list[tuple[str, Rectangle]] = field(default_factory=list)
+    boxes: dict[int, Rect] = field(default_factory=dict)
+    bodies: list[tuple[str, Rect]] = field(default_factory=list)
     arrows: dict[tuple[int, int], Points] = field(default_factory=dict)
 
     def take(self, part: GraphDrawing, x: float, y: float) -> None:
@@ -75,16 +76,16 @@ def lay_out(operations: Sequence[PlannedOperation]) -> GraphDrawing:
     def single(index: int) -> GraphDrawing:
         inside = [(name, body(members[region, name])) for region, name in bodies.get(index, ())]
         if not inside:
-            return GraphDrawing(*BOX, {index: Rectangle(0, 0, *BOX)})
+            return GraphDrawing(*BOX, {index: Rect(0, 0, *BOX)})
         whole, y = GraphDrawing(), BOX[1]
         width = max(part.width for _, part in inside) + 2 * MARGIN
         for name, part in inside:
             height = STRIP + part.height + MARGIN
-            whole.bodies.append((name, Rectangle(MARGIN, y, width, height)))
+            whole.bodies.append((name, Rect(MARGIN, y, width, height)))
             whole.take(part, 2 * MARGIN, y + STRIP)
             y += height + MARGIN
         whole.width, whole.height = max(width + 2 * MARGIN, BOX[0]), y
-        whole.boxes[index] = Rectangle(0, 0, whole.width, whole.height)
+        whole.boxes[index] = Rect(0, 0, whole.width, whole.height)
         return whole
 
     return body(members.get((-1, ""), ()))

@@ -10,7 +10,8 @@ from warploom.engine.compiler.inspection.labels import names, title, what
 from warploom.engine.compiler.operations import Operation, RegionEntry, Scope
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.descriptions.entries import KernelEntry
-from warploom.engine.drawings.layers import Rectangle, Way, arrange_layers
+from warploom.engine.drawings.layers import Way, arrange_layers
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.drawings.svg import FAINT, FILLS, PAPER, arrow, document, estimated_width, rectangle, text_line
 
 MARGIN, HEAD = 12.0, 34.0
@@ -23,8 +24,8 @@ class Arrangement:
     `ways` holds every arrow's path, by its two operations. An arrow that others imply is left out.
     """
 
-    operations: dict[int, Rectangle]
-    bodies: dict[int, Rectangle]
+    operations: dict[int, Rect]
+    bodies: dict[int, Rect]
     ways: dict[tuple[int, int], Way]
     width: float
     height: float
@@ -65,19 +66,19 @@ def _region(
     width, height = sizes[index]
     entry = operations[index].entry
     if not isinstance(entry, RegionEntry):
-        return Arrangement({index: Rectangle(0, 0, width, height)}, {}, {}, width, height)
+        return Arrangement({index: Rect(0, 0, width, height)}, {}, {}, width, height)
     whole = Arrangement({}, {}, {}, 0, 0)
     x, bottom = MARGIN, height
     for body in entry.scopes:
         inside = arrange(operations, scopes, sizes, body)
-        box = Rectangle(x, height, max(inside.width, 60.0) + 2 * MARGIN, inside.height + HEAD + MARGIN)
+        box = Rect(x, height, max(inside.width, 60.0) + 2 * MARGIN, inside.height + HEAD + MARGIN)
         placed = inside.moved(x + MARGIN, height + HEAD)
         whole.operations.update(placed.operations)
         whole.bodies.update({body: box} | placed.bodies)
         whole.ways.update(placed.ways)
         x += box.width + MARGIN
         bottom = max(bottom, height + box.height)
-    outline = Rectangle(0, 0, max(width, x), bottom + MARGIN)
+    outline = Rect(0, 0, max(width, x), bottom + MARGIN)
     whole.operations[index] = outline
     return Arrangement(whole.operations, whole.bodies, whole.ways, outline.width, outline.height)
 
@@ -129,6 +130,6 @@ def _parts(plan: Plan, arranged: Arrangement, lines: list[list[str]]) -> Iterato
         yield arrow(start, way, (target.x + target.width / 2, target.y))
 
 
-def _body(box: Rectangle, name: str) -> Iterator[str]:
+def _body(box: Rect, name: str) -> Iterator[str]:
     yield rectangle(box.x, box.y, box.width, box.height, PAPER, dashed=True)
     yield text_line(box.x + _PADDING, box.y + 18, f"body {name}", FAINT)

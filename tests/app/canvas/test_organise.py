@@ -11,8 +11,8 @@ from tests.app.canvas.canvas_support import Hand, place
 from warploom.app.canvas.canvas import Canvas
 from warploom.app.canvas.frames.frame_form import FrameForm
 from warploom.app.canvas.search.search_popup import SearchPopup
-from warploom.app.edits.rects import Rect
 from warploom.app.view_models.tooltips import node_tooltip
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import Mode, PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import dump_patch

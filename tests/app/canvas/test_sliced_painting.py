@@ -18,10 +18,10 @@ from warploom.app.canvas import sliced_painting
 from warploom.app.canvas.canvas import Canvas
 from warploom.app.edits.organise.dots import set_dots
 from warploom.app.edits.organise.frames import add_frame, change_frames
-from warploom.app.edits.rects import Rect
 from warploom.app.theme import colours
 from warploom.app.theme.apply import apply_theme
 from warploom.engine.catalogue.catalogue import Catalogue
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.protocol.messages import NodeState

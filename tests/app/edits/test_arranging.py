@@ -15,8 +15,8 @@ from warploom.app.edits.organise.align import ALIGNMENTS, align, distribute
 from warploom.app.edits.organise.arrange import arrange, spread_pile
 from warploom.app.edits.organise.layered import Edge, layered
 from warploom.app.edits.organise.room import keep_apart, make_room
-from warploom.app.edits.rects import Rect
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import dump_patch, load_patch

@@ -11,8 +11,8 @@ from tests.app.window.window_support import patch_of
 from warploom.app.edits import drive, groups
 from warploom.app.edits import nodes as edits
 from warploom.app.edits.organise import dots, frames, osc, presets
-from warploom.app.edits.rects import Rect
 from warploom.app.window.main_window import MainWindow
+from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.annotations import COLOURS, Frame, Preset
