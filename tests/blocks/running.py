@@ -52,3 +52,12 @@ def problems(patch: Patch, frames: int = 1) -> list[tuple[str | None, str | None
         for _ in range(frames):
             report = engine.step()
         return [(problem.node, problem.port, problem.message) for problem in report.diagnostics]
+
+
+def refusal(block: str, inputs: dict[str, Array], **parameters: Any) -> str:
+    """Return the first problem of a block with these inputs."""
+    patch = Patch()
+    node = patch.add(block, **parameters)
+    for name, data in inputs.items():
+        patch.connect(patch.add("io.array", data=data)["out"], node[name])
+    return problems(patch)[0][2]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blocks.running import Array, problems
+from tests.blocks.running import Array, refusal
 from warploom import Engine, Patch, UpdateLevel
 from warploom.engine.device.device import Device
 
@@ -186,16 +186,8 @@ def test_the_range_of_a_histogram_is_live() -> None:
 
 def test_what_does_not_fit_is_named() -> None:
     """Complex keys, too few elements for k, and keys that don't match rows are errors at the block."""
-
-    def message(block: str, inputs: dict[str, Array], **parameters: Any) -> str:
-        patch = Patch()
-        node = patch.add(block, **parameters)
-        for name, data in inputs.items():
-            patch.connect(patch.add("io.array", data=data)["out"], node[name])
-        return problems(patch)[0][2]
-
-    assert "elements must be one of" in message("data.sort", {"x": np.ones(3, np.complex64)})
-    assert "at least k = 10 elements" in message("data.top_k", {"x": np.ones(3)})
+    assert "elements must be one of" in refusal("data.sort", {"x": np.ones(3, np.complex64)})
+    assert "at least k = 10 elements" in refusal("data.top_k", {"x": np.ones(3)})
     keys, rows = np.ones(3), np.ones((4, 2))
-    assert "as many rows as there are keys" in message("data.sort_by_key", {"keys": keys, "x": rows})
-    assert "elements must be one of" in message("data.scan", {"x": np.ones(3, np.complex64)})
+    assert "as many rows as there are keys" in refusal("data.sort_by_key", {"keys": keys, "x": rows})
+    assert "elements must be one of" in refusal("data.scan", {"x": np.ones(3, np.complex64)})

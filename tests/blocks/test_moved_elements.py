@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blocks.running import Array, apply_each, problems, run
+from tests.blocks.running import Array, apply_each, refusal, run
 from warploom import Patch
 from warploom.engine.device.device import Device
 
@@ -115,21 +115,13 @@ def test_the_last_part_may_be_there_without_the_third() -> None:
 
 def test_shapes_that_do_not_fit_are_refused() -> None:
     """A wrong shape or axis is an error at the block that names the shapes."""
-
-    def message(block: str, inputs: dict[str, Array], **parameters: Any) -> str:
-        patch = Patch()
-        node = patch.add(block, **parameters)
-        for name, data in inputs.items():
-            patch.connect(patch.add("io.array", data=data)["out"], node[name])
-        return problems(patch)[0][2]
-
     a, b = some("f4", 3, 5), some("f4", 3, 4)
-    assert "equal except along axis 0, got a [3, 5] and b [3, 4]" in message("buffer.concatenate", {"a": a, "b": b})
-    assert "must be equal, got a [3, 5] and b [3, 4]" in message("buffer.stack", {"a": a, "b": b})
-    assert "one of 2 axes of x, got 2" in message("buffer.gather", {"x": a, "indices": np.zeros(1, "i4")}, axis=2)
-    text = message("buffer.scatter", {"target": a, "indices": np.zeros(2, "i4"), "x": b})
+    assert "equal except along axis 0, got a [3, 5] and b [3, 4]" in refusal("buffer.concatenate", {"a": a, "b": b})
+    assert "must be equal, got a [3, 5] and b [3, 4]" in refusal("buffer.stack", {"a": a, "b": b})
+    assert "one of 2 axes of x, got 2" in refusal("buffer.gather", {"x": a, "indices": np.zeros(1, "i4")}, axis=2)
+    text = refusal("buffer.scatter", {"target": a, "indices": np.zeros(2, "i4"), "x": b})
     assert "[2, 5]" in text and "[3, 4]" in text
-    assert "[3, 5]" in message("math.where", {"mask": b, "a": a, "b": a})
+    assert "[3, 5]" in refusal("math.where", {"mask": b, "a": a, "b": a})
 
 
 def test_vectors_move_whole() -> None:

@@ -17,6 +17,18 @@ Array = np.ndarray[Any, Any]
 SIZES = (1, 7, 1023, 1027)
 
 
+def numbers(shape: tuple[int, ...], dtype: DType) -> Array:
+    """Return random numbers that are the same for a shape in each run."""
+    rng = np.random.default_rng(sum(shape))
+    array = rng.standard_normal(shape)
+    return (array + 1j * rng.standard_normal(shape) if dtype.kind == "complex" else array).astype(dtype.numpy)
+
+
+def wide(array: Array) -> Array:
+    """Return numbers in the oracle's precision."""
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
 def layout_of(array: Array, dtype: DType | None = None) -> Layout:
     """Return the layout of an array, which may be strided.
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.libraries.calls import SIZES, Caller
+from tests.libraries.calls import SIZES, Caller, numbers, wide
 from warploom.engine.libraries.blas import Axpy, Dot, Geam, Gemv, Norm, Scal, SolveTriangular
 from warploom.engine.libraries.call import OperandError
 from warploom.engine.types import DType, c64, c128, f16, f32, f64
@@ -15,18 +15,6 @@ from warploom.engine.types.layout import Layout
 Array = np.ndarray[Any, Any]
 #: Error bound of one operation on numbers near 1. A sum of k of them may have sqrt(k) times that error.
 ROUNDING = {f32: 5e-7, f64: 2e-15, c64: 1e-6, c128: 4e-15}
-
-
-def numbers(shape: tuple[int, ...], dtype: DType) -> Array:
-    """Return random numbers that are the same for a shape in each run."""
-    rng = np.random.default_rng(sum(shape))
-    array = rng.standard_normal(shape)
-    return (array + 1j * rng.standard_normal(shape) if dtype.kind == "complex" else array).astype(dtype.numpy)
-
-
-def wide(array: Array) -> Array:
-    """Return numbers in the oracle's precision."""
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 def close(found: Array, expected: Array, k: int = 1) -> bool:

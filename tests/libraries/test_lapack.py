@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.libraries.calls import Caller
+from tests.libraries.calls import Caller, numbers, wide
 from warploom.engine.libraries.call import OperandError
 from warploom.engine.libraries.host.lapack import svd as host_svd
 from warploom.engine.libraries.lapack import (
@@ -30,13 +30,6 @@ SHAPES = [(1, 1), (7, 7), (2, 3, 5, 5), (65, 65), (20, 9, 9)]
 TALL = [(1, 1), (7, 3), (65, 33), (2, 3, 9, 4), (257, 100), (1027, 7)]
 
 
-def numbers(shape: tuple[int, ...], dtype: DType) -> Array:
-    """Return random numbers that are the same for a shape in each run."""
-    rng = np.random.default_rng(sum(shape))
-    array = rng.standard_normal(shape)
-    return (array + 1j * rng.standard_normal(shape) if dtype.kind == "complex" else array).astype(dtype.numpy)
-
-
 def regular(shape: tuple[int, ...], dtype: DType) -> Array:
     """Return asymmetric matrices that are far from singular."""
     return (numbers(shape, dtype) + 3 * shape[-1] ** 0.5 * np.eye(shape[-1])).astype(dtype.numpy)
@@ -51,11 +44,6 @@ def positive(shape: tuple[int, ...], dtype: DType) -> Array:
 def adjoint(a: Array) -> Array:
     """Return the conjugate transposes."""
     return a.swapaxes(-1, -2).conj()
-
-
-def wide(array: Array) -> Array:
-    """Return numbers in the oracle's precision."""
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 def close(found: Array, expected: Array, dtype: DType) -> bool:
