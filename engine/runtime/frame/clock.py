@@ -44,6 +44,8 @@ class Clock:
         self.moment = Moment(time_step_s=time_step_s)
         #: The moment is that of the next frame already, if it is one fixed step after the last.
         self.is_set = False
+        #: The moment is that of the last frame, which is shown again.
+        self.repeats = False
         self._began_ns: int | None = None  # when the last frame began, if the next one is measured from there
         # The origin of fixed steps.
         self._origin_frame, self._origin_ns = 0, 0
@@ -70,7 +72,7 @@ class Clock:
     def seek(self, frame: int, time_s: float | None = None) -> None:
         """Go to a frame, whose time is that of fixed steps from frame 0, or another one; a film has its own."""
         self.hold()
-        self._last_s = self._given_s = None
+        self.repeats, self._last_s, self._given_s = False, None, None
         self.moment.frame = frame
         self._origin_frame, self._origin_ns = (0, 0) if time_s is None else (frame, round(time_s * 1e9))
         self._take_step(True)
@@ -80,6 +82,11 @@ class Clock:
         """Give the next frame that advances a time; a film has its own."""
         if self.rate is None:
             self._given_s, self.is_set = time_s, False
+
+    @property
+    def next_frame(self) -> int:
+        """The number of the frame that comes next, also while the last one is shown again."""
+        return self.moment.frame + self.repeats
 
     def begin(self, now_ns: int, *, advance: bool, real: bool) -> None:
         """Set the moment of a frame that begins at `now_ns`; without `advance`, the patch's time does not change."""
@@ -136,7 +143,27 @@ class Clock:
     def back(self) -> None:
         """Return to the previous frame, which did not finish; it must `begin` again."""
         self.moment.frame -= 1
-        self.is_set = False
+        self.is_set, self._last_s = False, None
+
+    def repeat(self) -> bool:
+        """Return to the last frame, to show it again; `resume` must follow.
+
+        Return False, and change nothing, if the frame that comes next follows no other one.
+        """
+        if self._last_s is None:
+            return False
+        self.hold()
+        moment = self.moment
+        moment.frame, moment.time_s = moment.frame - 1, self._last_s
+        moment.time_step_s = 0.0 if self.rate is None else self.time_step_s
+        self.repeats = True
+        return True
+
+    def resume(self) -> None:
+        """Go on to the next frame, after one that was shown again."""
+        self.moment.frame += 1
+        self._take_step(True)
+        self.is_set, self.repeats = self._given_s is None, False
 
     def hold(self) -> None:
         """Stop real time until the next frame."""
@@ -145,7 +172,7 @@ class Clock:
     def reset(self) -> None:
         """Go back to frame 0 at time 0."""
         self.hold()
-        self._last_s = self._given_s = None
+        self.repeats, self._last_s, self._given_s = False, None, None
         self._origin_frame, self._origin_ns = 0, 0
         self.moment.frame, self.moment.time_s, self.moment.time_step_s = 0, 0.0, self.time_step_s
         self.is_set = True

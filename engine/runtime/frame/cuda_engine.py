@@ -128,8 +128,9 @@ class CudaEngine:
 
         A frame by hand finishes all preparations and always advances. A `free_running` one leaves preparations to the
         worker, and skips a launch that would repeat the last one. While the engine is paused it doesn't advance: an
-        edit is then shown by a launch with a time step of 0 at the same frame index. With `real_time` the patch's time
-        follows the wall clock, see `Clock`. Raise DeviceError if the device fails.
+        edit is then shown by a launch that repeats the last frame with a time step of 0. In a film, it shows the frame
+        that comes next. With `real_time` the patch's time follows the wall clock, see `Clock`. Raise DeviceError if the
+        device fails.
 
         Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
         report is then that since the last frame, and its other fields describe a frame that has just ended. Some of
@@ -168,11 +169,12 @@ class CudaEngine:
                 if player.replay_to is not None or (by_hand and player.timeline is not None):
                     real_time = False  # no frame is left out
             advance = player.running or by_hand
-            if player.is_frozen and advance:
+            if advance:
                 player.is_frozen = False
-                clock.end()
-            if real_time or not (advance and clock.is_set):
-                clock.begin(start_ns, advance=advance, real=real_time)
+                if real_time or not clock.is_set:
+                    clock.begin(start_ns, advance=True, real=real_time)
+            elif not (player.shows_last and clock.repeat()):
+                clock.begin(start_ns, advance=False, real=real_time)
             if updates.is_settled and self.context.parameters.is_written:
                 level = updates.write_parameters()
             if not updates.is_settled:
@@ -224,6 +226,8 @@ class CudaEngine:
                 clock.end()
                 if player.is_active and not by_hand:
                     player.end()
+            elif clock.repeats:
+                clock.resume()
             is_late = by_hand and self.profiler.level  # the report has the times of this very launch
             if not plan.reports:
                 reporter.put_off(plan, began_ns, frame, time_s, launcher.launches)
@@ -232,6 +236,9 @@ class CudaEngine:
             looks = (
                 self.profiler.waiting or is_late or has_status or self.results.is_watched or updates.diagnostics.fading
             )
+            is_early = plan.reports and not looks
+            if is_early:
+                reporter.report(frame, time_s, level, records, player.running, launcher.launches, plan.in_flight)
             if plan.waits:
                 launcher.synchronize()
             # In most frames, none of these steps is needed.
@@ -242,7 +249,9 @@ class CudaEngine:
                 if plan.reports:
                     reporter.renew()
         except DeviceError as problem:
-            if is_done and not player.is_frozen:
+            if clock.repeats:
+                clock.resume()
+            elif is_done:
                 clock.back()
             if problem is not self.context.muted.failure:
                 self._break(problem, due_ns, began_ns, by_hand)
@@ -250,10 +259,9 @@ class CudaEngine:
         self._record(frame if is_done else None, level, due_ns, began_ns, records)
         if not plan.reports:
             return reporter.last
-        time_ns = (self._ended_ns - began_ns) // plan.burst
-        report = reporter.report(
-            frame, time_s, level, records, player.running, launcher.launches, plan.in_flight, time_ns
-        )
+        if not is_early:
+            reporter.report(frame, time_s, level, records, player.running, launcher.launches, plan.in_flight)
+        report = reporter.ended((self._ended_ns - began_ns) // plan.burst)
         self.outbox.put_report(report)
         if reporter.watches_profile and (profile := reporter.take_profile()) is not None:
             self.outbox.put_profile(profile)
@@ -275,6 +283,7 @@ class CudaEngine:
     def put_state(self, state: EngineState) -> None:
         """Go on from a state; the graph is built first."""
         self._build()
+        self.player.is_frozen = False
         self._states.put(state)
 
     def copy_state(self, most_bytes: int) -> StateCopy | None:

@@ -60,7 +60,7 @@ class Player:
         self.running = True
         #: How many frames are played before a pause; None plays on.
         self.frames_left: int | None = None
-        #: A sentinel has paused the engine, and the clock still shows that frame.
+        #: A sentinel has paused the engine, which shows that frame on, also of a film.
         self.is_frozen = False
         #: When frames of the engine's thread begin.
         self.pacing = Pacing()
@@ -120,12 +120,16 @@ class Player:
         if self.running and frames is None and frame >= timeline.end:
             self.turns = timeline.loop is False or frame > timeline.end
 
+    @property
+    def shows_last(self) -> bool:
+        """True if the last frame is shown in a pause, rather than the one that comes next."""
+        return self.timeline is None or self.is_frozen
+
     def freeze(self) -> None:
         """Pause after this frame, and show it on."""
         self.running, self.frames_left, self.is_frozen = False, None, True
         self._end_replay()
         self.turns = False
-        self._clock.back()
 
     def follow(self, timeline: Timeline | None) -> None:
         """Follow another timeline, or none."""
@@ -149,7 +153,7 @@ class Player:
         """Note that frames may differ from those before."""
         self._kept.clear()
         self._spacing = SPACING
-        self._has_all = self._clock.moment.frame == 0
+        self._has_all = self._clock.next_frame == 0
 
     def begin(self) -> None:
         """Begin a frame, and keep the state before it if frames may be run again from there."""

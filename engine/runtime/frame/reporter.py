@@ -4,6 +4,8 @@ import logging
 import time
 from collections.abc import Mapping
 
+from msgspec.structs import force_setattr
+
 from warploom.engine.diagnostics import Diagnostic, Sighting
 from warploom.engine.figures import plural
 from warploom.engine.patch.changes import PortRef
@@ -47,7 +49,7 @@ class Reporter:
         self.exact, self.left_out = True, 0
         self.replay_to: int | None = None
         #: The newest report.
-        self.last = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
+        self.last = self._next = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
         #: When the newest report was prepared.
         self.reported_ns = 0
         #: A frame that is not reported unless nothing follows it: its plan, when it began, and facts for its report.
@@ -63,8 +65,8 @@ class Reporter:
             return None
         plan, began_ns, frame, time_s, launches = self._put_off
         self.prepare(_NONE, now=True)
-        frame_time_ns = (ended_ns - began_ns) // plan.burst
-        return self.report(frame, time_s, _NONE, (), True, launches, plan.in_flight, frame_time_ns)
+        self.report(frame, time_s, _NONE, (), True, launches, plan.in_flight)
+        return self.ended((ended_ns - began_ns) // plan.burst)
 
     def prepare(self, level: UpdateLevel, *, now: bool) -> None:
         """Renew the parts of the report that are not facts of one frame.
@@ -115,15 +117,14 @@ class Reporter:
         running: bool,
         launches: int,
         in_flight: int,
-        frame_time_ns: int,
-    ) -> FrameReport:
-        """Return the report of a frame that has ended, from its facts and the prepared parts."""
+    ) -> None:
+        """Make the report of a frame from its facts and the prepared parts, before the device is done if possible."""
         store = self._updates.diagnostics
-        # By position, which takes half the time; the order is that of the fields. A deferred report would take longer.
-        self.last = FrameReport(
+        # By position, which takes half the time; the order is that of the fields.
+        self._next = FrameReport(
             frame,
             level,
-            frame_time_ns,
+            0,
             self._nodes.reports,
             self._updates.buffers,
             self.statistics,
@@ -143,7 +144,12 @@ class Reporter:
             self.replay_to,
             self.left_out,
         )
-        return self.last
+
+    def ended(self, frame_time_ns: int) -> FrameReport:
+        """Return the report that was made, of a frame that has ended now."""
+        self.last = report = self._next
+        force_setattr(report, "frame_time_ns", frame_time_ns)  # no one has seen it
+        return report
 
     def watch_profile(self, is_watched: bool) -> None:
         """Set whether profiles are visible; the current profile is shown first."""

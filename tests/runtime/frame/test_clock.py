@@ -107,7 +107,7 @@ def test_reset_goes_back_to_the_beginning() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["real", "fixed", "paused"]), st.floats(0, 0.2)),
+        st.tuples(st.sampled_from(["real", "fixed", "paused", "repeated"]), st.floats(0, 0.2)),
         min_size=1,
         max_size=60,
     ),
@@ -116,13 +116,21 @@ def test_reset_goes_back_to_the_beginning() -> None:
 def test_time_is_the_sum_of_the_steps_since_frame_0(frames: list[tuple[str, float]], step_s: float) -> None:
     """Time is the sum of the steps for any mixture of real, fixed and paused frames; a paused frame has no step.
 
-    A clock that is set for a fixed frame has its moment already, and a frame that did not finish begins again.
+    A frame that is repeated has its number and time again. A clock that is set for a fixed frame has its moment
+    already, and a frame that did not finish begins again.
     """
     wall = Wall()
     clock = Clock(step_s)
     total, count = 0.0, 0
     for kind, pause_s in frames:
         wall.pass_s(pause_s)
+        if kind == "repeated":
+            if clock.repeat():
+                assert (clock.moment.frame, clock.moment.time_step_s) == (count - 1, 0)
+                assert math.isclose(clock.moment.time_s, total, abs_tol=1e-8)
+                clock.resume()
+            assert clock.next_frame == clock.moment.frame == count
+            continue
         if kind == "fixed" and clock.is_set:
             moment = astuple(clock.moment)
             clock.begin(wall.now_ns, advance=True, real=False)
@@ -140,6 +148,16 @@ def test_time_is_the_sum_of_the_steps_since_frame_0(frames: list[tuple[str, floa
         assert math.isclose(moment.time_s, total, abs_tol=1e-8)
         clock.end()
         count += 1
+
+
+def test_a_time_that_is_given_in_a_pause_is_that_of_the_next_frame() -> None:
+    """The last frame is shown again first."""
+    wall, clock = Wall(), Clock(0.5)
+    done(clock, wall)
+    clock.set_time(7.0)
+    assert clock.repeat() and astuple(clock.moment) == (0, 0.0, 0.0)
+    clock.resume()
+    assert not clock.is_set and done(clock, wall) == (1, 7.0, LONGEST_STEP_S)
 
 
 def test_real_time_is_exact_after_a_year() -> None:

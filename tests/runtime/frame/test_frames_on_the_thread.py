@@ -123,7 +123,7 @@ def test_a_paused_engine_stands_still_and_steps_frame_by_frame(patch: Patch) -> 
 
 
 def test_a_paused_engine_shows_edits_without_going_on(kernels: Kernels) -> None:
-    """A paused engine shows an edit by one launch at the same frame with a time step of 0."""
+    """A paused engine shows an edit by a launch of the last frame, with a time step of 0; a step runs the next one."""
     patch = Patch()
     data = patch.add("io.array", data=np.ones(1, np.float32))
     scale, tell = patch.add("test_run.scale", node_id="scale"), patch.add("test_run.tell")
@@ -135,9 +135,35 @@ def test_a_paused_engine_shows_edits_without_going_on(kernels: Kernels) -> None:
         engine.start(rate=None)
         patch.set("scale", factor=9.0)
         until(lambda: engine.read(scale["out"]) == 9)
-        assert engine.read(tell["out"]).tolist() == [3, 1.5, 0]
+        assert engine.read(tell["out"]).tolist() == [2, 1, 0]
+        engine.post(SetRunning(True, frames=1))
+        until(lambda: engine.read(tell["out"]).tolist() == [3, 1.5, 0.5])
         engine.post(Reset())
         until(lambda: engine.read(tell["out"]).tolist() == [0, 0, 0])
+
+
+def test_a_pause_keeps_the_frame_and_a_step_shows_the_next(kernels: Kernels) -> None:
+    """Pauses, edits in them and steps: the frame's number and time stay in a pause, and a step adds 1 to the number."""
+    patch, numbers = Patch(), iter(range(1, 100))
+    data = patch.add("io.array", data=np.ones(1, np.float32))
+    scale, tell = patch.add("test_run.scale", node_id="scale"), patch.add("test_run.tell")
+    patch.connect(data["out"], scale["x"])
+    with Engine(patch, device="host", time_step_s=0.5) as engine:
+        last = engine.step().frame
+        for steps, edits in ((0, 0), (0, 2), (1, 1), (3, 0), (2, 3)):
+            engine.post(SetRunning(True))
+            last = engine.core.frame(free_running=True).frame
+            engine.post(SetRunning(False))
+            for _ in range(edits):
+                patch.set(scale, factor=float(next(numbers)))
+                report = engine.core.frame(free_running=True)
+                assert (report.frame, report.time_s) == (last, last / 2)
+                assert engine.read(tell["out"]).tolist() == [last, last / 2, 0]
+            for step in range(1, steps + 1):
+                engine.post(SetRunning(True, frames=1))
+                assert engine.core.frame(free_running=True).frame == last + step
+                assert engine.read(tell["out"]).tolist() == [last + step, (last + step) / 2, 0.5]
+                assert engine.core.frame(free_running=True).frame == last + step
 
 
 def test_a_broken_kernel_does_not_stop_the_thread(patch: Patch, kernels: Kernels) -> None:

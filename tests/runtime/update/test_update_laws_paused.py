@@ -79,7 +79,7 @@ def test_an_edit_of_a_paused_engine_is_shown_and_leaves_no_trace_when_undone(
         engine.post(SetRunning(False))
         edit(patch)
         report = show(engine)
-        assert not errors(report) and report.frame == frames
+        assert not errors(report) and report.frame == frames - 1
         assert not level or report.update_level is UpdateLevel[level]
         shown = contents(engine, ports)
         fixed = {port for port in ports if port.node in ("top", "top_scale", "old", "older")}
