@@ -1,4 +1,5 @@
-// Emits particles into a ring buffer: particle number n goes to slot n % count, where it replaces number n - count.
+// Emits particles into a ring buffer: particle number n goes to slot n % count, where it replaces number n - count. Of
+// more births in a frame than there are slots, the last ones stay.
 #include "frame.cuh"
 #include "particle.cuh"
 #include "warploom/random.h"
@@ -68,19 +69,19 @@ extern "C" __global__ void emit_particles(
     int count) {
     // Whole numbers of 64 bits cost most, so one thread computes what all need.
     __shared__ long long first, end;
-    __shared__ int first_slot;
+    __shared__ int last_slot;
     const double time_step = frame->time_step, time = frame->index * time_step;
     if (threadIdx.x == 0) {
         first = static_cast<long long>(floor(time * rate));
         end = static_cast<long long>(floor((frame->index + 1.0) * time_step * rate));
-        first_slot = static_cast<int>(first % count);
+        last_slot = static_cast<int>((end + count - 1) % count);
     }
     __syncthreads();
     const int slot = blockIdx.x * blockDim.x + threadIdx.x;
     if (slot >= count) return;
-    const int steps = slot >= first_slot ? slot - first_slot : slot - first_slot + count;
-    const long long number = first + steps;
-    if (number >= end) return;
+    const int steps = slot <= last_slot ? last_slot - slot : last_slot - slot + count;
+    const long long number = end - 1 - steps;
+    if (number < first) return;
 
     const unsigned int key = hash(static_cast<unsigned int>(number)) ^ hash(seed + frame->seed * 0x9E3779B9u);
     const double birth = fmax(number / static_cast<double>(rate), time);

@@ -44,6 +44,9 @@ CACHED_IMAGES = 4
 #: The largest picture, in pixels: 4 GiB of linear RGBA. A small file may claim a size beyond the machine's memory.
 MAX_PIXELS = 1 << 28
 
+#: Whole numbers of 32 bits that stay below are counts or labels: as shares of the largest number, they are black.
+_DARK = 1 << 16
+
 #: The colour spaces that a person may choose for a file's numbers.
 SPACES = ("file", "sRGB", "linear", "raw")
 #: The function that turns a picture upright, for each EXIF orientation.
@@ -134,6 +137,10 @@ def _read(source: "ImageInput", own_type: Any, space: str) -> Array:
         raise ValueError(reason or "a damaged picture")
     if source.format_name() == "tiff" and spec.get_int_attribute("tiff:PhotometricInterpretation", 1) == 0:
         stored = _black_is_zero(stored, alpha, space)
+    if space == "file" and stored.dtype.kind in "iu" and stored.dtype.itemsize == 4:
+        largest = stored[..., [place for place in range(spec.nchannels) if place != alpha]].max(initial=0)
+        if 0 < largest < _DARK:
+            raise ValueError(f"numbers of 32 bits up to {largest}, which are black as colours; choose the space raw")
     picture = np.ones((spec.height, spec.width, 4), np.float32)
     if alpha is not None:
         picture[..., 3] = stored[..., alpha] if space == "raw" else _unit(stored[..., alpha])

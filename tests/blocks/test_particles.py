@@ -65,6 +65,14 @@ def test_the_oldest_make_room() -> None:
     np.testing.assert_allclose(np.sort(particles["age"]), (np.arange(100) + 0.5) / 120, atol=0.6 / 120)
 
 
+@pytest.mark.parametrize("rate", [3000.0, 601.0])
+def test_the_last_births_of_a_frame_stay(rate: float) -> None:
+    """Of more births in a frame than there are places, the buffer contains the newest, as after many frames."""
+    particles = _run(4, {"count": 7, "rate": rate, "life": 30.0})
+    born = np.floor(4 * STEP * rate + 1e-9)
+    np.testing.assert_allclose(np.sort(particles["age"]), 4 * STEP - (born - 1 - np.arange(7)) / rate, atol=1e-5)
+
+
 def test_no_births_without_a_rate() -> None:
     """With a rate of 0, the buffer contains only zeros."""
     assert not _run(5, {"rate": 0.0}).tobytes().strip(b"\0")

@@ -118,6 +118,15 @@ def test_tiff_of_every_type(seed: int) -> None:
         np.testing.assert_array_equal(found, rgba(straight).astype(np.float32))
 
 
+def test_counts_are_no_colours() -> None:
+    """A TIFF of small numbers of 32 bits would be black: it is refused, and raw keeps the numbers."""
+    pixels = np.random.default_rng(6).integers(0, 4096, (3, 5, 1), np.uint32)
+    with pytest.raises(ValueError, match=rf"numbers of 32 bits up to {pixels.max()}, .* choose the space raw"):
+        decode_picture(tiff(pixels))
+    np.testing.assert_array_equal(decode_picture(tiff(pixels), "raw")[..., 0], pixels[..., 0])
+    assert not decode_picture(tiff(0 * pixels))[..., :3].any()
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
 def test_a_tiff_in_which_0_is_white(dtype: Any) -> None:
     """Colours are inverted, alpha is not; raw numbers are those of the file."""

@@ -59,6 +59,16 @@ def test_velocities_change_by_the_sum_of_the_springs(device: Device, count: int,
         np.testing.assert_allclose(after["velocity"].sum(0, dtype=float), was.sum(0), atol=1e-4 * count)
 
 
+def test_bodies_at_one_place_are_pulled_back_there(device: Device) -> None:
+    """A spring that begins without a length has none at rest."""
+    found = swings(device, np.zeros((2, 3)), [[0, 1]], 3, speed=1.0, stiffness=100.0, damping=0.0)
+    before, after = found[1]
+    way = before["position"][1] - before["position"][0]
+    assert np.linalg.norm(way) > 0.01
+    change = after["velocity"] - before["velocity"]
+    np.testing.assert_allclose(change, np.outer([1, -1], way) * 100 * STEP, atol=1e-4)
+
+
 def test_two_bodies_swing_with_their_period_and_keep_their_energy(device: Device) -> None:
     """The period of two bodies of mass 1 is 2 pi / sqrt(2 stiffness), and the energy stays."""
     points = np.array([[-0.5, 0, 0], [0.5, 0, 0]])

@@ -56,6 +56,17 @@ def test_a_program_has_its_kernels_under_their_names() -> None:
     assert list(part.skipped) == left_out
 
 
+def test_kernels_may_begin_a_file(tmp_path: Path) -> None:
+    """A template or a kernel with a C++ name may be on the first line, also of a header."""
+    (tmp_path / "near.h").write_text("template <class T> __global__ void near(T* x) { x[0] = 1; }\n")
+    text = "template <class T> __global__ void fill(T* x) { x[0] = 2; }\n"
+    launches = "void run() { near<int><<<1, 1>>>(0); fill<int><<<1, 1>>>(0); }\n"
+    (tmp_path / "a.cu").write_text(f'{text}#include "near.h"\n{launches}')
+    assert part_of(tmp_path / "a.cu")[0] == ["fill_int", "near_int"]
+    (tmp_path / "b.cu").write_text("__global__ void plain(int* x) { x[0] = 2; }\n")
+    assert part_of(tmp_path / "b.cu")[0] == ["plain"]
+
+
 def test_kernels_of_a_program_compute_what_they_do_in_it(device: Device) -> None:
     """Variables of the file are parameters and ports, and so are the numbers in structs."""
     rows = 101

@@ -120,7 +120,7 @@ def take(
         for instance in [*made_kernels, *instances]:
             unit = instance.kernel
             source = next(texts[name] for name, found in by_file.items() if unit in found)
-            result += f'#line {places[id(unit)] - 1} "{instance.label}"\n/* {_doc(source, unit)} */\n'
+            result += f'/* {_doc(source, unit)} */\n#line {places[id(unit)]} "{instance.label}"\n'
             result += f"{_wrapper(instance, uses.get(unit, []), source)}\n"
             if instance.label != instance.entry:
                 labels[instance.entry] = instance.label
