@@ -6,15 +6,17 @@ a run.
 
 import os
 
+#: An ordinary run has half of the examples of a test that has at least so many.
+_HALVED = 8
 FACTOR = int(os.environ.get("WARPLOOM_FUZZ", "1"))
 FIRST_SEED = int(os.environ.get("WARPLOOM_SEED", "0"))
 
 
 def many(count: int) -> int:
-    """Return how many examples, edits or seconds this run uses where an ordinary run uses `count`."""
-    return count * FACTOR
+    """Return how many examples, edits or seconds this run uses: `count` times the factor, or half in an ordinary run."""
+    return count * FACTOR if FACTOR > 1 or count < _HALVED else count // 2
 
 
 def seeds(count: int) -> range:
-    """Return this run's seeds for a test that has `count` seeds in an ordinary run."""
+    """Return as many seeds as `many` says."""
     return range(FIRST_SEED, FIRST_SEED + many(count))

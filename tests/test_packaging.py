@@ -76,7 +76,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not found.name.startswith(_OWN) and found.suffix != ".pth":
             (packages / found.name).symlink_to(found)
     (wheel,) = folder.glob("*.whl")
-    call(sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", "--no-index", wheel)
+    call(sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", "--no-index", "--no-compile", wheel)
     return folder / "fresh"
 
 

@@ -43,31 +43,32 @@ def test_a_graph_that_is_opened_and_written_is_the_same() -> None:
     assert graph_from_json(written).key() == graph_from_json(_SCALED).key()
 
 
-@pytest.mark.parametrize("op", OPS)
-def test_every_op_can_be_placed_with_all_that_it_declares(op: str) -> None:
-    patch = OpPatch()
-    node = patch.add(op)
-    for setting in OPS[op].values:
-        patch.set(node, **{setting.name: setting.default})
-        assert patch.value(node, setting.name) == setting.default
-    assert [port.name for port in op_catalogue().require(op).inputs()] == [port.name for port in OPS[op].inputs]
-    shown = [port.name for port in OPS[op].outputs if not port.is_internal]
-    assert [port.name for port in op_catalogue().require(op).outputs()] == shown
-    assert graph_from_json(patch.json()).key() == patch.graph().key()
+def test_every_op_can_be_placed_with_all_that_it_declares() -> None:
+    for name, op in OPS.items():
+        patch = OpPatch()
+        node = patch.add(name)
+        for setting in op.values:
+            patch.set(node, **{setting.name: setting.default})
+            assert patch.value(node, setting.name) == setting.default, name
+        block = op_catalogue().require(name)
+        assert [port.name for port in block.inputs()] == [port.name for port in op.inputs], name
+        shown = [port.name for port in op.outputs if not port.is_internal]
+        assert [port.name for port in block.outputs()] == shown, name
+        assert graph_from_json(patch.json()).key() == patch.graph().key(), name
 
 
-@pytest.mark.parametrize("op", OPS.values(), ids=list(OPS))
-def test_an_input_takes_a_buffer_just_when_the_table_says_so(op: Any) -> None:
-    settings = {setting.name: setting.default for setting in op.values}
-    right = {port.name: BufferType(f32, writable=True) if port.takes_buffer else S32 for port in op.inputs}
-    for port in op.inputs:
-        wrong = S32 if port.takes_buffer else BufferType(f32, writable=True)
-        try:
-            used = op.rule(OpCall(op, _node(op.id), {**right, port.name: wrong}, settings)).inputs
-        except Misuse as refused:
-            assert refused.expected == ("buffer" if port.takes_buffer else "value")
-        else:  # with these settings the op doesn't read this input
-            assert port.name not in used and not port.takes_buffer
+def test_an_input_takes_a_buffer_just_when_the_table_says_so() -> None:
+    for op in OPS.values():
+        settings = {setting.name: setting.default for setting in op.values}
+        right = {port.name: BufferType(f32, writable=True) if port.takes_buffer else S32 for port in op.inputs}
+        for port in op.inputs:
+            wrong = S32 if port.takes_buffer else BufferType(f32, writable=True)
+            try:
+                used = op.rule(OpCall(op, _node(op.id), {**right, port.name: wrong}, settings)).inputs
+            except Misuse as refused:
+                assert refused.expected == ("buffer" if port.takes_buffer else "value"), op.id
+            else:  # with these settings the op doesn't read this input
+                assert port.name not in used and not port.takes_buffer, op.id
 
 
 def _node(op: str) -> Any:

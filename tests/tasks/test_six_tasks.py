@@ -96,6 +96,7 @@ def test_an_image_pipeline(play: Play, tmp_path: Path) -> None:
     assert 0 < shown(window)[..., 0].std() < 20
 
 
+@_SLOW
 def test_feedback_particles_with_an_lfo(play: Play) -> None:
     """Particles leave trails through a frame delay, and an LFO drives a parameter."""
     window = play("feedback_particles")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.fuzzing import FACTOR, FIRST_SEED
 
-KILLS, IN_FUZZ = 4, 1000
+KILLS, IN_FUZZ = 2, 1000
 #: How many of these editors have an engine in a process of its own, which is killed too.
 ENGINES, IN_FUZZ_ENGINES = 0, 100
 AT_ONCE = 2
@@ -15,7 +15,7 @@ MOST_LOST_S = 2.0
 
 
 def test_work_survives_kills(tmp_path: Path) -> None:
-    """Work survives four kills in an ordinary run, and a thousand in `make fuzz`, where a tenth is of engines too."""
+    """Work survives two kills in an ordinary run, and a thousand in `make fuzz`, where a tenth is of engines too."""
     kills, engines = (n // AT_ONCE for n in ((IN_FUZZ, IN_FUZZ_ENGINES) if FACTOR > 1 else (KILLS, ENGINES)))
     command = [sys.executable, "-m", "tests.app.documents.kill_editors"]
     running = [

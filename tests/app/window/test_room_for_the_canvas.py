@@ -40,7 +40,8 @@ def test_examples_open_so_that_names_can_be_read(window: Any, qtbot: QtBot) -> N
 
     def fit(example: Path, height: int) -> None:
         window.session.open(example)
-        qtbot.wait(50)
+        for _ in range(4):
+            QApplication.processEvents()
         window.canvas.fit()
         assert window.canvas.height() > 0.8 * height
         zooms[example] = window.canvas.view.zoom
