@@ -42,6 +42,9 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
 
 _LONGEST = "test_packaging.py"
+#: The number of test files that have been run.
+_FILES = pytest.StashKey[int]()
+_FILES_A_FREEZE = 5
 #: Threads that must end with the engine or watcher that started them. A device's worker threads may outlive a test,
 #: since test modules share devices.
 _OWN_THREADS = ("warploom-engine", "warploom-prepare", "source-watcher", "block-loader")
@@ -114,6 +117,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         skip = pytest.mark.skip(reason=f"no CUDA device: {devices[0].reason}")
         for item in marked:
             item.add_marker(skip)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """After every few files, exclude what they leave, such as caches, from garbage collection.
+
+    Otherwise a collection would take seconds at the end of the run, and some tests collect often.
+    """
+    result = yield
+    if nextitem is None or nextitem.path != item.path:
+        item.config.stash[_FILES] = files = item.config.stash.get(_FILES, 0) + 1
+        if files % _FILES_A_FREEZE == 0:
+            gc.collect()
+            gc.freeze()
+    return result
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,7 +13,7 @@ FIRST_SEED = int(os.environ.get("WARPLOOM_SEED", "0"))
 
 
 def many(count: int) -> int:
-    """Return how many examples, edits or seconds this run uses: `count` times the factor, or half in an ordinary run."""
+    """Return how many examples, edits or seconds this run uses: `count` times the factor, half in an ordinary run."""
     return count * FACTOR if FACTOR > 1 or count < _HALVED else count // 2
 
 
