@@ -123,7 +123,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
     """After every few files, exclude what they leave, such as caches, from garbage collection.
 
-    Otherwise a collection would take seconds at the end of the run, and some tests collect often.
+    Otherwise a collection would take seconds at the end of the run, and some tests collect often. Collections go on
+    even if a file has left a window open, which switches them off.
     """
     result = yield
     if nextitem is None or nextitem.path != item.path:
@@ -131,6 +132,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         if files % _FILES_A_FREEZE == 0:
             gc.collect()
             gc.freeze()
+        gc.enable()
     return result
 
 

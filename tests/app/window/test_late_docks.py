@@ -95,5 +95,6 @@ def test_an_open_window_may_be_destroyed(
     window.session.close()
     window.beside.close()
     window.bridge.set_engine(None)
+    window.gc_timer.close()  # or garbage would be collected in no later test
     shiboken6.delete(window)
     assert "Traceback" not in capsys.readouterr().err
