@@ -76,7 +76,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not found.name.startswith(_OWN) and found.suffix != ".pth":
             (packages / found.name).symlink_to(found)
     (wheel,) = folder.glob("*.whl")
-    call(sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", "--no-index", "--no-compile", wheel)
+    options = "-q", "--no-deps", "--no-index", "--no-compile"
+    call(sys.executable, "-m", "pip", "--python", python, "install", *options, wheel)
     return folder / "fresh"
 
 
