@@ -2,7 +2,10 @@
 
 import json
 import tomllib
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from warploom.engine.patch.files import EXAMPLES_FOLDER, SUFFIX
@@ -55,6 +58,24 @@ def examples_by_type(folder: Path = EXAMPLES_FOLDER) -> dict[str, tuple[Path, st
         for node in nodes:
             found.setdefault(node.get("type"), []).append((len(nodes), example.path, node["id"]))
     return {type_id: min(places)[1:] for type_id, places in found.items()}
+
+
+@cache
+def neighbours(folder: Path = EXAMPLES_FOLDER) -> Mapping[tuple[str, bool], Counter[str]]:
+    """Return how often examples connect the outputs (True) or inputs (False) of a type to those of other types.
+
+    The first part of an id stands for all types that share it.
+    """
+    found: dict[tuple[str, bool], Counter[str]] = {}
+    for example in find_examples(folder):
+        document = json.loads(example.path.read_bytes())
+        types = {node["id"]: node["type"] for node in document.get("nodes", [])}
+        for line in document.get("connections", []):
+            source, target = (types.get(line[end].partition(".")[0], "") for end in ("source", "target"))
+            for one, other, is_source in ((source, target, True), (target, source, False)):
+                for known in (one, one.partition(".")[0]):
+                    found.setdefault((known, is_source), Counter())[other] += 1
+    return found
 
 
 def find_patch(path: Path) -> Path:

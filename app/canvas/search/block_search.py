@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from warploom.app.canvas.drawing.node_layout import HEADER, PADDING, ROW, node_size
 from warploom.app.canvas.search.search_popup import Group, SearchPopup, palette
+from warploom.app.documents.gallery import neighbours
 from warploom.app.edits import nodes as node_edits
 from warploom.app.edits.compatible import fitting_types
 from warploom.app.edits.nodes import snapped
@@ -26,6 +27,10 @@ from warploom.engine.patch.rules import End, is_target
 
 _MOST_RECENT = 5
 _FUNCTIONS = "Functions"
+#: More than the examples connect two types.
+_EXAMPLES = 1000
+#: How much more the same type counts in examples than one whose id only begins alike.
+_OF_TYPE = 20
 #: Types in which a person writes what no block does.
 _WRITTEN = ("kernel.expression", "kernel.cuda", "value.expression")
 
@@ -124,10 +129,26 @@ class BlockSearch(QObject):
         return [Group("", found, instead=True)] if found else []
 
     def _uses(self) -> Callable[[type[Block]], int]:
-        """Return how much the person uses a block type: those just placed most, then those that the patch has."""
+        """Return how much the person uses a block type: those just placed most, then those that the patch has.
+
+        Of those that the person uses equally often, the ones come first that examples connect to such a port most.
+        """
         used = Counter(node.type for node in self._patch.nodes.values())
         recent = {known: len(self._patch.nodes) + index for index, known in enumerate(self.recent, 1)}
-        return lambda kind: recent.get(kind.id, used[kind.id])
+        near = self._neighbours()
+        return lambda kind: recent.get(kind.id, used[kind.id]) * _EXAMPLES + min(near[kind.id], _EXAMPLES - 1)
+
+    def _neighbours(self) -> Counter[str]:
+        """Return how often examples connect block types to the port for which one is searched, or to one like it."""
+        ends = self._ends()[:1]
+        spec = self._patch.find_end(ends[0]) if ends else None
+        if spec is None:
+            return Counter()
+        type_id, is_source = self._patch.nodes[ends[0].node].type, not is_target(spec)
+        of_type, of_alike = (
+            neighbours().get((known, is_source), Counter()) for known in (type_id, type_id.partition(".")[0])
+        )
+        return Counter({name: _OF_TYPE * of_type[name] + count for name, count in of_alike.items()})
 
     def _ends(self) -> list[PortRef]:
         """Return the ports that the new block will be connected to."""

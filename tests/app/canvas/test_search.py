@@ -279,3 +279,19 @@ def test_a_value_drives_no_parameter_that_nobody_chose(
     QTest.keyClicks(popup(canvas).field, text)
     QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)
     assert any(connection.source.node == value.id for connection in patch.connections) is is_driven
+
+
+def test_what_examples_connect_to_such_a_port_comes_first(canvas: Canvas) -> None:
+    """A new person who drops a connection finds common blocks first; blocks that the person uses come before them."""
+    patch = Patch()
+    sobel = patch.add("image.sobel", node_id="sobel")
+    canvas.set_patch(patch)
+    search = popup(canvas)
+    canvas.search_for(sobel["out"])
+    assert {"Viewer", "Mix"} <= set(titles(search)[:5])
+    for number in range(2):
+        patch.add("image.vignette", node_id=f"v{number}")
+    canvas.search_for(sobel["out"])
+    assert titles(search)[0] == "Vignette"
+    canvas.search_for(sobel["image"])
+    assert "Viewer" not in titles(search)

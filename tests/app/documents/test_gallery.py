@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from warploom.app.documents.gallery import find_examples
+from warploom.app.documents.gallery import find_examples, neighbours
 
 
 def test_examples_are_read_from_their_files(tmp_path: Path) -> None:
@@ -32,3 +32,16 @@ def test_shipped_examples_have_a_title_a_description_a_theme_and_a_film() -> Non
     examples = find_examples()
     assert examples
     assert all(example.title and example.description and example.theme and example.film for example in examples)
+
+
+def test_examples_know_which_types_are_connected(tmp_path: Path) -> None:
+    """By type, or by the first part of an id, and separately for what feeds and what is fed."""
+    nodes = [{"id": name, "type": f"{kind}.{name}"} for kind, name in (("image", "a"), ("image", "b"), ("io", "c"))]
+    lines = [{"source": f"{one}.out", "target": f"{other}.x"} for one, other in ("ab", "ac", "bc")]
+    (tmp_path / "one.loom").write_text(json.dumps({"nodes": nodes, "connections": lines}))
+    (tmp_path / "broken.loom").write_text("{")
+    found = neighbours(tmp_path)
+    assert found["image.a", True] == {"image.b": 1, "io.c": 1}
+    assert found["image", True] == {"image.b": 1, "io.c": 2}
+    assert found["io.c", False] == {"image.a": 1, "image.b": 1}
+    assert ("io.c", True) not in found
