@@ -342,7 +342,7 @@ class Accesses:
         """
         assert isinstance(operand, Address)
         following, place, base = self._later_block, self._provenance.root(operand), operand.base
-        if following is None or space != "global" or place is None:
+        if following is None or space != "global" or place is None or self._is_rare():
             return
         noted = self._noted.setdefault((place, base), [])
         if noted and instruction.opcode != "st":
@@ -358,6 +358,13 @@ class Accesses:
             self.ahead.append((following.value(f"getelementptr i8, ptr {start}, i64 {distance}"), row.slope))
         elif self._last_turns is not None and row is None and len(noted) == 1 and not self._is_looked_up(base):
             self._repeated.append((place, base))
+
+    def _is_rare(self) -> bool:
+        """Whether few threads run the block that is being written, as in `if (threadIdx.y == 0)`."""
+        whole = self._ranges_of_threads
+        equal = [register for register, order, _, _ in self._guards.get(self.block, ()) if order == "eq"]
+        found = [whole.of(register) for register in equal] if whole is not None else []
+        return any(item is not None and not item.is_single for item in found)
 
     def _is_looked_up(self, base: Operand) -> bool:
         return isinstance(base, Register) and base.name in self._values.looked_up

@@ -111,7 +111,19 @@ class Kernel:
             value = self.new(name, *((value, other) if self.random.random() < 0.85 else (other, value)))
             if self.random.random() < 0.2:
                 value = self.halved(value)
+            if self.random.random() < 0.2:
+                value = self.cut_off(value)
         return value, self.known[value]
+
+    def cut_off(self, value):
+        """Return the low half of a number that was extended, and perhaps multiplied, in 64 bits."""
+        kind, factor = self.random.choice("su"), self.random.choice((1, 1, -1, 3, (1 << 32) + 1, (1 << 62) + 1))
+        self.count += 1
+        wide, target = f"%w{self.count}", f"%r{self.count}"
+        self.lines += [f"cvt.{kind}64.{kind}32 {wide}, {value};", f"mul.lo.s64 {wide}m, {wide}, {factor};"]
+        self.lines.append(f"cvt.u32.u64 {target}, {wide}{'m' if factor != 1 else ''};")
+        self.known[target] = signed(self.known[value] * np.int64(factor % (1 << 32)))
+        return target
 
     def halved(self, value):
         """Return a quotient or remainder by a power of two, as compilers write it for signed numbers."""

@@ -366,7 +366,9 @@ class Ranges(RangeArithmetic):
             self.at_least_zero(result)
             self.require(f"sub i64 {(1 << 15) - 1}, {result.high}")
         elif opcode == "cvt" and TYPES[kinds[0]] < TYPES[kinds[1]]:
-            return None
+            if TYPES[kinds[0]] != 32:
+                return None
+            self.fits(result)
         if bits == 32 and not wide and opcode not in ("mov", "cvt") and result.constant is None:
             self.fits(result)
         return result

@@ -139,15 +139,17 @@ def _look_ahead(body: Body, at: str, edges: tuple[str, str]) -> tuple[str, str]:
     text = "".join(f"{line}\n" for line in body.accesses.ahead_lines(first))
     for number, (pointer, slope) in enumerate(body.accesses.ahead):
         name = f"ahead.{number}"
-        text += f"""  %{name}.threads = sub i32 {edges[1]}, {edges[0]}
+        text += f"""  %{name}.first = mul i32 {first}, {slope}
+  %{name}.threads = sub i32 {edges[1]}, {edges[0]}
   %{name}.bytes = mul i32 %{name}.threads, {slope}
+  %{name}.end = add i32 %{name}.first, %{name}.bytes
   br label %{name}
 {name}:
-  %{name}.byte = phi i32 [0, %{at}], [%{name}.next, %{name}]
+  %{name}.byte = phi i32 [%{name}.first, %{at}], [%{name}.next, %{name}]
   %{name}.at = getelementptr i8, ptr {pointer}, i32 %{name}.byte
   call void @llvm.prefetch.p0(ptr %{name}.at, i32 0, i32 3, i32 1)
   %{name}.next = add i32 %{name}.byte, {CACHE_LINE}
-  %{name}.more = icmp slt i32 %{name}.next, %{name}.bytes
+  %{name}.more = icmp slt i32 %{name}.next, %{name}.end
   br i1 %{name}.more, label %{name}, label %{name}.done
 {name}.done:
 """
