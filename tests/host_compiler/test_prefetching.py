@@ -26,9 +26,9 @@ extern "C" __global__ void tile(const int* x, int* out, int width) {
 
 @pytest.fixture
 def marked(monkeypatch, tmp_path, cuda_ptx):
-    """Run one thread block of a kernel that writes to the bytes that it should prefetch: `marked(source, shape, *args)`.
+    """Run one thread block of a kernel that writes to bytes instead of prefetching: `marked(source, shape, *args)`.
 
-    Return these bytes of its first argument.
+    Return the places of these bytes in its first argument.
     """
 
     def compile_object(text: str, processor: tuple[str, str] | None) -> bytes:

@@ -17,9 +17,12 @@ CHUNKS_PER_WORKER = 8
 #: Roughly the time in which a worker wakes; each additional worker must save as much.
 WAKE_NS = 50_000
 WORTH_NS = WAKE_NS // 2
-#: The most thread blocks that run at once if they wait for each other; below, the time after which they seem to wait.
+#: The most thread blocks that run at once if they wait for each other; below, the interval between looks at a launch,
+#: which seems to wait if none was taken from one to the next.
 MOST_AT_ONCE = 128
-PATIENCE_S = 0.003
+PATIENCE_S = 0.002
+#: How long the thread that notices this stays awake after a launch of such thread blocks.
+IDLE_S = 0.1
 
 #: Runs thread blocks on a worker: takes `chunk` of them at a time until all workers together have taken `blocks`.
 #: Returns False after a fault. The arguments are the worker, `blocks` and `chunk`.
@@ -105,41 +108,79 @@ class _PoolJob:
 
 
 class _Reserve:
-    """Additional workers for a launch whose running thread blocks wait for others that have not started.
+    """Additional workers for launches whose running thread blocks wait for others that have not started.
 
     On a GPU, many thread blocks run at once, and some programs rely on that: one waits for data from another. On the
     host, each such thread block needs its own thread. As long as workers take more thread blocks, those that run end,
-    and more threads would only take turns with them. `taken` returns how many have been taken.
+    and more threads would only take turns with them.
+
+    A thread looks at the running launch from time to time. It stays awake for a while after a launch, since waking it
+    for the next one takes as long as a short kernel.
     """
 
-    def __init__(self, job: _PoolJob, blocks: int, taken: Callable[[], int]) -> None:
-        self._job = job
-        self._taken = taken
-        self._count = min(blocks, MOST_AT_ONCE)
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="warploom-host-reserve", daemon=True)
-        self._thread.start()
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        #: The running launch: its job, the number of its thread blocks, and what returns how many have been taken.
+        self._launch: tuple[_PoolJob, int, Callable[[], int]] | None = None
+        #: The number of launches so far.
+        self._count = 0
+        self._added: list[threading.Thread] = []
+        self._wake = threading.Event()
+        self._is_parked = self._is_closed = False
+        self._thread: threading.Thread | None = None
 
-    def _watch(self) -> None:
-        threads: list[threading.Thread] = []
-        most = self._taken()
-        while len(threads) < self._count and not self._over.wait(PATIENCE_S):
-            is_stuck, most = self._taken() <= most, self._taken()
-            # Double the number each time, since most long launches do not wait at all.
-            wanted = min(len(threads) + 2, self._count - len(threads)) if is_stuck else 0
-            most += wanted  # each of them takes one
-            for _ in range(wanted):
-                name = f"warploom-host-reserve-{len(threads)}"
-                thread = threading.Thread(target=self._job.run, args=(PoolWorker(),), name=name, daemon=True)
-                thread.start()
-                threads.append(thread)
-        for thread in threads:
-            thread.join()
+    def begin(self, job: _PoolJob, blocks: int, taken: Callable[[], int]) -> None:
+        """Add workers to a launch when it seems stuck, until `finish`; `taken` returns how many blocks have begun."""
+        self._count += 1
+        self._launch = job, blocks, taken
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, name="warploom-host-reserve", daemon=True)
+            self._thread.start()
+        elif self._is_parked:
+            self._wake.set()
 
     def finish(self) -> None:
         """Wait for the additional workers to end."""
-        self._over.set()
-        self._thread.join()
+        with self._lock:
+            self._launch, added, self._added = None, self._added, []
+        for thread in added:
+            thread.join()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._is_closed = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _watch(self) -> None:
+        seen, idle_since = (0, 0), time.monotonic()
+        while not self._is_closed:
+            with self._lock:
+                if self._launch is not None:
+                    now, idle_since = (self._count, self._launch[2]()), time.monotonic()
+                    seen = now[0], now[1] + (self._add() if now == seen else 0)
+            if time.monotonic() - idle_since > IDLE_S:
+                self._wake.clear()
+                self._is_parked = True
+                # A launch that began meanwhile has either seen `_is_parked` or is visible here.
+                if self._launch is None and not self._is_closed:
+                    self._wake.wait()
+                self._is_parked = False
+                idle_since = time.monotonic()
+            time.sleep(PATIENCE_S)
+
+    def _add(self) -> int:
+        """Start more workers and return how many: each time more, since most long launches don't wait at all."""
+        assert self._launch is not None
+        job, blocks, _ = self._launch
+        wanted = min(len(self._added) + 2, min(blocks, MOST_AT_ONCE) - len(self._added))
+        for _ in range(wanted):
+            name = f"warploom-host-reserve-{len(self._added)}"
+            thread = threading.Thread(target=job.run, args=(PoolWorker(),), name=name, daemon=True)
+            thread.start()
+            self._added.append(thread)
+        return wanted
 
 
 class Pool:
@@ -158,6 +199,7 @@ class Pool:
         self._lock = threading.Lock()
         self._job: _PoolJob | None = None
         self._threads: list[threading.Thread] = []
+        self._reserve = _Reserve()
         watchdog.watch(lambda: sum(int(worker.record[abi.FINISHED]) for worker in self._workers))
 
     def run(
@@ -181,13 +223,14 @@ class Pool:
             chunk = 1 if taken else chunk_for(blocks, workers)
             parts = min(CHUNKS_PER_WORKER, blocks) if in_parts else 1
             job = _PoolJob(work, blocks, workers, chunk, parts, self.watchdog.interrupt if taken else None)
-            reserve = _Reserve(job, blocks, taken) if taken else None
             self.watchdog.start()
             try:
+                if taken:
+                    self._reserve.begin(job, blocks, taken)
                 self._share(job, workers)
             finally:
-                if reserve is not None:
-                    reserve.finish()
+                if taken:
+                    self._reserve.finish()
                 self.watchdog.finish()
                 self.stop_reason = self.watchdog.reason
             if job.error is not None:
@@ -272,6 +315,7 @@ class Pool:
     def close(self) -> None:
         """End the worker threads."""
         with self._lock, self._starting:
+            self._reserve.close()
             if self._team is not None:
                 self._team.close()
             for thread in self._threads:

@@ -1,9 +1,13 @@
 """Thread blocks that wait for each other."""
 
+import time
+from contextlib import closing
+
 import numpy as np
 import pytest
 
 from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.pool import IDLE_S
 from warploom.engine.diagnostics import KernelFault
 
 SYNC = """
@@ -33,6 +37,18 @@ def test_a_barrier_across_thread_blocks(run, blocks):
     x = np.arange(blocks * 33, dtype=np.int32)
     out = run(SYNC, "ring", blocks, 33, x, np.zeros(1, np.uint32), 3)[0]
     assert np.array_equal(out, np.roll(x.reshape(blocks, 33), -3, 0).ravel() + 3)
+
+
+def test_launches_in_a_row_and_after_a_pause_get_more_workers(cuda_ptx):
+    """Thread blocks that wait for each other all run, whether the device was busy or idle before."""
+    with closing(HostDevice(cores=2)) as host:
+        kernel = host.load_module(cuda_ptx(SYNC)).kernel("ring")
+        for pause_s in (0, 0, 2 * IDLE_S, 0):
+            time.sleep(pause_s)
+            x = np.arange(5 * 33, dtype=np.int32)
+            given = [host.upload(x), host.upload(np.zeros(1, np.uint32)), 3]
+            host.launch(kernel, (5,), (33,), given)
+            assert np.array_equal(given[0].download(), np.roll(x.reshape(5, 33), -3, 0).ravel() + 3)
 
 
 FAILING = """
