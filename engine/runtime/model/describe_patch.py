@@ -135,12 +135,14 @@ def with_value_block(node: PlacedNode, code: CodeRunner) -> tuple[PlacedNode, Va
     return node, block
 
 
-def described(nodes: Sequence[PlacedNode], code: CodeRunner) -> list[PlacedNode]:
+def described(nodes: Sequence[PlacedNode], others: Iterable[PlacedNode], code: CodeRunner) -> list[PlacedNode]:
     """Return nodes with their blocks' descriptions, by the newest versions of their types that can be described.
 
-    Library blocks with the same structural values have the same description, so one of them is described for all.
+    Library blocks with the same structural values have the same description, so one of them is described for all, if
+    none of `others` has that description.
     """
     known: dict[tuple[object, ...], tuple[BlockDescription | Diagnostic, Reading] | Diagnostic] = {}
+    known |= _known(nodes, others)
 
     def one(node: PlacedNode) -> PlacedNode:
         newest = node.successor or node
@@ -164,6 +166,23 @@ def described(nodes: Sequence[PlacedNode], code: CodeRunner) -> list[PlacedNode]
         return replace(newest, block=BlockNode(newest.id, found, newest.region), problems=(), reading=reading)
 
     return list(map(one, nodes))
+
+
+def _known(
+    nodes: Iterable[PlacedNode], others: Iterable[PlacedNode]
+) -> dict[tuple[object, ...], tuple[BlockDescription, Reading]]:
+    """Return the descriptions for library blocks that other nodes have, by what they are asked with."""
+    newest = (node.successor or node for node in nodes)
+    wanted = {_asked(node) for node in newest if node.block_type is not None and is_ours(node.block_type)}
+    types, found = {asked[0] for asked in wanted}, {}
+    for node in others:
+        if node.block is None or node.successor is not None or node.stale or node.block_type not in types:
+            continue
+        asked, description = _asked(node), node.block.description
+        if asked in wanted and not (description.brings_arrays or node.reading.changed()):
+            found[asked] = description, node.reading
+            wanted.remove(asked)
+    return found
 
 
 def _description(node: PlacedNode) -> tuple[BlockDescription | Diagnostic, Reading]:
@@ -319,7 +338,7 @@ def describe_patch(patch: PatchSnapshot, code: CodeRunner) -> PatchDescription:
     waiting = [i for i, node in enumerate(patch.nodes) if node.is_to_be_described and node.id not in wrong]
     nodes = list(patch.nodes)
     succeeded: dict[str, Mapping[str, object]] = {}
-    for index, new in zip(waiting, described([nodes[index] for index in waiting], code), strict=True):
+    for index, new in zip(waiting, described([nodes[index] for index in waiting], nodes, code), strict=True):
         if new.took_over_from(nodes[index]):
             succeeded[new.id] = new.values
         nodes[index] = new

@@ -83,6 +83,26 @@ def test_library_blocks_with_the_same_structural_values_share_a_description(code
     assert found["fill0"] != found["fill2"]
 
 
+def test_a_block_that_is_added_has_the_description_of_an_equal_one(code: CodeRunner) -> None:
+    """A block with another structural value is described anew, and so is one whose files have changed since."""
+    patch = Patch()
+    registry = BlockRegistry(patch.catalogue, ParameterStore(lambda: patch.folder), lambda: patch.folder, code)
+
+    def added(type_id: str, **values: object) -> BlockDescription:
+        """Add a block, and return its description."""
+        node = patch.add(type_id, **values)
+        registry.register(patch.nodes[node.id])
+        nodes = describe_patch(registry.snapshot(()), code).nodes
+        registry.adopt(nodes)
+        (found,) = (each.block.description for each in nodes if each.id == node.id and each.block is not None)
+        return found
+
+    first = added("math.saxpy", a=1.0)
+    assert added("math.saxpy", a=2.0) is first
+    assert added("buffer.fill", count=4) is not added("buffer.fill", count=5)
+    assert added("buffer.fill", count=4) is added("buffer.fill", count=4)
+
+
 def test_each_block_of_a_users_type_is_asked(code: CodeRunner) -> None:
     """Each block of a user's type is described by itself, since its code may depend on the node's id."""
     patch = Patch()
