@@ -1,7 +1,5 @@
 """`ArrayView`: an array as a small picture, or its first numbers."""
 
-from typing import Any
-
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
@@ -9,10 +7,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from warploom.app.theme import colours
 from warploom.app.theme.fonts import SMALL, widget_font
+from warploom.engine.types import Array
 
 _NUMBERS = 24
-
-Array = np.ndarray[Any, Any]
 
 
 class ArrayView(QWidget):

@@ -27,9 +27,8 @@ from warploom.blocks.io.pixels import PIXELS
 from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.device.device import Device
-from warploom.engine.types import any_type, f32, float4
+from warploom.engine.types import Array, any_type, f32, float4
 
-Array = np.ndarray[Any, Any]
 #: Width and height of pictures; a list has eight numbers for each pixel.
 SIZES = {"host": (1920, 1080), "gpu": (3840, 2160)}
 

@@ -31,8 +31,7 @@ from warploom.engine.device.host.modules import build, cache, native
 from warploom.engine.device.protocol import GraphNode, LaunchConfig
 from warploom.engine.host_compiler.module import translate_module
 from warploom.engine.ptx import parse
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def best(*works: Callable[[], object], repeats: int = 15) -> list[float]:

@@ -8,7 +8,6 @@ CuPy takes part where it is installed. Times are medians of one run.
 import argparse
 from collections.abc import Callable
 from contextlib import closing, suppress
-from typing import Any
 
 import numpy as np
 
@@ -20,12 +19,11 @@ from warploom.engine.libraries.blas import Gemm
 from warploom.engine.libraries.call import BoundCall, LibraryCall, OperandMemory
 from warploom.engine.libraries.fft import Fft
 from warploom.engine.patch.document import NodeRef
-from warploom.engine.types import dtype_of
+from warploom.engine.types import Array, dtype_of
 from warploom.engine.types.layout import Layout
 
 #: The number of small calls in a row, and the sizes of their matrices.
 CALLS, SMALL = 100, 64
-Array = np.ndarray[Any, Any]
 
 
 def in_a_patch(device: Device, patch: Patch, batch: int) -> float:

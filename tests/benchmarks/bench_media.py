@@ -30,8 +30,6 @@ from warploom.blocks.video.load_video import DECODERS, LoadVideo
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.protocol.flight_record import FlightRecord
 
-Array = np.ndarray[Any, Any]
-
 RATE, SOUND_RATE = 60, 48000
 #: A frame's number is its binary digits, squares of so many pixels, from the left.
 DIGIT, DIGITS = 16, 12

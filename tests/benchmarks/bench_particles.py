@@ -26,8 +26,8 @@ from warploom.engine.device.device import HOST_ARCHITECTURE, Buffer, Device
 from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.patch.document import NodeRef
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 STEP_S, FRAMES, CELL = 1 / 60, 60, 8
 #: The particles' forces: gravity, drag towards the wind, turbulence and an attractor.
 GRAVITY, DRAG, WIND_X, WIND_Z, TURBULENCE, SCALE, ATTRACTION, MIDDLE = -4.0, 0.25, 1.0, -0.5, 0.7, 3.0, 2.0, 2.0

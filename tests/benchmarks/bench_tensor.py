@@ -27,9 +27,9 @@ from warploom.engine.device.device import Device
 from warploom.engine.tensor_ir.networks.losses import softmax_cross_entropy
 from warploom.engine.tensor_ir.networks.optimisers import AdamW
 from warploom.engine.tensor_runtime.training.graph import GraphBuilder, TrainingGraph
+from warploom.engine.types import Array
 from warploom.tensors import allow_tf32
 
-Array = np.ndarray[Any, Any]
 ROWS, WIDTH, ONES, EXAMPLES = 768, 256, 32, 16384
 PIXELS, HIDDEN, DIGITS = 64, 64, 10
 

@@ -11,8 +11,8 @@ from PIL import Image
 from tests.blocks.running import WHOLE
 from warploom import Engine, Patch
 from warploom.blocks.io.colour_spaces import srgb_to_linear
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 Apply = Callable[..., Array]
 
 

@@ -1,10 +1,8 @@
 """Numpy's results for the blocks of the loop examples, in f32 unless noted, with each operation rounded."""
 
-from typing import Any
-
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def jacobi_step(u: Array) -> tuple[Array, float]:

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import numpy as np
-
 from warploom import Engine, Patch, ProfilingLevel
 from warploom.engine.device.device import Device
 from warploom.engine.patch.changes import PortRef
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 #: Measure the graph as a whole. To measure each block, a second graph is built, which is half of an engine's work here.
 WHOLE = ProfilingLevel.SUMMARY
 

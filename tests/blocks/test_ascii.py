@@ -11,8 +11,7 @@ from warploom.blocks.draw.ascii import draw_glyphs
 from warploom.blocks.draw.draw_text import FONTS
 from warploom.engine.device.device import Device
 from warploom.engine.patch.changes import PortRef
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def shown(image: Array, device: Device | str = "host", **parameters: Any) -> tuple[Array, Array]:

@@ -1,7 +1,5 @@
 """Curves through points, and images whose colours they change."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.interpolate import PchipInterpolator
@@ -11,8 +9,7 @@ from warploom import Engine, Patch
 from warploom.blocks.color.curve_points import STRAIGHT, along_curve, points_text, read_points
 from warploom.engine.device.device import Device
 from warploom.engine.diagnostics import PatchError
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def encoded(light: Array) -> Array:

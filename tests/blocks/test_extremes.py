@@ -8,9 +8,9 @@ import pytest
 from tests.fuzzing import seeds
 from warploom import Engine, Patch
 from warploom.engine.device.device import Device
+from warploom.engine.types import Array
 from warploom.tensors import Tensor
 
-Array = np.ndarray[Any, Any]
 NAMES = {"f2": "f16", "f4": "f32", "f8": "f64"}
 
 

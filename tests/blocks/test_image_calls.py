@@ -13,10 +13,9 @@ from warploom.blocks.filter.weighted import HIGH, LANES, WIDE
 from warploom.engine.device.device import Device
 from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
-from warploom.engine.types import f32, float4
+from warploom.engine.types import Array, f32, float4
 from warploom.engine.types.element_numbers import element_number
 
-Array = np.ndarray[Any, Any]
 #: The modes of resizing for which we wrote kernels.
 MODES = ("nearest", "linear")
 

@@ -1,7 +1,5 @@
 """Blocks that compare two images: their similarity, and how one is moved against the other."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -9,8 +7,8 @@ from scipy import ndimage
 from tests.blocks.running import problems, run
 from tests.random_patches.image_oracles import structural_similarity
 from warploom import Patch
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 _WEIGHTS = np.exp(-(np.arange(-5, 6) ** 2) / (2 * 1.5**2))
 _LUMINANCE = (0.2126, 0.7152, 0.0722)
 

@@ -8,8 +8,8 @@ import pytest
 from tests.blocks.running import apply, problems, run
 from warploom import Engine, Patch, UpdateLevel
 from warploom.engine.diagnostics import Severity
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(5)
 
 

@@ -9,8 +9,7 @@ from scipy import special
 
 from tests.blocks.running import apply, problems, run
 from warploom import Patch
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def numbers(*shape: int) -> Array:

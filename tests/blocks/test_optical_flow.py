@@ -10,8 +10,7 @@ from scipy import ndimage
 from warploom import Engine, Patch
 from warploom.engine.device.device import Device
 from warploom.engine.protocol.messages import Reset
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def _grey(brightness: Array) -> Array:

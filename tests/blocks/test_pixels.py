@@ -17,9 +17,8 @@ from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.descriptions.ports import PICTURES, PortSpec
 from warploom.engine.device.device import Device
 from warploom.engine.patch.changes import PortRef
-from warploom.engine.types import float4
+from warploom.engine.types import Array, float4
 
-Array = np.ndarray[Any, Any]
 HEIGHT, WIDTH = 33, 31
 SMALL = ["half4", "uchar4"]
 #: What blocks need beside a picture at each input.

@@ -8,8 +8,8 @@ import pytest
 
 from tests.blocks.running import apply
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 #: Large enough for the font at its own size.
 WIDTH, HEIGHT = 480, 420
 GAP, LETTERS = 8, 17

@@ -9,8 +9,8 @@ from scipy import ndimage
 from tests.blocks.running import apply, problems, run
 from warploom import Patch
 from warploom.engine.device.device import Device
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 WEIGHTS = np.array([1, 4, 6, 4, 1]) / 16
 
 

@@ -15,8 +15,7 @@ from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import load_patch, save_patch
 from warploom.engine.protocol.messages import Reset
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 #: Counter, key and words of Philox4x32-10, as Random123 publishes them: zeros, ones, and digits of pi.
 KNOWN = [

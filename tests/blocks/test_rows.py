@@ -22,8 +22,7 @@ from warploom.blocks.data.rows_ahead import RowsAhead
 from warploom.blocks.data.table_files import load_table
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.protocol.messages import Reset
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 class _Rows:

@@ -1,7 +1,6 @@
 """Saved pictures contain what the patch computed, as precisely as their format allows."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +11,7 @@ from warploom import Engine, Patch
 from warploom.blocks.io.decode_image import decode_picture, load_linear
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.runtime.preview.picture_files import encode_picture
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def encoded(linear: Array) -> Array:

@@ -11,8 +11,7 @@ from tests.blocks.running import apply, apply_each, problems
 from warploom import Engine, Patch, UpdateLevel
 from warploom.blocks.spectrum.windowed import WINDOWS
 from warploom.engine.device.device import Device
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,6 @@ import os
 import struct
 import wave
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +15,8 @@ from tests.fuzzing import many, seeds
 from warploom import Engine, Patch
 from warploom.blocks.io.decode_sound import load_sound, read_sound
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 RATE = 8000
 
 

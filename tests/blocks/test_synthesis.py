@@ -15,8 +15,8 @@ from warploom.blocks.synthesis.oscillator import WAVES
 from warploom.engine.device.device import Device
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Node
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 RATE, WINDOW = 8000, 300  # 133 or 134 samples a frame
 
 

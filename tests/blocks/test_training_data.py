@@ -9,8 +9,7 @@ import pytest
 from tests.blocks.running import apply, problems, run
 from warploom import Engine, Patch
 from warploom.blocks.tensor.digits import load_digits
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def batches(x: Array, y: Array, frames: int, **parameters: Any) -> list[tuple[Array, Array]]:

@@ -10,11 +10,11 @@ threads, as a GPU without independent thread scheduling would.
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
+
 _VARIABLES = "abcd"
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
-
+from warploom.engine.types import Array
 
 #: Rounds after which a loop gets a limit.
 _ROUNDS = 6

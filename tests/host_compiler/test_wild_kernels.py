@@ -15,12 +15,12 @@ from tests.device.conftest import compile_cuda
 from warploom.engine.device.host.device import HostDevice
 from warploom.engine.diagnostics import KernelFault
 from warploom.engine.kernel_sources.cuda.library import toolkit_folders
+from warploom.engine.types import Array
 
 HERE = Path(__file__).parent / "wild"
 OLD, NEW = "compute_75", "compute_100"  # the two PTX dialects
 FAST, DEBUG, WIDE = "-use_fast_math", "-G", "--device-int128"
 
-Array = np.ndarray[Any, Any]
 Wild = Callable[..., list[Array]]
 
 

@@ -8,8 +8,7 @@ from warploom import Patch
 from warploom.blocks.tensor.train import _SMALL
 from warploom.engine.inner_patches.training import NetworkPatch
 from warploom.engine.patch.document import NodeRef
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def small() -> NetworkPatch:

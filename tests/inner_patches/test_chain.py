@@ -13,8 +13,7 @@ from warploom.engine.diagnostics import PatchError
 from warploom.engine.inner_patches.chain import ChainPatch
 from warploom.engine.inner_patches.chain_members import chain_catalogue
 from warploom.engine.patch.document import NodeRef
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def matrix(seed: int, size: int = 5) -> Array:

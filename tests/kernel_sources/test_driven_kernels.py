@@ -30,7 +30,6 @@ from warploom.engine.ptx import parse
 from warploom.engine.types import NAMED, f32
 from warploom.engine.values.wiring import Drive
 
-Array = np.ndarray[Any, Any]
 NUMBERS = (
     *(0.0, -0.0, 0.1, 0.5, 1.5, 2.5, -0.3, -2.5, 1e-45, 1.00146484375, 1 + 2**-8 + 2**-30, 200.0, -129.0, 4e4),
     *(3e9, -3e9, 2.0**63, 1e19, 1e300, -1e300),

@@ -27,10 +27,10 @@ from warploom.engine.kernel_sources.python.trust import trusted_folders
 from warploom.engine.kernel_sources.sources import PythonKernel, PythonOptions
 from warploom.engine.protocol.messages import KernelFilesChanged
 from warploom.engine.runtime.check.check_patch import check_patch
+from warploom.engine.types import Array
 
 SAMPLES = Path(__file__).parent / "python_samples"
 RANDOM = np.random.default_rng(0)
-Array = np.ndarray[Any, Any]
 
 
 def needs(package: str) -> pytest.MarkDecorator:

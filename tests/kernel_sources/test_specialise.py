@@ -13,9 +13,9 @@ from warploom.engine.kernel_sources.loader import load_image
 from warploom.engine.kernel_sources.sources import CudaFile, CudaText, PtxFile, SpecialisedKernel
 from warploom.engine.kernel_sources.specialise import specialised_cuda, specialised_ptx
 from warploom.engine.ptx import parse
+from warploom.engine.types import Array
 
 HEAD = ".version 7.0\n.target sm_75\n.address_size 64\n"
-Array = np.ndarray[Any, Any]
 
 
 def run(device: Device, ptx: str | bytes, entry: str, outputs: Array, *arguments: Any) -> Array:

@@ -8,10 +8,8 @@ import numpy as np
 from warploom.engine.device.device import Device
 from warploom.engine.libraries.backend import open_libraries
 from warploom.engine.libraries.call import BoundCall, LibraryCall, OperandMemory
-from warploom.engine.types import DType, bf16, dtype_of, from_bf16, to_bf16
+from warploom.engine.types import Array, DType, bf16, dtype_of, from_bf16, to_bf16
 from warploom.engine.types.layout import Layout, strided_layout
-
-Array = np.ndarray[Any, Any]
 
 #: Odd sizes: 1 has no second element, and 1023 and 1027 are close to a power of two.
 SIZES = (1, 7, 1023, 1027)

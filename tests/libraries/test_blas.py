@@ -9,10 +9,9 @@ import pytest
 from tests.libraries.calls import SIZES, Caller, numbers, wide
 from warploom.engine.libraries.blas import Axpy, Dot, Geam, Gemv, Norm, Scal, SolveTriangular
 from warploom.engine.libraries.call import OperandError
-from warploom.engine.types import DType, c64, c128, f16, f32, f64
+from warploom.engine.types import Array, DType, c64, c128, f16, f32, f64
 from warploom.engine.types.layout import Layout
 
-Array = np.ndarray[Any, Any]
 #: Error bound of one operation on numbers near 1. A sum of k of them may have sqrt(k) times that error.
 ROUNDING = {f32: 5e-7, f64: 2e-15, c64: 1e-6, c128: 4e-15}
 

@@ -9,10 +9,8 @@ import scipy
 from tests.libraries.calls import SIZES, Caller
 from warploom.engine.libraries.call import LibraryCall, OperandError
 from warploom.engine.libraries.dnn import BatchNormalization, Convolution, Pooling, Softmax
-from warploom.engine.types import DType, f16, f32, f64, s32
+from warploom.engine.types import Array, DType, f16, f32, f64, s32
 from warploom.engine.types.layout import Layout
-
-Array = np.ndarray[Any, Any]
 
 #: Relative error bound of one product of numbers near 1. A sum of k products may have sqrt(k) times that error.
 ROUNDING = {f32: 1e-6, f16: 2e-3}

@@ -11,10 +11,8 @@ from tests.fuzzing import many
 from tests.libraries.calls import SIZES, Caller, layout_of
 from warploom.engine.libraries.call import OperandError
 from warploom.engine.libraries.fft import NORMS, Fft, InverseRealFft, RealFft, embedding_of
-from warploom.engine.types import DType, c64, c128, f32, f64, s32
+from warploom.engine.types import Array, DType, c64, c128, f32, f64, s32
 from warploom.engine.types.layout import Layout, contiguous_strides
-
-Array = np.ndarray[Any, Any]
 
 #: Relative RMS error bound; it grows with the logarithm of the size.
 ROUNDING = {c64: 2e-7, c128: 4e-16}

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +12,8 @@ from warploom.engine.libraries.call import LibraryCall, OperandError
 from warploom.engine.libraries.fft import Fft
 from warploom.engine.libraries.images import Morphology
 from warploom.engine.libraries.matrices import matrix_of
-from warploom.engine.types import DType, bf16, c64, c128, f16, f32, f64, s32
+from warploom.engine.types import Array, DType, bf16, c64, c128, f16, f32, f64, s32
 from warploom.engine.types.layout import Layout
-
-Array = np.ndarray[Any, Any]
 
 #: Relative error bound of one product of numbers near 1. A sum of k products may have sqrt(k) times that error.
 ROUNDING = {f16: 2e-3, bf16: 2e-2, f32: 5e-7, f64: 2e-15, c64: 1e-6, c128: 4e-15}

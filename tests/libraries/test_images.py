@@ -9,10 +9,8 @@ from scipy import ndimage
 from tests.libraries.calls import Caller
 from warploom.engine.libraries.call import LibraryCall, OperandError
 from warploom.engine.libraries.images import MORPHOLOGIES, Box, Filter, Morphology, Resize
-from warploom.engine.types import DType, f16, f32, f64, float4, u8, uchar4
+from warploom.engine.types import Array, DType, f16, f32, f64, float4, u8, uchar4
 from warploom.engine.types.layout import Layout, strided_layout
-
-Array = np.ndarray[Any, Any]
 
 #: Odd sizes, images one pixel wide or high, and images smaller than a window.
 SHAPES = [(1, 1), (1, 1027), (1023, 1), (7, 9), (67, 131)]

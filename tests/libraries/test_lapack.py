@@ -20,10 +20,9 @@ from warploom.engine.libraries.lapack import (
     Svd,
     info_word,
 )
-from warploom.engine.types import DType, c64, c128, f16, f32, f64
+from warploom.engine.types import Array, DType, c64, c128, f16, f32, f64
 from warploom.engine.types.layout import Layout
 
-Array = np.ndarray[Any, Any]
 #: Error bounds relative to the largest number, for well-conditioned matrices of the sizes tested here.
 ROUNDING = {f32: 2e-5, f64: 4e-14, c64: 3e-5, c128: 5e-14}
 SHAPES = [(1, 1), (7, 7), (2, 3, 5, 5), (65, 65), (20, 9, 9)]

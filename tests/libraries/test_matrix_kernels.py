@@ -9,8 +9,8 @@ from tests.libraries.calls import Caller
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.loader import load_image
 from warploom.engine.libraries.lapack import CODE_BITS, info_word
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 TYPES = ["f4", "f8", "c8", "c16"]
 PARTS = [
     lambda a: a,

@@ -14,8 +14,8 @@ from warploom.engine.device.device import Device
 from warploom.engine.libraries.blas import Axpy, Copy, Geam, Gemm, Gemv, Scal, SolveTriangular
 from warploom.engine.libraries.call import LibraryCall
 from warploom.engine.libraries.sparse import SparseProduct
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 Operands = Mapping[str, Array]
 
 #: A sparse matrix [[2, 0, 0], [0, 3, 5]].

@@ -1,7 +1,5 @@
 """The kernels of singular values and of orthonormal columns, on every device."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -11,9 +9,8 @@ from warploom.engine.device.protocol import Module
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.kernel_sources.loader import load_image
 from warploom.engine.kernel_sources.sources import CudaFile, CudaOptions
-from warploom.engine.types import DType, c64, dtype_of
+from warploom.engine.types import Array, DType, c64, dtype_of
 
-Array = np.ndarray[Any, Any]
 #: A type and its name in `kernels/orthogonal.cu`; `test_lapack.py` tests all four types on a GPU.
 ELEMENTS = {c64: "ComplexElements<float>"}
 #: Sizes with an odd and an even number of columns, and threads of fewer and of more warps than pairs of columns.

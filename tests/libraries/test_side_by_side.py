@@ -1,7 +1,5 @@
 """Independent library calls of one patch, which may overlap, return the same results as each alone."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -9,8 +7,7 @@ from tests.fuzzing import many
 from warploom import Engine, Patch
 from warploom.engine.device.device import Device
 from warploom.engine.patch.changes import PortRef
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])

@@ -20,10 +20,8 @@ from warploom.engine.libraries.call import LibraryCall
 from warploom.engine.libraries.cuda import matrices
 from warploom.engine.libraries.cuda.plan import Addresses, Handles
 from warploom.engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd
-from warploom.engine.types import DType, c64, c128, f32, f64
+from warploom.engine.types import Array, DType, c64, c128, f32, f64
 from warploom.engine.types.layout import Layout
-
-Array = np.ndarray[Any, Any]
 
 _X = "handle params"
 _DEVICE_AND_HOST = "work lwork host_work host_lwork info"

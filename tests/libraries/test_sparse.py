@@ -1,7 +1,5 @@
 """Sparse products against dense ones in f64, on every device."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.sparse import random_array
@@ -15,10 +13,8 @@ from warploom.engine.kernel_sources.loader import load_image
 from warploom.engine.libraries.call import OperandError
 from warploom.engine.libraries.host.sparse import first_wrong
 from warploom.engine.libraries.sparse import BAD_OFFSET, SparseProduct
-from warploom.engine.types import f32, f64, s32
+from warploom.engine.types import Array, f32, f64, s32
 from warploom.engine.types.layout import Layout
-
-Array = np.ndarray[Any, Any]
 
 
 def csr(rows: int, columns: int, dtype: str, seed: int, density: float = 0.2) -> tuple[dict[str, Array], Array]:

@@ -6,13 +6,12 @@ A value is a list of its components, each an array with one number for each elem
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from tests.host_compiler.exact_floats import fuse
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 Value = list[Array]
 
 

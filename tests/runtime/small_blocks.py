@@ -1,7 +1,5 @@
 """Small blocks with one purpose each, for tests of order and memory."""
 
-from typing import Any
-
 import numpy as np
 
 from warploom import Patch
@@ -23,9 +21,9 @@ from warploom.api import (
 )
 from warploom.engine.device.external import describe_external
 from warploom.engine.patch.document import NodeRef
+from warploom.engine.types import Array
 
 FILE = "small_blocks.cu"
-Array = np.ndarray[Any, Any]
 
 
 class Bump(Block, id="test_small.bump"):

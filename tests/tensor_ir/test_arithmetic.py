@@ -19,9 +19,7 @@ from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
 from warploom.engine.tensor_ir.operations.elementwise import Elementwise
 from warploom.engine.tensor_ir.operations.leaves import Constant, Leaf
 from warploom.engine.tensor_ir.types import TensorType
-from warploom.engine.types import Shape, bf16, f16, f64, s32
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array, Shape, bf16, f16, f64, s32
 
 
 def held(*arrays: Any) -> tuple[dict[TensorNode, Array], list[TensorNode]]:

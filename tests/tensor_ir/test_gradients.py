@@ -25,9 +25,7 @@ from warploom.engine.tensor_ir.operations.matrices import MatMul
 from warploom.engine.tensor_ir.operations.sparse import SparseOuter
 from warploom.engine.tensor_ir.passes.pipeline import PASSES, optimise
 from warploom.engine.tensor_ir.types import TensorType
-from warploom.engine.types import Shape, f16, f64, s32
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array, Shape, f16, f64, s32
 
 
 def leaf(graph: TensorGraph, shape: Shape, *, batched: bool = False, **options: Any) -> TensorNode:

@@ -18,9 +18,8 @@ from warploom.engine.tensor_ir.gradients import gradients
 from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
 from warploom.engine.tensor_ir.operations.leaves import Leaf
 from warploom.engine.tensor_ir.types import TensorType
-from warploom.engine.types import Shape, f64
+from warploom.engine.types import Array, Shape, f64
 
-Array = np.ndarray[Any, Any]
 BATCH = 3
 
 _UNARY: Mapping[str, Callable[[Array], Array]] = {

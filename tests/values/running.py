@@ -13,11 +13,11 @@ from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import NodeRef
 from warploom.engine.runtime.model.block_registry import BlockRegistry
 from warploom.engine.runtime.model.parameters import ParameterStore
+from warploom.engine.types import Array
 from warploom.engine.user_code.runner import CodeRunner
 from warploom.engine.values.value_graph import ValueGraph
 
 STEP_S = 1 / 60
-Array = np.ndarray[Any, Any]
 
 
 def moments(frames: int, step_s: float = STEP_S) -> Iterator[Moment]:

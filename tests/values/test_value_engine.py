@@ -1,7 +1,5 @@
 """Values in an engine: their cost, their reports, and driven parameters compared with ones that are set by hand."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,8 +24,7 @@ from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import NodeRef
 from warploom.engine.protocol.messages import NodeState, Reset, SetRunning
 from warploom.engine.runtime.check.check_patch import check_patch
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 @given(

@@ -16,7 +16,7 @@ from warploom.app.docks.pins.pin_runs import PinRuns
 from warploom.app.theme import colours
 from warploom.app.view_models.code.trial import difference_of
 from warploom.app.view_models.looking.fitting import ports_of
-from warploom.app.widgets.array_view import Array, ArrayView
+from warploom.app.widgets.array_view import ArrayView
 from warploom.app.widgets.empty_state import EmptyState
 from warploom.app.widgets.list_table import ListModel, make_table
 from warploom.engine.diagnostics import PatchError, WarploomError
@@ -25,6 +25,7 @@ from warploom.engine.patch.changes import AnnotationChanged, Change, NodeMoved, 
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.pins import Pin
 from warploom.engine.runtime.check.pins import PinChecks, PinResult, expected, pin_output, read_pinned
+from warploom.engine.types import Array
 
 _HINT = (
     "No pins yet.\nSelect a block and press Pin: what its output holds after a frame becomes a test of the patch, "

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.types import Array
 
 #: Files that are copied with a file of code, since it may need them; larger ones are not code.
 _CODE_SUFFIXES = (".py", ".cu", ".cuh", ".h", ".hpp", ".ptx", ".json")
@@ -20,8 +21,6 @@ _MOST_BYTES, _LIMIT_S = 4 << 20, 60
 #: Frames before times count, in which code is compiled and optimised, and frames that are timed.
 _WARM, _TIMED = 12, 40
 _SCALARS = {"boolean", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "f32", "f64", "c64", "c128"}
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

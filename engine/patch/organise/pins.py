@@ -15,8 +15,8 @@ import numpy as np
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.figures import format_time, plural
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 #: The most elements that the patch's file holds itself; more are in a file beside it.
 MOST_INLINE = 64
 #: The latest frame that a pin may be of: an hour at 60 a second.

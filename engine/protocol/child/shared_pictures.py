@@ -15,6 +15,7 @@ from weakref import finalize
 import numpy as np
 
 from warploom.engine.platforms.files import is_memory_file, memory_file
+from warploom.engine.types import Array
 
 #: The environment variable that names the descriptor of the memory.
 VARIABLE = "WARPLOOM_SHARED_PICTURES"
@@ -26,8 +27,6 @@ _MOST = 256
 _ALIGNMENT = 4096
 #: Then come the bytes of two notes: the node whose code runs, and the digest of the block file that runs.
 _NOTES = {"node": slice(_MOST, 2 * _MOST), "file": slice(2 * _MOST, 3 * _MOST)}
-
-Array = np.ndarray[Any, Any]
 
 
 class PlacedArray(np.ndarray[Any, Any]):

@@ -3,7 +3,6 @@
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,8 +10,7 @@ import numpy as np
 from warploom.engine.platforms.files import named_contents
 from warploom.engine.protocol.elsewhere.messages import CodedPicture
 from warploom.engine.protocol.messages import Preview, Probed
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 #: The time in which a picture should be coded and sent.
 BUDGET_S = 1 / 15

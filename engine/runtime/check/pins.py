@@ -9,7 +9,6 @@ import hashlib
 import io
 import statistics
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -23,8 +22,8 @@ from warploom.engine.patch.organise.pins import MOST_INLINE, Pin, checked_pin, d
 from warploom.engine.patch.trust import SavePlace
 from warploom.engine.protocol.client import Client
 from warploom.engine.runtime.check.check_patch import has_errors
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 #: A budget is compared with the median of at least this many frames, without the first, which compiles.
 TIMED_FRAMES = 20
 

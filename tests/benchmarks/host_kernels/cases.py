@@ -15,10 +15,10 @@ import numpy as np
 from cuda.bindings import nvrtc
 
 from warploom.engine.device.device import HOST_ARCHITECTURE
+from warploom.engine.types import Array
 
 HERE = Path(__file__).parent
 FILES = tuple(sorted(path.stem for path in HERE.glob("*.cu")))
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +14,8 @@ from warploom.api import Moment
 from warploom.blocks.music.beat import Beat
 from warploom.blocks.music.heard import Heard
 from warploom.blocks.music.onset import Onset
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 RATE = 16000
 
 

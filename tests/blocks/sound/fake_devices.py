@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from warploom.blocks.sound import devices
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 class FakeStream:

@@ -1,7 +1,6 @@
 """Sound files, read piece by piece and written while they are recorded, against soundfile."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +12,8 @@ from warploom.blocks.sound.resampling import Stretch, interpolate, reach
 from warploom.blocks.sound.sound_reader import SoundReader, in_channels
 from warploom.blocks.sound.sound_writer import SoundWriter
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 RATE = 8000
 
 

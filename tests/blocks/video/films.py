@@ -7,7 +7,7 @@ from typing import Any
 import av
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def pictures(count: int, width: int = 48, height: int = 32, channels: int = 3, seed: int = 0) -> list[Array]:

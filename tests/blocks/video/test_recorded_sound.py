@@ -12,8 +12,8 @@ from tests.blocks.video.films import decoded
 from tests.waiting import until
 from warploom import Engine, Patch
 from warploom.engine.protocol.messages import Reset, Seek, SetRunning
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 RATE = 48000
 
 

@@ -40,8 +40,8 @@ from warploom.engine.descriptions.entries import (
 )
 from warploom.engine.kernel_sources.sources import OpGraphSource
 from warploom.engine.patch.changes import PortRef
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 #: The function of each kernel, by its entry point or its op graph. Arguments are arrays, numbers, numpy's types for
 #: element types, and the frame's index for the frame uniforms.
 Kernels = Mapping[str, Callable[..., None]]

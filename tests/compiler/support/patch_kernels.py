@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def _repeated(y: Array, shape: tuple[int, ...]) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def _round_away(x: Array) -> Array:

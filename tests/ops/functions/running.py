@@ -11,8 +11,8 @@ from warploom.engine.device.device import Device
 from warploom.engine.device.protocol import Module
 from warploom.engine.ops.functions import FUNCTIONS
 from warploom.engine.ops.lowering.ptx import TRIPLE, check_calls, data_layout, functions_ptx, to_ptx
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 DTYPES: dict[str, type[np.floating[Any]]] = {"f32": np.float32, "f64": np.float64}
 _KINDS = {"f32": ir.FloatType(), "f64": ir.DoubleType()}
 _INDEX = ir.IntType(32)

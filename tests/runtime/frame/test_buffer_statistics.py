@@ -1,7 +1,6 @@
 """Statistics of buffers in a measured frame, compared with numpy."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +12,9 @@ from warploom.engine.diagnostics import Severity, Source
 from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 from warploom.engine.profiling.profile import BufferStatistics, Profile
 from warploom.engine.protocol.messages import SetProfiling
-from warploom.engine.types import NAMED, to_bf16
+from warploom.engine.types import NAMED, Array, to_bf16
 
 DEEP = (ProfilingLevel.DEEP_ASYNC, ProfilingLevel.DEEP_SYNC)
-Array = np.ndarray[Any, Any]
 
 
 def profile_of(patch: Patch, device: Device, level: ProfilingLevel = ProfilingLevel.DEEP_SYNC) -> Profile:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,9 +27,8 @@ from warploom.engine.protocol.pacing import Pacing, PacingMode
 from warploom.engine.protocol.pipe import connect
 from warploom.engine.runtime.check.check_patch import check_patch
 from warploom.engine.runtime.report import diagnostics_store
-from warploom.engine.types import to_bf16
+from warploom.engine.types import Array, to_bf16
 
-Array = np.ndarray[Any, Any]
 #: The dtypes of arrays; c8 and c16 are elements of two numbers.
 TYPES = ["f2", "f4", "f8", "c8", "c16", "i1", "u1", "i4", "u4", "i8", "?"]
 BAD = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf, "low": -60.0, "high": 61.5}

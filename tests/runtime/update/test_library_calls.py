@@ -15,10 +15,10 @@ from warploom.engine.device.host.graph.executable import HostExecutable
 from warploom.engine.diagnostics import DeviceError
 from warploom.engine.libraries import images
 from warploom.engine.patch.document import NodeRef
+from warploom.engine.types import Array
 
 HOT, RECAPTURE, COLD = UpdateLevel.HOT, UpdateLevel.RECAPTURE, UpdateLevel.COLD
 RNG = np.random.default_rng(16)
-Array = np.ndarray[Any, Any]
 FILL = Kernel(str(Path(small_blocks.__file__).with_suffix(".cu")), "make")
 
 

@@ -16,8 +16,8 @@ from warploom.blocks.arithmetic.scale_offset import ScaleOffset
 from warploom.blocks.buffer.constant import constant
 from warploom.blocks.buffer.element_types import NUMBERS
 from warploom.blocks.reduce.shares import reduction
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 #: No source of a test has these bits.
 ANY_NAN = np.uint32(0x7FFFFFFF).view(np.float32)
 

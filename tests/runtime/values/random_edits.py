@@ -12,8 +12,8 @@ from warploom import Patch
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.editing.history import History
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 #: Zeros (often, since they decide conditions), the smallest and largest denormals and normals, infinities, and NaNs
 #: that are quiet, signalling or negative.
 BITS = (0, 0x80000000) * 4 + (1, 0x80000001, 0x007FFFFF, 0x00800000, 0x80800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000)

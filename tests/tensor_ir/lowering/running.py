@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,9 +13,7 @@ from warploom.engine.tensor_ir.types import TensorType
 from warploom.engine.tensor_runtime.program import Program
 from warploom.engine.tensor_runtime.program_block import Wanted
 from warploom.engine.tensor_runtime.tensors import Tensors
-from warploom.engine.types import DType, bf16, f16, f32, f64, from_bf16, to_bf16
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array, DType, bf16, f16, f32, f64, from_bf16, to_bf16
 
 #: The allowed error of each type, relative to the largest number of a result.
 TOLERANCE: Mapping[DType, float] = {f64: 1e-11, f32: 2e-5, f16: 4e-3, bf16: 3e-2}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 def sgd(w: Array, gradients: list[Array], rate: float, momentum: float, decay: float, nesterov: bool) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 @dataclass

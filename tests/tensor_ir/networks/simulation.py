@@ -10,8 +10,7 @@ import numpy as np
 from warploom.engine.tensor_ir.evaluation import evaluate
 from warploom.engine.tensor_ir.networks.functions import NetworkFunction
 from warploom.engine.tensor_ir.networks.network import Network
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array
 
 
 class Simulation:

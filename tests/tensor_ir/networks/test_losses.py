@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +13,7 @@ from warploom.engine.tensor_ir.graph import TensorNode
 from warploom.engine.tensor_ir.networks import losses
 from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
 from warploom.engine.tensor_ir.networks.network import build_network
-from warploom.engine.types import f64
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array, f64
 
 
 def sigmoid(x: Array) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +13,8 @@ from warploom.engine.tensor_ir.gradients import gradients
 from warploom.engine.tensor_ir.graph import TensorGraph, TensorNode
 from warploom.engine.tensor_ir.operations.leaves import Leaf
 from warploom.engine.tensor_ir.types import FLOATS, TensorType
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 Build = Callable[..., TensorNode]
 #: Half the distance between the two points of a difference.
 _STEP = 2e-5

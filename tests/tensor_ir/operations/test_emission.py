@@ -13,8 +13,8 @@ from warploom.engine.device.device import Device
 from warploom.engine.ops import OpGraphBuilder
 from warploom.engine.tensor_ir.operations.elementwise import Elementwise
 from warploom.engine.tensor_ir.operations.rules import RULES, Rule
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 _SPECIAL = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.0, -2.5, 3.0, 1e-30, -1e-30, 9.0, -9.0, 20.0, -20.0, 60.0, -60.0]
 _SPECIAL += [300.0, -300.0, 3000.0, -3000.0, 1e30, -1e30, np.inf, -np.inf, np.nan]
 _NUMBERS = {

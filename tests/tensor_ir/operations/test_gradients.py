@@ -15,9 +15,7 @@ from warploom.engine.tensor_ir.operations.elementwise import Elementwise
 from warploom.engine.tensor_ir.operations.leaves import Leaf
 from warploom.engine.tensor_ir.operations.rules import RULES
 from warploom.engine.tensor_ir.types import TensorType
-from warploom.engine.types import f64
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array, f64
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=str)

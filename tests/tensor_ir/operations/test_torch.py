@@ -22,7 +22,6 @@ from warploom.engine.types import f64
 
 torch: Any = pytest.importorskip("torch")
 
-Array = np.ndarray[Any, Any]
 
 #: Rows of the table that have another name in torch, or need several of its functions.
 _OTHERS: Mapping[str, Callable[..., Any]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import reduce
 from operator import add
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +15,9 @@ from warploom.engine.device.protocol import Memory
 from warploom.engine.runtime.memory.buffer_pool import BufferPool
 from warploom.engine.tensor_ir.ordering import topological_order
 from warploom.engine.tensor_runtime.lazy.execution import find_segments
+from warploom.engine.types import Array
 from warploom.tensors import Tensor, execute
 
-Array = np.ndarray[Any, Any]
 SIZES = (1, 2, 3, 5)
 
 

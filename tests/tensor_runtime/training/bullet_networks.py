@@ -12,8 +12,8 @@ from tests.fuzzing import FACTOR
 from warploom.engine.tensor_ir.graph import TensorNode
 from warploom.engine.tensor_ir.networks.builder import NetworkBuilder
 from warploom.engine.tensor_ir.networks.losses import sigmoid_squared_error, softmax_cross_entropy
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 #: Whether networks have their published sizes: otherwise an eighth of the units, and fewer buckets of inputs.
 IS_PUBLISHED = FACTOR > 1
 #: The rows of one perspective, the most pieces on them, and the numbers of buckets of inputs and outputs.

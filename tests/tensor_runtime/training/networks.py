@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tests.tensor_ir.networks.examples import write_seeds_example
 from warploom.engine.tensor_runtime.training import GraphBuilder
-from warploom.engine.types import DType, f32
-
-Array = np.ndarray[Any, Any]
+from warploom.engine.types import Array, DType, f32
 
 
 def regression(dtype: DType = f32) -> GraphBuilder:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,10 +19,9 @@ from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
 from warploom.engine.libraries.backend import open_libraries
 from warploom.engine.libraries.call import BoundCall, OperandMemory
 from warploom.engine.libraries.images import Filter
-from warploom.engine.types import f32, float4
+from warploom.engine.types import Array, f32, float4
 from warploom.engine.types.layout import Layout
 
-Array = np.ndarray[Any, Any]
 TONE = """
 extern "C" __global__ void tone(const float* across, const float* down, float* out, float contrast, float grey, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

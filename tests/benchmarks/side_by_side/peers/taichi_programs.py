@@ -11,8 +11,8 @@ import numpy as np
 
 from tests.benchmarks.side_by_side.contest import Missing, Program
 from tests.benchmarks.side_by_side.peers.warp_programs import load
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 KERNELS = """
 import taichi as ti
 

@@ -15,8 +15,8 @@ from tests.benchmarks.side_by_side.contest import OURS, Contest, Missing, Progra
 from warploom import Engine, Patch, ProfilingLevel
 from warploom.engine.device.device import Device
 from warploom.engine.patch.document import NodeRef
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 #: Rows of `bench_blocks` that everybody needs, and the ratio that is wanted.
 PICTURES = ("Gaussian, sigma 3", "Mean, radius 20", "Erode, square 2", "Sobel", "Invert", "Resize 0.5, linear")
 WRITTEN = ("Sort", "Sort by Key", "Scan", "Gather", "Where")  # those whose result is as long as the list

@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -28,8 +27,8 @@ from tests.benchmarks.side_by_side.peers import taichi_programs
 from tests.benchmarks.side_by_side.topics.fluids import library_of
 from warploom import Engine, Patch, ProfilingLevel
 from warploom.engine.device.device import Device
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 COUNT, NEAR = 1_000_000, 1e-3
 NUMBERS = STEP_S, GRAVITY, DRAG, WIND_X, WIND_Z, ATTRACTION, MIDDLE, FLOOR, BOUNCE, FRICTION
 #: The columns of a particle are its place and age, and its velocity and life.

@@ -24,8 +24,8 @@ from warploom.engine.device.arguments import pack_arguments
 from warploom.engine.device.device import Device
 from warploom.engine.device.protocol import GraphNode, LaunchConfig
 from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 STEP_S, OVER, SWEEPS, ENOUGH = 1 / 60, 1.98, 10, 0.5
 
 #: What is computed of a cell, in C and CUDA C++. Nothing flows through the walls on all four sides.

@@ -16,8 +16,8 @@ from tests.benchmarks.side_by_side.peers import npp_programs
 from tests.benchmarks.side_by_side.topics.arrays import launched, without_alpha
 from warploom import Patch
 from warploom.engine.device.device import Device
+from warploom.engine.types import Array
 
-Array = np.ndarray[Any, Any]
 SIGMA, CONTRAST, GREY = 3.0, 1.2, 0.18
 #: Samples of a frame and to the next one, and the rate of a recording.
 SIZE, HOP, RATE = 2048, 1024, 16000
