@@ -36,7 +36,7 @@ from warploom.engine.protocol.questions import Answer, Question
 from warploom.engine.runtime.frame.cuda_engine import CudaEngine
 from warploom.engine.runtime.frame.thread import EngineLoop, FrameLock
 from warploom.engine.runtime.observed.marked_engine import MarkedEngine
-from warploom.engine.runtime.observed.replay import Replay
+from warploom.engine.runtime.observed.replay import Replayer
 from warploom.engine.runtime.observed.trace_frames import trace_frames
 from warploom.engine.runtime.preview.outputs import read_outputs
 from warploom.engine.runtime.report.node_reports import awaited
@@ -202,7 +202,7 @@ class LocalEngine:
         self.lock = FrameLock()
         self._loop: EngineLoop | None = None
         self._saved_files: SavedFiles | None = None
-        self._replay: Replay | None = None
+        self._replay: Replayer | None = None
         self._closed = False
         self._forget_types = block_types.subscribe(lambda types: self.post(BlockTypesChanged(types)))
 
@@ -236,7 +236,7 @@ class LocalEngine:
             case questions.Replay(from_frame):
                 if self._replay is None:
                     self._stop()
-                    self._replay = Replay(engine, self.lock, from_frame)
+                    self._replay = Replayer(engine, self.lock, from_frame)
                 return self._replay.step()
             case questions.Stop():
                 return self._stop()

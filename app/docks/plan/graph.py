@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from warploom.app.docks.dock import Dock, Editor
 from warploom.app.docks.elided_label import ElidedLabel
-from warploom.app.docks.plan.graph_view import GraphView
+from warploom.app.docks.plan.graph_view import LaunchedGraphView
 from warploom.app.docks.plan.plan_feed import PlanFeed, chosen_blocks
 from warploom.app.view_models.profile.launched_graph import GraphDrawing, lay_out, summary, times_of, titles
 from warploom.app.widgets.empty_state import EmptyState
@@ -35,7 +35,7 @@ class LaunchedGraph(EmptyState, Dock):
     def __init__(self) -> None:
         page = QWidget()
         super().__init__(page, _HINT)
-        self.view, self.summary = GraphView(), ElidedLabel("faint")
+        self.view, self.summary = LaunchedGraphView(), ElidedLabel("faint")
         line = QHBoxLayout(contentsMargins=QMargins(8, 0, 8, 0))
         line.addWidget(self.summary)
         column = QVBoxLayout(page, contentsMargins=QMargins(0, 4, 0, 0), spacing=4)

@@ -35,7 +35,7 @@ _TINTS = {"kernel": "math", "memset": "buffer", "memcpy": "io", "library": "lina
 _MARGIN, _DRAG, _ARROW = 12.0, 4, 4.0
 
 
-class GraphView(QWidget):
+class LaunchedGraphView(QWidget):
     """A wheel zooms about the pointer, a drag pans, a click chooses a node; double click and Home show the whole.
 
     The arrow keys go to the node before or after along the arrows, and through the order of the plan.

@@ -27,7 +27,7 @@ from warploom.engine.protocol.messages import FrameReport, Message, StateCopy, U
 from warploom.engine.protocol.outbox import Outbox
 from warploom.engine.protocol.sampling import ObservePorts, Sample, Sampling
 from warploom.engine.runtime.frame.clock import Clock
-from warploom.engine.runtime.frame.frame_plan import FramePlan, plan_frame
+from warploom.engine.runtime.frame.launch_plan import LaunchPlan, plan_launches
 from warploom.engine.runtime.frame.launcher import Launcher
 from warploom.engine.runtime.frame.live_buffers import LiveBuffers
 from warploom.engine.runtime.frame.player import Player
@@ -135,7 +135,7 @@ class CudaEngine:
         Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
         report is then that since the last frame, and its other fields describe a frame that has just ended. Some of
         these frames leave no report and return the last one. Where they are short and nothing is new, one call launches
-        a burst of them (`Launcher.burst`), and reports the last one, with the mean of their times. See `plan_frame`.
+        a burst of them (`Launcher.burst`), and reports the last one, with the mean of their times. See `plan_launches`.
 
         `due_ns` is the time at which the frame was due, for the flight recorder; 0 means its actual start.
         """
@@ -208,7 +208,7 @@ class CudaEngine:
             if free_running and player.running and self.device.info.is_asynchronous:
                 plan = self._plan_overlap(compiled, is_busy, is_launched, level is not _NONE, has_status, start_ns)
             else:
-                plan = plan_frame(is_busy=is_busy)
+                plan = plan_launches(is_busy=is_busy)
             if is_launched:
                 if plan.waits:
                     self._waited_ns = start_ns
@@ -311,10 +311,10 @@ class CudaEngine:
         is_updated: bool,
         has_status: bool,
         now_ns: int,
-    ) -> FramePlan:
+    ) -> LaunchPlan:
         """Plan a frame of an engine that plays freely on a device that works beside Python."""
         reporter = self._reporter
-        return plan_frame(
+        return plan_launches(
             is_busy=is_busy,
             is_launched=is_launched,
             can_overlap=compiled is None or not compiled.plan.freezes,

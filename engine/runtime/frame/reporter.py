@@ -11,7 +11,7 @@ from warploom.engine.figures import plural
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.profiling.profile import Profile
 from warploom.engine.protocol.messages import EngineStatistics, FrameReport, UpdateLevel, UpdateRecord
-from warploom.engine.runtime.frame.frame_plan import FramePlan
+from warploom.engine.runtime.frame.launch_plan import LaunchPlan
 from warploom.engine.runtime.measure.profiler import FrameProfiler
 from warploom.engine.runtime.model.context import CudaContext
 from warploom.engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
@@ -53,9 +53,9 @@ class Reporter:
         #: When the newest report was prepared.
         self.reported_ns = 0
         #: A frame that is not reported unless nothing follows it: its plan, when it began, and facts for its report.
-        self._put_off: tuple[FramePlan, int, int, float, int] | None = None
+        self._put_off: tuple[LaunchPlan, int, int, float, int] | None = None
 
-    def put_off(self, plan: FramePlan, began_ns: int, frame: int, time_s: float, launches: int) -> None:
+    def put_off(self, plan: LaunchPlan, began_ns: int, frame: int, time_s: float, launches: int) -> None:
         """Note the last frame of a burst, which is not reported unless nothing follows it."""
         self._put_off = plan, began_ns, frame, time_s, launches
 

@@ -16,7 +16,7 @@ from warploom.engine.runtime.model.context import CudaContext
 from warploom.engine.runtime.preview.outputs import Saver
 from warploom.engine.runtime.preview.previews import Previews
 from warploom.engine.runtime.preview.reading import lasting_place, read_port
-from warploom.engine.runtime.preview.samples import Reading
+from warploom.engine.runtime.preview.samples import SampleCopy
 from warploom.engine.runtime.update.updater import Updater
 
 _now_ns = time.perf_counter_ns
@@ -98,7 +98,7 @@ class Results:
 
     def _read_samples(
         self, compiled: CompiledGraph | None, present: int, last: int, *, plays: bool, by_hand: bool
-    ) -> list[Reading]:
+    ) -> list[SampleCopy]:
         """Take the samples that no copy beside the frames can give; return the copies for the others.
 
         While the engine is paused, the present frame is to come.

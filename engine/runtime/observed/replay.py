@@ -37,7 +37,7 @@ class _Ended(BaseException):
     """Raised at the next operation when nobody asks for steps any more."""
 
 
-class Replay:
+class Replayer:
     """Runs an engine's frames by hand on a thread of its own, which waits before each step until it is asked for.
 
     The engine no longer listens to the network or to MIDI: another engine of the same patch may.

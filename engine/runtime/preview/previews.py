@@ -31,7 +31,7 @@ from warploom.engine.runtime.preview.picture_slot import (
     next_due_ns,
     picture_sources,
 )
-from warploom.engine.runtime.preview.samples import Reading, Samples
+from warploom.engine.runtime.preview.samples import SampleCopy, Samples
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Previews:
         self._viewers: dict[str, _Viewer] = {}
         self._spare: list[PictureSlot] = []  # of viewers that are no longer observed
         self._flying: list[_Job] = []
-        self._readings: list[Reading] = []  # the samples under way
+        self._readings: list[SampleCopy] = []  # the samples under way
         #: The second stream still reads the graph's memory.
         self.reads_graph = False
         self._plan: Plan | None = None
@@ -143,7 +143,7 @@ class Previews:
         stream: Stream,
         launch: int,
         frame: int,
-        readings: Sequence[Reading] = (),
+        readings: Sequence[SampleCopy] = (),
         *,
         by_hand: bool,
     ) -> None:
@@ -257,7 +257,7 @@ class Previews:
         return fitted_size(source.size, viewing.size)
 
     def _begin(
-        self, compiled: CompiledGraph, stream: Stream, jobs: list[_Job], readings: list[Reading], frame: int
+        self, compiled: CompiledGraph, stream: Stream, jobs: list[_Job], readings: list[SampleCopy], frame: int
     ) -> None:
         stream.record(self._ended)
         self._stream.wait(self._ended)

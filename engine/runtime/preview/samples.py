@@ -52,7 +52,7 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class Reading:
+class SampleCopy:
     """Some bytes that are copied now: rows of a buffer from `first_row` on.
 
     With `rows`, these are all that is copied, of `layout.shape[1:]` each; `memory` is then that of the whole buffer.
@@ -146,7 +146,7 @@ class Samples:
             self._put(make_sample(watch.name, watch.sampling, frame, dtype_of(array), (), array))
             self._pace(watch, 0, 0)
 
-    def plan(self, compiled: CompiledGraph | None, watch: Watch, frame: int) -> Reading | None:
+    def plan(self, compiled: CompiledGraph | None, watch: Watch, frame: int) -> SampleCopy | None:
         """Return the copy for a watch; None if there is none, or the contents must be read otherwise (`needs_read`).
 
         A port without contents gets a sample without data.
@@ -164,13 +164,13 @@ class Samples:
             if place is not None and (rows := _single_rows(whole, sampling)):
                 reduces = self._can_reduce(whole, sampling)
                 picked = Layout(whole.dtype, (len(rows), sampling.size[1] if reduces else whole.shape[1]))
-                return Reading(watch, picked, whole, place, 0, frame, rows, reduces)
+                return SampleCopy(watch, picked, whole, place, 0, frame, rows, reduces)
             if layout.span_bytes > MOST_BYTES:
                 missing = f"{whole} has {whole.span_bytes >> 20} MB, of which {MOST_BYTES >> 20} can be shown at once"
             elif place is not None and layout.span_bytes:
                 row_bytes = whole.span_bytes // whole.shape[0] if whole.shape and layout is not whole else 0
                 part = part_of(place.whole, place.offset + first_row * row_bytes, layout.span_bytes)
-                return Reading(watch, layout, whole, part, first_row, frame)
+                return SampleCopy(watch, layout, whole, part, first_row, frame)
             else:
                 return None
         watch.key = self._key(watch)
@@ -199,7 +199,7 @@ class Samples:
         self._pace(watch, held_ns, 0)
         watch.making = self._beside.submit(self._make, watch, watch.sampling, frame, layout, array, 0)
 
-    def has_room(self, reading: Reading, *, by_hand: bool) -> bool:
+    def has_room(self, reading: SampleCopy, *, by_hand: bool) -> bool:
         """False while memory is being reserved for a sample, and when there is none, which the sample then says."""
         slot, staged = reading.watch.slot, self._device.info.has_own_memory
         room = slot.make_room(reading.layout.span_bytes, on_device=staged, beside=self._beside, wait=by_hand)
@@ -208,7 +208,7 @@ class Samples:
         self.miss(reading.watch, reading.frame, f"sample must fit in memory: {slot.refused[1]}")
         return False
 
-    def begin(self, reading: Reading, stream: Stream) -> None:
+    def begin(self, reading: SampleCopy, stream: Stream) -> None:
         """Copy bytes out of the graph's memory, on a stream."""
         slot, begun_ns = reading.watch.slot, self._clock_ns()
         slot.is_free, reading.watch.key = False, self._key(reading.watch)
@@ -227,13 +227,13 @@ class Samples:
             stream.copy(slot.memory if is_staged else slot.pinned, place, size)
         self._pace(reading.watch, self._clock_ns() - begun_ns, 0)
 
-    def transfer(self, reading: Reading, stream: Stream) -> None:
+    def transfer(self, reading: SampleCopy, stream: Stream) -> None:
         """Copy the bytes to the host where `begin` has left them on the device."""
         if self._device.info.has_own_memory:
             slot = reading.watch.slot
             stream.copy(slot.pinned, slot.memory, reading.layout.span_bytes)
 
-    def complete(self, reading: Reading) -> None:
+    def complete(self, reading: SampleCopy) -> None:
         """Make the sample of bytes that have arrived."""
         watch = reading.watch
         if self._watches.get(watch.name) is not watch:
@@ -251,7 +251,7 @@ class Samples:
             bool(reading.rows),
         )
 
-    def abandon(self, reading: Reading) -> None:
+    def abandon(self, reading: SampleCopy) -> None:
         """Forget a copy that has failed."""
         reading.watch.slot.is_free, reading.watch.key = True, None
 

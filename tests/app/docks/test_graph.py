@@ -13,14 +13,14 @@ from tests.fuzzing import seeds
 from tests.profiling.spans import span
 from tests.runtime.check.pinning import moving
 from warploom.app.docks.plan.graph import LaunchedGraph
-from warploom.app.docks.plan.graph_view import GraphView
+from warploom.app.docks.plan.graph_view import LaunchedGraphView
 from warploom.app.theme.fonts import SMALL, ui_font
 from warploom.app.view_models.profile.launched_graph import blocks_of, lay_out, times_of, titles
 from warploom.app.window.main_window import MainWindow
 from warploom.engine.compiler.inspection.data import FramePlan, PlannedOperation
 
 
-def click(view: GraphView, index: int) -> None:
+def click(view: LaunchedGraphView, index: int) -> None:
     """Click at the corner of a node's box, where no other one lies over it."""
     place = view.place(index).topLeft().toPoint() + QPoint(3, 3)
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=place)
@@ -125,7 +125,7 @@ def test_times_are_of_the_operation_that_was_measured() -> None:
 
 def test_a_thousand_nodes_are_painted_and_chosen(qtbot: QtBot) -> None:
     """The whole and a part of a large graph can be painted at every scale."""
-    plan, view, size = random_plan(2, 1000), GraphView(), ui_font(SMALL).pixelSize()
+    plan, view, size = random_plan(2, 1000), LaunchedGraphView(), ui_font(SMALL).pixelSize()
     qtbot.addWidget(view)
     view.resize(900, 240)
     view.show_graph(plan, lay_out(plan.operations), titles(plan, str))

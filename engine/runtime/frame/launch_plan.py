@@ -6,7 +6,7 @@ from warploom.engine.compiler.frame import MOST_BURSTS
 from warploom.engine.protocol.pacing import Pacing
 
 
-class FramePlan(msgspec.Struct, frozen=True):
+class LaunchPlan(msgspec.Struct, frozen=True):
     """The steps of `CudaEngine.frame` after its first launch.
 
     It launches `burst` frames in all, `waits` for the device, and `reports` the last frame. `in_flight` frames may then
@@ -19,10 +19,10 @@ class FramePlan(msgspec.Struct, frozen=True):
     reports: bool = True
 
 
-_WAITED, _IDLE = FramePlan(waits=True), FramePlan(waits=False)
+_WAITED, _IDLE = LaunchPlan(waits=True), LaunchPlan(waits=False)
 
 
-def plan_frame(
+def plan_launches(
     *,
     is_busy: bool,
     is_launched: bool = True,
@@ -35,7 +35,7 @@ def plan_frame(
     is_special: bool = False,
     burst: int = 1,
     is_report_due: bool = True,
-) -> FramePlan:
+) -> LaunchPlan:
     """Return the plan of a frame from facts about the engine; most of them matter only if it `can_overlap` the next.
 
     `is_busy`: the device may have work, of this frame or of earlier ones. `can_overlap`: the engine plays freely, on a
@@ -57,4 +57,4 @@ def plan_frame(
     if burst > 1 and (is_updated or is_special or frames_left is not None or waits or not (is_launched and free)):
         burst = 1  # the next frames need more than a launch
     reports = is_updated or frames_left == 1 or is_report_due
-    return FramePlan(waits, burst, MOST_BURSTS * burst, reports)
+    return LaunchPlan(waits, burst, MOST_BURSTS * burst, reports)

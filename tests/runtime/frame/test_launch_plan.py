@@ -7,15 +7,15 @@ import pytest
 
 from warploom.engine.compiler.frame import MOST_BURSTS
 from warploom.engine.protocol.pacing import Pacing, PacingMode
-from warploom.engine.runtime.frame.frame_plan import FramePlan, plan_frame
+from warploom.engine.runtime.frame.launch_plan import LaunchPlan, plan_launches
 
 FREE, AT_RATE = Pacing.free(), Pacing.fixed(60.0)
 
 
-def plan(**facts: Any) -> FramePlan:
+def plan(**facts: Any) -> LaunchPlan:
     """Return the plan of a free frame like the previous ones, without a report."""
     usual = {"is_busy": True, "can_overlap": True, "pacing": FREE, "is_report_due": False}
-    return plan_frame(**{**usual, **facts})
+    return plan_launches(**{**usual, **facts})
 
 
 @pytest.mark.parametrize("is_busy", [True, False])
@@ -24,7 +24,7 @@ def test_a_frame_that_cannot_overlap_is_waited_for_and_reported(is_busy: bool) -
     for pacing, yes, burst in product([FREE, AT_RATE, Pacing.free(overlap=True)], [True, False], [1, 4]):
         facts = {"is_live": yes, "has_status": yes, "is_updated": yes, "is_special": yes, "burst": burst}
         found = plan(can_overlap=False, is_busy=is_busy, pacing=pacing, **facts)
-        assert found == FramePlan(waits=is_busy, burst=1, in_flight=1, reports=True)
+        assert found == LaunchPlan(waits=is_busy, burst=1, in_flight=1, reports=True)
 
 
 @pytest.mark.parametrize("is_live", [True, False])
@@ -42,7 +42,7 @@ def test_frames_overlap_if_a_person_says_so_or_nobody_waits(
 
 def test_an_overlapping_frame_is_waited_for_to_read_status_words() -> None:
     """An overlapping frame with status words is launched alone and waited for."""
-    assert plan(has_status=True, burst=4) == FramePlan(waits=True, burst=1, in_flight=MOST_BURSTS, reports=False)
+    assert plan(has_status=True, burst=4) == LaunchPlan(waits=True, burst=1, in_flight=MOST_BURSTS, reports=False)
 
 
 @pytest.mark.parametrize("is_busy", [True, False])
@@ -54,7 +54,7 @@ def test_without_a_launch_only_earlier_frames_are_waited_for(is_busy: bool) -> N
 
 def test_short_frames_are_launched_in_bursts() -> None:
     """A burst is as long as the launcher allows, and three bursts are in flight."""
-    assert plan(burst=4) == FramePlan(waits=False, burst=4, in_flight=4 * MOST_BURSTS, reports=False)
+    assert plan(burst=4) == LaunchPlan(waits=False, burst=4, in_flight=4 * MOST_BURSTS, reports=False)
 
 
 @pytest.mark.parametrize(
