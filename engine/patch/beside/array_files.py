@@ -1,7 +1,8 @@
 """Large arrays of a patch in NPY files beside it, so that a diff of the patch shows what changed.
 
 A value ``{"npy": "NAME.DIGEST.npy", "dtype": "<f4", "shape": [1024]}`` names a file in the patch's folder. NAME is that
-of the patch when it was saved, and DIGEST belongs to the contents, so an array that changes gets another file.
+of the patch when it was saved, and DIGEST belongs to the contents, so an array that changes gets another file. Files of
+pins have such names too.
 """
 
 import hashlib
@@ -15,10 +16,11 @@ import numpy as np
 
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.types import Array
 
 #: An array of more bytes gets a file.
 MOST_INLINE_BYTES = 4096
-_FILE = re.compile(r"[^/\\\0]+\.([0-9a-f]{16})\.npy")
+_FILE = re.compile(r"[^/\\\0]+\.[0-9a-f]{16}\.npy")
 _DTYPE = re.compile(r"[<>|=]?([iuf]\d|b1|c8|c16)")
 
 
@@ -27,16 +29,13 @@ class ArrayFiles:
 
     def __init__(self, patch_name: str, dump_value: Callable[[Any], Any]) -> None:
         self.files: dict[str, bytes] = {}
-        self._stem, self._dump_value = patch_name[:150], dump_value
+        self._stem, self._dump_value = patch_name, dump_value
 
     def dump(self, value: Any) -> Any:
         """Return a parameter's value as JSON; a large array names its file."""
         if not isinstance(value, np.ndarray) or value.nbytes <= MOST_INLINE_BYTES:
             return self._dump_value(value)
-        data = io.BytesIO()
-        np.save(data, value, allow_pickle=False)
-        contents = data.getvalue()
-        name = f"{self._stem}.{_digest(contents)}.npy"
+        name, contents = as_file(self._stem, value)
         self.files[name] = contents
         return {"npy": name, "dtype": value.dtype.str, "shape": list(value.shape)}
 
@@ -46,14 +45,14 @@ class ArrayFiles:
         return {path: data for path, data in paths.items() if not path.is_file() or path.read_bytes() != data}
 
 
-def load_array(value: dict[str, Any], folder: Path | None, where: str) -> np.ndarray[Any, Any]:
+def load_array(value: dict[str, Any], folder: Path | None, where: str) -> Array:
     """Return the array of a value that names its file in a folder. Raise PatchError with the place and the remedy."""
-    found = _FILE.fullmatch(value["npy"]) if isinstance(value["npy"], str) else None
-    if found is None:
-        raise PatchError(f"{where}: file of an array must be NAME.DIGEST.npy, got {shown(value['npy'])}")
+    name = value["npy"]
+    if not is_file_name(name):
+        raise PatchError(f"{where}: file of an array must be NAME.DIGEST.npy, got {shown(name)}")
     if folder is None:
-        raise PatchError(f"{where}: array must be in the text, got one in the file {found[0]} beside a patch")
-    path = folder / found[0]
+        raise PatchError(f"{where}: array must be in the text, got one in the file {name} beside a patch")
+    path = folder / name
     try:
         contents = path.read_bytes()
     except OSError as problem:
@@ -61,15 +60,33 @@ def load_array(value: dict[str, Any], folder: Path | None, where: str) -> np.nda
         raise PatchError(
             f"{where}: array must be in the file {path}, got: {reason}; copy it there from beside the original patch"
         ) from problem
-    if _digest(contents) != found[1]:
+    if not is_as_written(name, contents):
         raise PatchError(f"{where}: file {path} must be as it was written, got other contents; copy the original there")
     try:
-        array: np.ndarray[Any, Any] = np.load(io.BytesIO(contents), allow_pickle=False)
+        array: Array = np.load(io.BytesIO(contents), allow_pickle=False)
         if not _DTYPE.fullmatch(array.dtype.str):
             raise ValueError(f"elements of type {array.dtype}")
     except (ValueError, EOFError) as problem:
         raise PatchError(f"{where}: file {path} must hold an array of numbers, got: {problem}") from problem
     return array
+
+
+def as_file(stem: str, array: Array) -> tuple[str, bytes]:
+    """Return the name and the contents of an array's file."""
+    data = io.BytesIO()
+    np.save(data, array, allow_pickle=False)
+    contents = data.getvalue()
+    return f"{stem[:150]}.{_digest(contents)}.npy", contents
+
+
+def is_file_name(name: object) -> bool:
+    """Return whether a file of an array may have this name."""
+    return isinstance(name, str) and _FILE.fullmatch(name) is not None
+
+
+def is_as_written(name: str, contents: bytes) -> bool:
+    """Return whether the contents of a file are those that its name tells of."""
+    return name.endswith(f".{_digest(contents)}.npy")
 
 
 def _digest(contents: bytes) -> str:

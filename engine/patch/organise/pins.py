@@ -15,6 +15,7 @@ import numpy as np
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.figures import format_time, plural
+from warploom.engine.patch.beside.array_files import is_file_name
 from warploom.engine.types import Array
 
 #: The most elements that the patch's file holds itself; more are in a file beside it.
@@ -24,7 +25,6 @@ LAST_FRAME = 216_000
 _NUMBERS = re.compile(r"[<|]([iu][1248]|f[248]|b1)")
 #: Numbers that JSON can't hold.
 _NOT_FINITE = ("nan", "inf", "-inf")
-_FILE = re.compile(r"[^/\\\0]+\.([0-9a-f]{16})\.npy")
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=True):
@@ -75,12 +75,6 @@ def inline_values(array: Array) -> tuple[float | int | bool | str, ...] | None:
     return tuple(str(v) if isinstance(v, float) and not math.isfinite(v) else v for v in found)
 
 
-def digest_in(file: str) -> str:
-    """Return the digits of the digest in a file's name."""
-    found = _FILE.fullmatch(file)
-    return found[1] if found else ""
-
-
 def checked_pin(pin: Pin) -> Pin:
     """Return a pin with plain numbers. Raise PatchError that names a wrong field."""
     for name, text in (("node", pin.node), ("port", pin.port), ("dtype", pin.dtype)):
@@ -90,7 +84,7 @@ def checked_pin(pin: Pin) -> Pin:
         raise PatchError(f"frame of a pin must be from 0 to {LAST_FRAME}, got {shown(pin.frame)}")
     if not isinstance(pin.shape, tuple) or not all(type(side) is int and 0 <= side < 1 << 40 for side in pin.shape):
         raise PatchError(f"shape of a pin must be a list of lengths, got {shown(pin.shape)}")
-    if not isinstance(pin.file, str) or (pin.file and not _FILE.fullmatch(pin.file)):
+    if pin.file != "" and not is_file_name(pin.file):
         raise PatchError(f"file of a pin must be NAME.DIGEST.npy in the patch's folder, got {shown(pin.file)}")
     if not pin.file:
         _check_values(pin)

@@ -5,7 +5,6 @@ one time step (1/60 s unless the engine is opened with another) after the one be
 Random blocks follow their seeds. What comes from elsewhere, such as a camera or OSC, can't be repeated.
 """
 
-import hashlib
 import io
 import statistics
 from collections.abc import Callable, Iterable
@@ -15,10 +14,11 @@ import numpy as np
 
 from warploom.engine.diagnostics import PatchError, WarploomError
 from warploom.engine.figures import format_time
+from warploom.engine.patch.beside.array_files import as_file, is_as_written
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import write_atomically
-from warploom.engine.patch.organise.pins import MOST_INLINE, Pin, checked_pin, difference, digest_in, inline_values
+from warploom.engine.patch.organise.pins import MOST_INLINE, Pin, checked_pin, difference, inline_values
 from warploom.engine.patch.trust import SavePlace
 from warploom.engine.protocol.client import Client
 from warploom.engine.runtime.check.check_patch import has_errors
@@ -78,20 +78,14 @@ def pin_output(
         budget_ms=budget_ms,
     )
     if inline_values(array) is None:
-        data = io.BytesIO()
-        np.save(data, array, allow_pickle=False)
-        contents = data.getvalue()
         stem = patch.path.stem if patch.path is not None else "patch"
-        safe = f"{stem}.{found.node}.{found.port}".replace("/", ".").replace("\\", ".")[:150]
-        pin = msgspec.structs.replace(pin, file=f"{safe}.{_digest(contents)}.npy")
+        safe = f"{stem}.{found.node}.{found.port}".replace("/", ".").replace("\\", ".")
+        name, contents = as_file(safe, array)
+        pin = msgspec.structs.replace(pin, file=name)
         checked_pin(pin)  # before the file is written
         _write(patch, pin, contents, overwrites=overwrites)
     patch.annotate(pin, f"Pin {found}")
     return pin
-
-
-def _digest(contents: bytes) -> str:
-    return hashlib.sha256(contents).hexdigest()[:16]
 
 
 def _place(patch: Patch, *, overwrites: bool = False) -> SavePlace:
@@ -131,7 +125,7 @@ def expected(patch: Patch, pin: Pin) -> Array:
     except OSError as problem:
         text = f"file {path} must be readable, got {problem.strerror or problem}"
         raise PatchError(f"{text}; put it back, or pin the output again") from problem
-    if _digest(contents) != digest_in(pin.file):
+    if not is_as_written(pin.file, contents):
         raise PatchError(f"file {path} must be as it was written, got other contents; pin the output again")
     try:
         found: Array = np.load(io.BytesIO(contents), allow_pickle=False)
