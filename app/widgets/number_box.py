@@ -1,30 +1,24 @@
 """A spin box for numbers of any size: it shows six digits, and accepts numbers and simple arithmetic."""
 
-import ast
 import math
-import operator
 import re
-from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QLocale, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QValidator, QWheelEvent
 from PySide6.QtWidgets import QDoubleSpinBox
+
+from warploom.blocks.value.arithmetic import Arithmetic
+from warploom.engine.diagnostics import PatchError
 
 _UNBOUNDED = 1e15
 _MOST_CHARACTERS = 200
 _EXPONENT = re.compile(r"e\+?(-?)0*")
 #: The margin of a QLineEdit's text on either side, in pixels.
 _LINE_MARGIN = 2
-_ARITHMETIC = re.compile(r"[0-9.eE+\-*/() ]+")
+#: Without powers, whole quotients and names, which `Arithmetic` knows too.
+_ARITHMETIC = re.compile(r"(?!.*(?:\*\*|//|(?<![0-9.])[eE]))[0-9.eE+\-*/() ]+")
 _GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+")
 _LEADING_ZEROS = re.compile(r"(?<![0-9.])0+(?=[0-9])")  # Python refuses 007
-_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-_SIGNS: dict[type[ast.unaryop], Callable[[float], float]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
 
 
 def read_number(text: str) -> float | None:
@@ -36,24 +30,9 @@ def read_number(text: str) -> float | None:
     if len(text) > _MOST_CHARACTERS or not _ARITHMETIC.fullmatch(text):
         return None
     try:
-        return _value(ast.parse(_LEADING_ZEROS.sub("", text), mode="eval").body)
-    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
+        return Arithmetic(_LEADING_ZEROS.sub("", text), ()).value()
+    except PatchError:
         return None
-
-
-def _value(node: ast.expr) -> float:
-    match node:
-        case ast.Constant(int() | float() as number):
-            value = float(number)
-        case ast.BinOp(left, sign, right) if type(sign) in _OPERATORS:
-            value = _OPERATORS[type(sign)](_value(left), _value(right))
-        case ast.UnaryOp(sign, operand) if type(sign) in _SIGNS:
-            value = _SIGNS[type(sign)](_value(operand))
-        case _:
-            raise ValueError(f"must be a number or + - * /, got {type(node).__name__}")
-    if not math.isfinite(value):
-        raise ValueError(f"must be finite, got {value}")
-    return value
 
 
 class NumberBox(QDoubleSpinBox):

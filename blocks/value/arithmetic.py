@@ -133,6 +133,8 @@ def _check(node: ast.AST, text: str) -> None:
         raise PatchError(f"expression must be arithmetic with numbers and names, got {got}")
     if isinstance(node, ast.Constant) and type(node.value) not in (int, float, bool):
         raise PatchError(f"expression must hold numbers only, got {node.value!r}")
+    if isinstance(node, ast.Constant) and node.value == math.inf:
+        raise PatchError("expression must hold finite numbers, got one of 1.8e308 or more")
     if isinstance(node, ast.Call):
         _check_call(node)
 
