@@ -112,7 +112,7 @@ def test_a_viewer_pins_what_it_shows_and_a_run_is_cancelled(qtbot: QtBot, real_w
     window.actions_by_id["look"].trigger()
     viewer = window.looking.follower.widget()
     assert isinstance(viewer, PortViewer) and viewer.port == TOTAL
-    viewer.actions()[0].trigger()
+    next(action for action in viewer.actions() if "Pin" in action.text()).trigger()
     form = form_of(window)
     assert form.port == TOTAL
     form.frame.setValue(0)
