@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from warploom.engine.blocktypes.adaptive import Interface
-from warploom.engine.blocktypes.block import Block, is_reserved
+from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.descriptions.builder import BlockBuilder
 from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
@@ -45,20 +45,11 @@ class Chain(Parts):
 
     def __init__(self, patch: InnerPatch) -> None:
         super().__init__(patch)
-        self._named = dict(self._name_ends())
+        self._named = dict(self.ends(*ENDS))
+        self._misnamed(ENDS)
         self.steps = list(self._make_steps())
         #: Outputs, by the port of the call that is their source; each output has its own source.
         self.given = self._find_given()
-
-    def _name_ends(self) -> Iterator[tuple[str, str]]:
-        names: set[str] = set()
-        for node, name in self.ends(*ENDS):
-            if not name.isidentifier() or is_reserved(name):
-                self._report(node, f"name must be one that a port can have, got {name!r}", "rename it", "name")
-            elif name in names:
-                self._report(node, f"name must be given once, got {name!r} twice", "rename one of them", "name")
-            names.add(name)
-            yield node, name
 
     def _make_steps(self) -> Iterator[ChainStep]:
         for node in self._in_order("calls"):

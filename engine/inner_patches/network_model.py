@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
-from keyword import iskeyword
 from operator import add
-from unicodedata import normalize
 
-from warploom.engine.blocktypes.block import is_reserved
 from warploom.engine.blocktypes.declarations import declarations
 from warploom.engine.diagnostics import PatchError, error
 from warploom.engine.inner_patches.network_members import ENDS, LAYERS, LOSSES, MEMBERS, Member, Placed, SettingError
@@ -39,7 +36,7 @@ class Model(Parts):
         self.builder = NetworkBuilder(seed=seed)
         #: The node that each member computes, by the member's id.
         self.outputs: dict[str, TensorNode] = {}
-        self._misnamed = set(self._check_names())
+        self._wrong = set(self._check_names())
         for node in self._in_order("nodes"):
             if node.type in MEMBERS:
                 self._make(node.id, MEMBERS[node.type])
@@ -63,24 +60,13 @@ class Model(Parts):
                 yield name
         queries = {QUERY.format(name) for _, name in self.ends(*INPUTS)}
         used = {name for layer in layers for name in affine_names(layer)} | queries | RESERVED | PARAMETERS
-        seen: set[str] = set()
-        for end in self._of(ENDS):
-            name, problem = self._patch.end_name(end), ""
-            if not _is_port_name(name):
-                problem = f"name must be one that a port can have, got {name!r}"
-            elif name in used:
-                problem = f"name must not be one that the block uses itself, got {name!r}"
-            elif name in seen:
-                problem = f"name must be given once, got {name!r} twice"
-            seen.add(name)
-            if problem:
-                self._report(end.id, problem, "rename it", "name")
-                yield end.id
+        ends = [type_id for type_id, member in MEMBERS.items() if member.category == ENDS]
+        yield from self._misnamed(ends, lambda name: name in used or name.startswith("_"))
 
     def _make(self, node: str, member: Member) -> None:
         feeds = self._feeds[node]
         is_fed = self._is_fed(node, member.inputs)
-        if not is_fed or node in self._misnamed or any(feeds[name].node not in self.outputs for name in member.inputs):
+        if not is_fed or node in self._wrong or any(feeds[name].node not in self.outputs for name in member.inputs):
             return
         settings = dict(self._settings(node, member))
         if len(settings) < len(member.settings):
@@ -118,9 +104,3 @@ class Model(Parts):
             self.problems.append(error("network must have a loss to learn from, got none", remedy="add a loss"))
         if not self.problems and not any(node.type in INPUTS for node in self._patch.nodes.values()):
             self.problems.append(error("network must have an input, got none", remedy="add an Input"))
-
-
-def _is_port_name(name: str) -> bool:
-    """True for a valid port name that shape rules, which are Python expressions, can contain."""
-    is_read = name.isidentifier() and not iskeyword(name) and name == normalize("NFKC", name)
-    return is_read and not name.startswith("_") and not is_reserved(name)

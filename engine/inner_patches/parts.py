@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from graphlib import CycleError, TopologicalSorter
+from keyword import iskeyword
+from unicodedata import normalize
 
+from warploom.engine.blocktypes.block import is_reserved
 from warploom.engine.diagnostics import Diagnostic, Mend, error
 from warploom.engine.patch.changes import Node, PortRef
 from warploom.engine.patch.inner_patch import InnerPatch
@@ -30,6 +33,27 @@ class Parts:
             if node.type in types:
                 yield node.id, self._patch.end_name(node)
 
+    def _misnamed(self, types: Collection[str], is_used: Callable[[str], bool] = lambda _: False) -> set[str]:
+        """Report the ends whose names can't be those of the block's ports, and return them.
+
+        `is_used` tells which names the block uses itself.
+        """
+        seen: set[str] = set()
+        found: set[str] = set()
+        for node, name in self.ends(*types):
+            problem = ""
+            if not _is_port_name(name):
+                problem = f"name must be one that a port can have, got {name!r}"
+            elif is_used(name):
+                problem = f"name must not be one that the block uses itself, got {name!r}"
+            elif name in seen:
+                problem = f"name must be given once, got {name!r} twice"
+            seen.add(name)
+            if problem:
+                self._report(node, problem, "rename it", "name")
+                found.add(node)
+        return found
+
     def _in_order(self, what: str) -> Iterator[Node]:
         """Yield the nodes, each after its sources; none when they form a circle, which is reported with `what`."""
         before = {node: {source.node for source in feeds.values()} for node, feeds in self._feeds.items()}
@@ -51,3 +75,9 @@ class Parts:
         self.problems.append(
             error(text, node=node, port=port, remedy=remedy, mend=Mend.CONNECT if incomplete else None)
         )
+
+
+def _is_port_name(name: str) -> bool:
+    """True for a valid port name that shape rules, which are Python expressions, can contain."""
+    is_read = name.isidentifier() and not iskeyword(name) and name == normalize("NFKC", name)
+    return is_read and not is_reserved(name)

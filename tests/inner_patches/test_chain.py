@@ -105,6 +105,10 @@ def name_badly(chain: ChainPatch) -> None:
     chain.set("a", name="not a name")
 
 
+def name_by_a_keyword(chain: ChainPatch) -> None:
+    chain.set("a", name="class")
+
+
 def add_kernel(chain: ChainPatch) -> None:
     chain.add("math.scale_offset", node_id="kernel")
 
@@ -122,6 +126,7 @@ def empty(chain: ChainPatch) -> None:
         (give_twice, "again", None, "output must have a source of its own, got that of result"),
         (name_twice, "b", "name", "name must be given once, got 'b' twice"),
         (name_badly, "a", "name", "name must be one that a port can have, got 'not a name'"),
+        (name_by_a_keyword, "a", "name", "name must be one that a port can have, got 'class'"),
         (add_kernel, "kernel", None, "must consist of library calls only, got Scale Offset"),
         (empty, None, None, "chain must have an output"),
     ],
