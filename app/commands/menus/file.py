@@ -1,13 +1,17 @@
 """The File menu: patches and their files."""
 
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtWidgets import QMenu
 
+from warploom.app.canvas.patch_picture import FORMS, save_patch_picture
 from warploom.app.commands.actions import Command, Menu
 from warploom.app.commands.command_window import CommandWindow
 from warploom.app.commands.menus.entries import add_entry
 from warploom.app.commands.needs import Needs
+from warploom.app.documents.dialogs import ask_export
+from warploom.engine.patch.files import EXAMPLES_FOLDER
 
 
 def file_menu(window: CommandWindow, needs: Needs) -> Menu:
@@ -34,6 +38,14 @@ def file_menu(window: CommandWindow, needs: Needs) -> Menu:
             help="Copy the kernels, pictures, sounds, films and blocks that the patch uses beside it, and save it",
             needs=patch,
         ),
+        Command(
+            "save_patch_picture",
+            "Save picture of the &patch …",
+            partial(_save_picture, window),
+            help="Write the whole canvas into a file, as PNG or SVG",
+            needs=patch,
+            words="export image screenshot figure",
+        ),
         None,
         Command(
             "trust",
@@ -47,6 +59,24 @@ def file_menu(window: CommandWindow, needs: Needs) -> Menu:
         Command("quit", "&Quit", window.close, keys=("Ctrl+Q",)),
     ]
     return Menu("file", "&File", items)
+
+
+def _save_picture(window: CommandWindow) -> None:
+    """Ask for a file, and write what the canvas shows into it."""
+    canvas, session = window.canvas, window.session
+    if not canvas.scene.nodes:
+        window.note("Nothing to save: no block is shown")
+        return
+    is_own = session.path is not None and session.path.resolve().parent != EXAMPLES_FOLDER
+    folder = session.path.parent if session.path is not None and is_own else Path.home()
+    path = ask_export(canvas, "Save picture of the patch", folder / f"{session.name}.png", FORMS)
+    if path is not None:
+        try:
+            save_patch_picture(canvas.scene, canvas.thumbnails, path)
+        except OSError as problem:
+            window.note(f"picture must be writable to {path}, got: {problem}")
+        else:
+            window.note(f"Saved {path}")
 
 
 def _list_recent(window: CommandWindow, menu: QMenu) -> None:

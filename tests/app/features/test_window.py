@@ -5,15 +5,16 @@ import threading
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
 from tests.app.app_support import move_pointer
 from tests.app.features.person import CONTROL, LEFT, SHIFT, Person
 from warploom.app.commands.shortcut_dialog import ShortcutDialog
 from warploom.app.docks.help import Help
+from warploom.app.theme.colours import category_tint, current
 from warploom.app.welcome.example_card import ExampleCard
 from warploom.app.widgets.number_box import NumberBox
 from warploom.engine.patch.changes import PortRef
@@ -192,3 +193,23 @@ def test_a_patch_is_made_without_the_mouse(person: Person) -> None:
             break
         QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_F6, SHIFT)
     assert window.canvas.view.hasFocus()
+
+
+@pytest.mark.feature("patch_picture")
+def test_the_canvas_is_saved_as_a_picture(person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole patch, also what is out of view: the title bars have their colours, and the drawing has the titles."""
+    tone = person.patch.add("image.tone", node_id="far", title="Far away", position=(4000, 0))
+    for suffix in (".png", ".svg"):
+        path = tmp_path / f"patch{suffix}"
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, path=path: (str(path), ""))
+        person.command("picture of the patch")
+    image, scene = QImage(str(tmp_path / "patch.png")), person.window.canvas.scene
+    left = min(view.place.left() for view in scene.nodes.values())
+    top = min(view.place.top() for view in scene.nodes.values())
+    for node in ("noise", tone.id):
+        corner, block_type = scene.nodes[node].place.topLeft(), person.patch.block_type(node)
+        at = (corner - QPointF(left - 32, top - 32)) * 2 + QPointF(8, 10)
+        assert block_type is not None
+        assert image.pixelColor(at.toPoint()) == QColor(category_tint(block_type.category, current()))
+    text = (tmp_path / "patch.svg").read_text()
+    assert "Far away" in text and text.startswith("<?xml")
