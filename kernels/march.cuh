@@ -5,9 +5,14 @@
 #include "image_numbers.cuh"
 #include "slide.cuh"
 
-// The threads of a thread block, which are also the numbers of a strip's row; the rows that are filtered together, the
-// largest radius, and the rows that are kept, a power of two. The first batch of them lies behind the others as well.
-constexpr int THREADS = 256, BATCH = 16, MOST = 24, KEPT = 64;
+// The rows that are kept, a power of two. The first batch of them lies behind the others as well.
+#ifndef KEPT
+#define KEPT 64
+#endif
+
+// The threads of a thread block, which are also the numbers of a strip's row; the rows that are filtered together, and the
+// largest radius.
+constexpr int THREADS = 256, BATCH = 16, MOST = (KEPT - BATCH) / 2;
 
 struct Strips {
     const void* image;

@@ -4,11 +4,9 @@
 #include "slide.cuh"
 #include "windows.cuh"
 
-// Up to this radius, a GPU has `spread.cu` instead. A CPU takes longer for that.
-#ifdef WARPLOOM_CPU
-constexpr int MOST = -1;
-#else
-constexpr int MOST = 24;
+// A GPU has `spread.cu` instead, up to a radius. A CPU takes longer for that.
+#ifndef IDLE_ON_GPU
+#define IDLE_ON_GPU 0
 #endif
 
 // How far a shape reaches up and down at a distance from its middle column: a disc (1), a diamond (2) or a cross (3).
@@ -46,11 +44,10 @@ __device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out,
         if (y + k < height) narrow(all[k], out + (static_cast<size_t>(y + k) * width + x));
 }
 
-// Idle up to a radius of MOST.
-extern "C" __global__ void __launch_bounds__(128, 3) combine_shapes(
+extern "C" __global__ void __launch_bounds__(IDLE_ON_GPU ? 1024 : 128) combine_shapes(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
     int column, int shape, int radius) {
-    if (radius <= MOST) return;
+#if !IDLE_ON_GPU || defined(WARPLOOM_CPU)
     const auto take = [=](auto pixel) {
         using Pixel = decltype(pixel);
         shapes(static_cast<const Pixel*>(image), static_cast<Pixel*>(out), width, height, row, column, shape, radius);
@@ -61,4 +58,5 @@ extern "C" __global__ void __launch_bounds__(128, 3) combine_shapes(
         case 4 | ELEMENT_FLOAT: return take(0.0f);
         default: return take(PIXEL{});
     }
+#endif
 }

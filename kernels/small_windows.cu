@@ -150,14 +150,6 @@ __device__ inline void combine_numbers(const Number* image, Number* out, float* 
     }
 }
 
-// The pixels of four bytes: of extremes, codes are compared.
-template <bool IS_LIGHT> struct FourBytes {
-    using Pixel = uchar4;
-};
-template <> struct FourBytes<true> {
-    using Pixel = srgb4;
-};
-
 // A GPU has a kernel of its own for pixels of floats, `combine_strips`, unless the radius is 1, or 2 for
 // float4. A CPU takes longer for it.
 #ifdef WARPLOOM_CPU
@@ -186,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) combine_small(
     };
     switch (type & (ELEMENT_SIZE | ELEMENT_FLOAT)) {
         case 1: return numbers(static_cast<unsigned char>(0));
-        case 4: return pixels(FourBytes<TAKE == 0 && sizeof(PIXEL) == sizeof(srgb4)>::Pixel{});
+        case 4: return pixels(SmallPixel{});
         case 4 | ELEMENT_FLOAT: return numbers(0.0f);
         default:
             if constexpr (!MARCHES) pixels(PIXEL{});

@@ -38,19 +38,26 @@ __device__ inline void put_key(int key, float* out) { *out = __int_as_float(orde
 __device__ inline void put_key(int key, Half* out) { out->bits = static_cast<unsigned int>(ordered(key)) >> 16; }
 __device__ inline void put_key(int key, unsigned char* out) { *out = static_cast<unsigned char>(key); }
 
-template <typename Number> struct PlainOf;
-template <typename Number> struct PlainOf<Number&> {
-    using type = Number;
-};
-template <typename Number> struct PlainOf<const Number&> {
-    using type = Number;
-};
-template <typename Reference> using Plain = typename PlainOf<Reference>::type;
-
 // The channels of a pixel.
 template <typename Number> struct alignas(4 * sizeof(Number)) Four {
     Number numbers[4];
 };
+
+// A channel of a pixel in 32-bit words.
+__device__ inline unsigned int channel(const unsigned int (&words)[4], int at, const float*) { return words[at]; }
+__device__ inline unsigned int channel(const unsigned int (&words)[4], int at, const Half*) {
+    return words[at / 2] >> at % 2 * 16 & 0xFFFFu;
+}
+__device__ inline unsigned int channel(const unsigned int (&words)[4], int at, const unsigned char*) {
+    return words[0] >> at * 8 & 0xFFu;
+}
+
+template <typename Number> __device__ inline void put_pixel(const int* keys, Number* out, int at) {
+    Four<Number> pixel;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) put_key(keys[j * SPAN], &pixel.numbers[j]);
+    reinterpret_cast<Four<Number>*>(out)[at] = pixel;
+}
 
 // The square root, rounded down.
 __device__ constexpr int root(int number) {
@@ -142,23 +149,35 @@ __device__ inline void spread(const Picture& picture) {
     int columns[4];
 #pragma unroll
     for (int j = 0; j < 4; ++j) columns[j] = inside(left + first + j * 32, width) * picture.column;
+    // Words of a pixel or numbers of a field: to split or convert a word means to wait for it.
     unsigned int next[BATCH][4];
     const auto load = [&](int from) {
-        by_number(picture.image, picture.number, [&](auto* image) {
-            using Number = Plain<decltype(*image)>;
+        int lines[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) lines[k] = inside(from + k, picture.height) * picture.row;
+        const auto load_pixels = [&](auto* image) {
+            constexpr int WORDS = sizeof(*image) / 4;
 #pragma unroll
             for (int k = 0; k < BATCH; ++k) {
-                const int row = inside(from + k, picture.height) * picture.row;
-                if (is_field) {
+                const auto pixel = image[lines[k] + columns[0]];
 #pragma unroll
-                    for (int j = 0; j < 4; ++j) next[k][j] = bits_of(image[row + columns[j]]);
-                } else {
-                    const auto pixel = reinterpret_cast<const Four<Number>*>(image)[row + columns[0]];
-#pragma unroll
-                    for (int j = 0; j < 4; ++j) next[k][j] = bits_of(pixel.numbers[j]);
-                }
+                for (int j = 0; j < WORDS; ++j) next[k][j] = reinterpret_cast<const unsigned int*>(&pixel)[j];
             }
-        });
+        };
+        const auto load_numbers = [&](auto* image) {
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k)
+#pragma unroll
+                for (int j = 0; j < 4; ++j) next[k][j] = bits_of(image[lines[k] + columns[j]]);
+        };
+        if (is_field)
+            by_number(picture.image, picture.number, load_numbers);
+        else if (picture.number == 4)
+            load_pixels(static_cast<const uint4*>(picture.image));
+        else if (picture.number == 2)
+            load_pixels(static_cast<const uint2*>(picture.image));
+        else
+            load_pixels(static_cast<const unsigned int*>(picture.image));
     };
     load(top - RADIUS);
     int slot = 0;  // where the first row of a batch is kept
@@ -168,7 +187,8 @@ __device__ inline void spread(const Picture& picture) {
             for (int k = 0; k < BATCH; ++k) {
                 int* const to = ring + (slot + k < KEPT ? slot + k : slot + k - KEPT) * ROW + place;
 #pragma unroll
-                for (int j = 0; j < 4; ++j) to[j * step] = key_of(next[k][j], image);
+                for (int j = 0; j < 4; ++j)
+                    to[j * step] = key_of(is_field ? next[k][j] : channel(next[k], j, image), image);
             }
         });
         __syncthreads();
@@ -194,7 +214,6 @@ __device__ inline void spread(const Picture& picture) {
             return RADIUS <= column && column < SPAN - RADIUS && left + column < width;
         };
         by_number(picture.out, picture.number, [&](auto* out) {
-            using Number = Plain<decltype(*out)>;
 #pragma unroll
             for (int k = 0; k < BATCH; ++k) {
                 if (y + k < 0 || y + k >= rows) continue;
@@ -205,10 +224,7 @@ __device__ inline void spread(const Picture& picture) {
                     for (int j = 0; j < 4; ++j)
                         if (is_out(j)) put_key(from[j * 32], out + (at + j * 32));
                 } else if (is_out(0)) {
-                    Four<Number> pixel;
-#pragma unroll
-                    for (int j = 0; j < 4; ++j) put_key(from[j * SPAN], &pixel.numbers[j]);
-                    reinterpret_cast<Four<Number>*>(out)[at] = pixel;
+                    put_pixel(from, out, at);
                 }
             }
         });

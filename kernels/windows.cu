@@ -37,7 +37,7 @@ template <int CHANNELS, typename Across>
 __device__ inline void march_down(const Strips& strips, Across across) {
     constexpr int PITCH = kept_pitch_of<CHANNELS>;
     const int end = 2 * strips.radius_y, count = (2 * strips.radius_x + 1) * (end + 1);
-    float last = 0.0f, before = 0.0f;  // the combinations of the two batches before this one
+    float totals[3] = {};  // of the batches before this one, the last one first
     march<CHANNELS, ACROSS, DOWN, Byte>(strips, across, [&](auto& found, bool is_needed, auto row) {
         if constexpr (sizeof(found) < sizeof(float) * BATCH) {
             if (is_needed) combine(found, end, [=](int i) { return *row(i); });
@@ -49,32 +49,34 @@ __device__ inline void march_down(const Strips& strips, Across across) {
             if (is_needed) {
                 float common = held[0];
                 const int whole = (end - BATCH + 1) / BATCH;
-                if (whole > 0) common = both(common, last);
-                if (whole > 1) common = both(common, before);
+#pragma unroll
+                for (int k = 0; k < 3; ++k)
+                    if (k < whole) common = both(common, totals[k]);
                 for (int i = end - whole * BATCH - 1; i >= BATCH; --i) common = both(common, others[(i - BATCH) * PITCH]);
                 combine(found, BATCH, common, [=](int i) { return oldest[i * PITCH]; }, [&](int k) { return held[k]; });
             }
-            before = last;
-            last = held[0];
+            totals[2] = totals[1];
+            totals[1] = totals[0];
+            totals[0] = held[0];
 #pragma unroll
-            for (int k = 1; k < BATCH; ++k) last = both(last, held[k]);
+            for (int k = 1; k < BATCH; ++k) totals[0] = both(totals[0], held[k]);
         }
         if (is_needed) scale(found, count);
     });
 }
 
 #if !defined(ENTRY) || ENTRY == 0
-// Combines windows with radii of MOST or less.
+// Combines windows with radii of MOST or less. On a GPU, pixels have `squares.cu`, and this is idle.
 extern "C" __global__ void __launch_bounds__(THREADS, 2) combine_windows(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
     int column, int radius_x, int radius_y) {
     const int number = number_size(type);
     const Strips strips = {image, out, number, width, height, row, column, radius_x, radius_y};
     const auto across = [=](auto& found, auto load) { combine(found, 2 * radius_x, load); };
-    if ((type & ELEMENT_SIZE) == number)
-        march_down<1>(strips, across);
-    else
-        march_down<4>(strips, across);
+    if ((type & ELEMENT_SIZE) == number) return march_down<1>(strips, across);
+#ifdef WARPLOOM_CPU
+    march_down<4>(strips, across);
+#endif
 }
 #endif
 

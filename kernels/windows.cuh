@@ -8,9 +8,19 @@
 
 __device__ inline float both(float a, float b) { return TAKE == 0 ? a + b : TAKE == 1 ? fminf(a, b) : fmaxf(a, b); }
 
+__device__ inline float2 both(float2 a, float2 b) { return {both(a.x, b.x), both(a.y, b.y)}; }
 __device__ inline float4 both(float4 a, float4 b) {
     return {both(a.x, b.x), both(a.y, b.y), both(a.z, b.z), both(a.w, b.w)};
 }
+
+// The pixels of four bytes: of extremes, codes are compared.
+template <bool IS_LIGHT> struct FourBytes {
+    using Pixel = uchar4;
+};
+template <> struct FourBytes<true> {
+    using Pixel = srgb4;
+};
+using SmallPixel = FourBytes<TAKE == 0 && sizeof(PIXEL) == sizeof(srgb4)>::Pixel;
 
 // Combines RUN windows next to each other, each of RUN numbers or more. `common` is what the numbers from `known` to the
 // end of the first window give, load(i) is a number before that, and next(k) is number k after that window.
@@ -38,4 +48,16 @@ __device__ inline void combine(Number (&found)[RUN], int end, Load load) {
         return;
     }
     combine(found, end, load(end), load, [=](int k) { return load(end + k); });
+}
+
+// The same for COUNT windows, RUN at a time.
+template <int RUN, int COUNT, typename Number, typename Load>
+__device__ inline void combine_runs(Number (&found)[COUNT], int end, Load load) {
+#pragma unroll
+    for (int first = 0; first < COUNT; first += RUN) {
+        Number some[RUN];
+        combine(some, end, [=](int i) { return load(first + i); });
+#pragma unroll
+        for (int k = 0; k < RUN; ++k) found[first + k] = some[k];
+    }
 }

@@ -41,6 +41,7 @@ class Filter(
         require_near(build, image)
         width, height, strides = image.dim(1), image.dim(0), (image.stride(0), image.stride(1))
         args = (image, self.weights, self.out, build.element_type(image), width, height, *strides, *sizes)
-        build.launch(self.kernel, num_threads=(width, -(-height // RUN)), args=args, thread_block=(32, 8))
+        # Large thread blocks, of which there are fewer, take less time while they are idle.
+        build.launch(self.kernel, num_threads=(width, -(-height // RUN)), args=args, thread_block=(32, 32))
         tiles = -(-width // WIDE) * WIDE, -(-height // HIGH) * LANES
         build.launch(self.few, num_threads=tiles, args=args, thread_block=(WIDE, LANES))

@@ -12,56 +12,49 @@ SHAPES = ("square", "disc", "diamond", "cross")
 #: The entry points of `kernels/windows.cu`, in the order of their numbers there.
 ENTRIES = ("combine_windows", "combine_rows", "combine_columns")
 CHANNELS = 4
-#: As in the kernels: the threads of a thread block, the rows that it filters together, and the largest radius that it
-#: combines in one pass.
-THREADS, BATCH, ONE_PASS = 256, 16, 24
-#: An H200's multiprocessors, and the shared memory of each. The most thread blocks that filter strips are two for each
-#: multiprocessor, which holds no more of them.
-MULTIPROCESSORS, SHARED_BYTES = 132, 227 << 10
-BLOCKS = 2 * MULTIPROCESSORS
-#: For shapes other than a square: the pixels of a column that a thread of `kernels/shapes.cu` computes. For a GPU and a
-#: radius up to ONE_PASS, as in `kernels/spread.cu`: the columns that a warp loads, the threads of a thread block, and
+#: An H200's multiprocessors, and the shared memory of each, of which a thread block takes some more than it asks for.
+MULTIPROCESSORS, SHARED_BYTES, EXTRA_BYTES = 132, 228 << 10, 1 << 10
+#: As in `kernels/march.cuh`: the threads of a thread block, and the rows that it filters together; and the largest
+#: radius of a square that is combined in one pass.
+THREADS, BATCH, ONE_PASS = 256, 16, 38
+#: As in `kernels/squares.cu` and `kernels/march_pixels.cuh`, for a GPU: the threads of a thread block, and the
+#: pixels of a strip's row.
+MARCHING, STRIP = 128, 64
+#: For shapes other than a square: the pixels of a column that a thread of `kernels/shapes.cu` computes. As in
+#: `kernels/spread.cu`, for a GPU: the largest radius, the columns that a warp loads, the threads of a thread block, and
 #: the rows that it completes together.
-RUN, SPAN, SPREADING, ROWS = 8, 128, 128, 8
+RUN, SPREAD, SPAN, SPREADING, ROWS = 8, 24, 128, 128, 8
 #: Up to this radius, windows have kernels of their own, `kernels/small_windows.cu`: the rows of their tiles, and the
 #: columns of the narrowest one, a multiple of the pixels that a thread computes.
 SMALL, HIGH, WIDE = 8, 8, 240
-#: As in `kernels/march_pixels.cuh`: the pixels of a strip's row, the rows that are filtered together, and the threads.
-STRIP_WIDE, STRIP_HIGH, MARCHING = 64, 16, 128
-#: The bytes of shared memory of `kernels/march.cuh`: a batch of rows, and those that are kept.
-STRIP_BYTES = 4 * (BATCH * (THREADS + 2 * ONE_PASS * CHANNELS + CHANNELS) + 5 * BATCH * (THREADS + CHANNELS))
 
 
-def strips(width: Any) -> tuple[Any, Any]:
-    """Return the number of threads for strips of an image of up to four channels, which thread blocks share."""
-    across = -(-(width * CHANNELS) // THREADS)
-    return across * THREADS, BLOCKS // across + across // (BLOCKS + 1)  # the second is 1 if the first is 0
+def share(strips: Any, threads: int, shared_bytes: int, resident: int) -> dict[str, Any]:
+    """Return a launch whose thread blocks share the strips of an image: as many as an H200 runs at once.
+
+    A multiprocessor has the registers for `resident` of them.
+    """
+    blocks = MULTIPROCESSORS * min(resident, SHARED_BYTES // (shared_bytes + EXTRA_BYTES))
+    return {
+        "num_threads": (
+            strips * threads,
+            blocks // strips + strips // (blocks + 1),
+        ),  # the second is 1 if the first is 0
+        "shared_bytes": shared_bytes,
+        "thread_block": (threads, 1),
+    }
 
 
 def march(width: Any, most: int) -> dict[str, Any]:
-    """Return how a kernel that marches down strips of pixels is launched, for radii up to `most`.
-
-    Thread blocks share the image: as many as an H200 runs at once, since their registers allow three a multiprocessor.
-    """
-    shared_bytes = 16 * (STRIP_HIGH * (STRIP_WIDE + 2 * most + 1) + (2 * most + STRIP_HIGH) * (STRIP_WIDE + 1))
-    blocks, across = MULTIPROCESSORS * min(3, SHARED_BYTES // shared_bytes), -(-width // STRIP_WIDE)
-    return {
-        "num_threads": (across * MARCHING, blocks // across + across // (blocks + 1)),
-        "thread_block": (MARCHING, 1),
-        "shared_bytes": shared_bytes,
-    }
+    """Return how a kernel with `kernels/march_pixels.cuh` is launched, for radii up to `most`."""
+    rows = BATCH * (STRIP + 2 * most + 1) + (2 * most + BATCH) * (STRIP + 1)
+    return share(-(-width // STRIP), MARCHING, 16 * rows, 3)
 
 
 def spread(width: Any, radius: int) -> dict[str, Any]:
-    """Return how the kernel for shapes on a GPU is launched: thread blocks share the image, as many as run at once."""
+    """Return how `kernels/spread.cu` is launched."""
     shared_bytes = 4 * CHANNELS * SPAN * (2 * radius + 2 * ROWS)
-    blocks = MULTIPROCESSORS * (3 if radius <= 5 else min(2, SHARED_BYTES // shared_bytes))
-    across = -(-width // (SPAN - 2 * radius))
-    return {
-        "num_threads": (across * SPREADING, blocks // across + across // (blocks + 1)),
-        "thread_block": (SPREADING, 1),
-        "shared_bytes": shared_bytes,
-    }
+    return share(-(-width // (SPAN - 2 * radius)), SPREADING, shared_bytes, 3 if radius <= 5 else 2)
 
 
 def require_near(build: BlockBuilder, image: BufferHandle) -> None:
@@ -76,14 +69,17 @@ def run(radius: int) -> int:
     return 16 if radius >= 8 else 8 if radius >= 4 else 4 if radius >= 2 else 2
 
 
+def kept_rows(radius: int) -> int:
+    """Return how many filtered rows `kernels/march.cuh` keeps, a power of two."""
+    return 64 if 2 * radius + BATCH <= 64 else 128
+
+
 class Launch(NamedTuple):
-    """An entry point of a kernel, and how it is launched; `args` follow those that all of them have."""
+    """An entry point of a kernel, its arguments after those that all of them have, and how it is launched."""
 
     entry: str
-    threads: tuple[Any, Any]
     args: tuple[Any, ...]
-    shared_bytes: int = 0
-    thread_block: tuple[int, int] = (THREADS, 1)
+    how: dict[str, Any]
 
 
 class Window(NamedTuple):
@@ -106,10 +102,15 @@ class Window(NamedTuple):
             defines |= {"SHAPE": SHAPES.index(self.shape), "RADIUS": self.x}
             return Kernel(CudaFile("spread.cu", CudaOptions(defines=defines)), entry=entry)
         if entry == "combine_shapes":
+            defines |= {"IDLE_ON_GPU": int(self.x <= SPREAD)}
             return Kernel(CudaFile("shapes.cu", CudaOptions(defines=defines)), entry=entry)
-        defines["ENTRY"] = ENTRIES.index(entry)
-        if entry == "combine_windows":
+        if entry in ("combine_windows", "combine_squares"):
             defines |= {"ACROSS": run(self.x), "DOWN": run(self.y)}
+        if entry == "combine_squares":
+            return Kernel(CudaFile("squares.cu", CudaOptions(defines=defines)), entry=entry)
+        defines |= {"ENTRY": ENTRIES.index(entry)}
+        if entry == "combine_windows":
+            defines |= {"KEPT": kept_rows(max(self.x, self.y))}
         return Kernel(CudaFile("windows.cu", CudaOptions(defines=defines)), entry=entry)
 
     def passes(self) -> list["Window"]:
@@ -118,23 +119,37 @@ class Window(NamedTuple):
             return [self]
         return [self._replace(y=0), self._replace(x=0)]
 
-    def launch(self, width: Any, height: Any, wide: tuple[bool, bool]) -> Launch:
-        """Return the launch for an image of a size. Its numbers, or those of the result, may be wide."""
+    def launches(self, width: Any, height: Any, wide: tuple[bool, bool]) -> list[Launch]:
+        """Return the launches for an image of a size: all but one are idle. Its numbers or the result's may be wide."""
+        most, across = max(self.x, self.y), -(-(width * CHANNELS) // THREADS) * THREADS
+        how: dict[str, Any] = {"thread_block": (THREADS, 1)}
         if self.shape != "square":
-            rows = (height + (RUN - 1)) // RUN
-            return Launch("combine_shapes", (width, rows), (SHAPES.index(self.shape), self.x), 0, (32, 4))
-        if max(self.x, self.y) <= SMALL:
-            return Launch("combine_small", (-(-width // WIDE) * THREADS, -(-height // HIGH)), ())
-        if max(self.x, self.y) <= ONE_PASS:
-            return Launch("combine_windows", strips(width), (self.x, self.y), STRIP_BYTES)
+            # Large thread blocks, of which there are fewer, take less time while they are idle.
+            how = {"num_threads": (width, -(-height // RUN)), "thread_block": (32, 32 if self.x <= SPREAD else 4)}
+            found = [Launch("combine_shapes", (SHAPES.index(self.shape), self.x), how)]
+            return [*found, Launch("spread_shapes", (), spread(width, self.x))] if self.x <= SPREAD else found
+        if most <= SMALL:
+            how["num_threads"] = -(-width // WIDE) * THREADS, -(-height // HIGH)
+            found = [Launch("combine_small", (), how)]
+            return [*found, Launch("combine_strips", (), march(width, most))] if most > 1 else found
+        if most <= ONE_PASS:
+            kept = 2 * self.y + (BATCH if self.y < BATCH // 2 else 0)
+            shared_bytes = 16 * (BATCH * (STRIP + 2 * self.x + 1) + kept * (STRIP + 1))
+            squares = share(-(-width // STRIP), MARCHING, shared_bytes, 3)
+            pitch, rows = THREADS + CHANNELS, BATCH + kept_rows(most)
+            shared_bytes = 4 * (BATCH * (pitch + (kept_rows(most) - BATCH) * CHANNELS) + rows * pitch)
+            windows = share(across // THREADS, THREADS, shared_bytes, 2)
+            args = self.x, self.y
+            return [Launch("combine_windows", args, windows), Launch("combine_squares", args, squares)]
         if self.y > 0:
             segment = 256 + self.y
-            kept = 4 * THREADS * ((2 * self.y + 1) // BATCH)
-            columns = -(-(width * CHANNELS) // THREADS) * THREADS, -(-height // segment)
-            return Launch("combine_columns", columns, (self.y, *wide, segment), kept)
+            how["shared_bytes"] = 4 * THREADS * ((2 * self.y + 1) // BATCH)
+            how["num_threads"] = across, -(-height // segment)
+            return [Launch("combine_columns", (self.y, *wide, segment), how)]
         group, numbers = BATCH * CHANNELS, THREADS * BATCH + 2 * self.x * CHANNELS
-        threads = -(-(width * CHANNELS) // (THREADS * BATCH)) * THREADS, height
-        return Launch("combine_rows", threads, (self.x, *wide), 4 * (group + 2 * CHANNELS) * -(-numbers // group))
+        how["shared_bytes"] = 4 * (group + 2 * CHANNELS) * -(-numbers // group)
+        how["num_threads"] = -(-(width * CHANNELS) // (THREADS * BATCH)) * THREADS, height
+        return [Launch("combine_rows", (self.x, *wide), how)]
 
 
 def describe_windows(build: BlockBuilder, image: BufferHandle, out: BufferHandle, steps: Sequence[Window]) -> None:
@@ -148,17 +163,7 @@ def describe_windows(build: BlockBuilder, image: BufferHandle, out: BufferHandle
         target = out if number == len(passes) else between[number % len(between)]
         # Sums are not rounded between passes.
         wide = window.take == MEAN and source is not image, window.take == MEAN and target is not out
-        launch, args = window.launch(*size, wide), (source, target, build.element_type(image), *size, *strides)
-        build.launch(
-            window.kernel(launch.entry),
-            num_threads=launch.threads,
-            args=(*args, *launch.args),
-            thread_block=launch.thread_block,
-            shared_bytes=launch.shared_bytes,
-        )
-        most = max(window.x, window.y)
-        if launch.entry == "combine_small" and most > 1:  # one of both is idle
-            build.launch(window.kernel("combine_strips"), args=args, **march(size[0], most))
-        if launch.entry == "combine_shapes" and most <= ONE_PASS:
-            build.launch(window.kernel("spread_shapes"), args=args, **spread(size[0], most))
+        args = source, target, build.element_type(image), *size, *strides
+        for launch in window.launches(*size, wide):
+            build.launch(window.kernel(launch.entry), args=(*args, *launch.args), **launch.how)
         source, strides = target, (size[0], 1)

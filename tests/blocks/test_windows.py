@@ -10,7 +10,7 @@ from scipy import ndimage
 from tests.blocks.running import Array
 from tests.fuzzing import FACTOR
 from warploom import Engine, Patch
-from warploom.blocks.filter.windows import SHAPES, march, spread
+from warploom.blocks.filter.windows import LARGEST, MEAN, SHAPES, Window, march, run, spread
 from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
 from warploom.engine.device.device import Device
 from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
@@ -20,7 +20,7 @@ from warploom.engine.types.element_numbers import element_number
 
 #: Odd sizes, images one pixel wide or high, images smaller than a window, and images larger than a tile.
 SIZES = [(1, 1), (1, 300), (130, 1), (7, 9), (67, 131), (131, 290)]
-RADII = [(0, 0), (1, 1), (2, 5), (20, 9), (0, 40), (30, 26), (320, 0)]
+RADII = [(0, 0), (1, 1), (2, 5), (20, 9), (0, 40), (30, 26), (45, 41), (320, 0)]
 
 
 def footprint(shape: str, radius: int) -> np.ndarray[Any, Any]:
@@ -70,7 +70,7 @@ def test_a_mean_of_bytes_is_rounded(channels: tuple[int, ...]) -> None:
     light = image.astype(float)
     if channels:
         light[..., :3] = 255 * srgb_to_linear(light[..., :3] / 255)
-    for x, y, most in ((2, 3, 0.51), (20, 0, 0.51), (30, 26, 0.51)):
+    for x, y, most in ((2, 3, 0.51), (20, 0, 0.51), (45, 41, 0.51)):
         (found,) = windows(image, "filter.mean", [{"radius_x": x, "radius_y": y}])
         size = (2 * y + 1, 2 * x + 1, 1)[: image.ndim]
         expected = ndimage.uniform_filter(light, size, mode="nearest")
@@ -88,7 +88,7 @@ def test_squares_have_scipys_extremes(shape: tuple[int, int], channels: tuple[in
     Each radius and each kind of pixels has kernels of its own. Only `make fuzz` tries each radius with each kind.
     """
     image = np.random.default_rng(sum(shape)).integers(0, 256, (*shape, *channels)).astype(dtype)
-    radii = (1, 3, 12, 30) if FACTOR > 1 else (1, 12) if (dtype == np.uint8) == bool(channels) else (3, 30)
+    radii = (1, 3, 12, 45) if FACTOR > 1 else (1, 12) if (dtype == np.uint8) == bool(channels) else (3, 45)
     settings = [(operation, radius) for operation in ("erode", "dilate", "open", "close") for radius in radii]
     made = [{"operation": operation, "shape": "square", "radius": radius} for operation, radius in settings]
     filters = {"erode": ndimage.minimum_filter, "dilate": ndimage.maximum_filter}
@@ -162,6 +162,34 @@ def test_spread_shapes_have_scipys_extremes(device: Device, shape: str, radius: 
         numbers = np.nan_to_num(image.astype(float), nan=-np.inf)
         expected = ndimage.maximum_filter(numbers, footprint=footprint(shape, radius)[..., None], mode="nearest")
         np.testing.assert_array_equal(out.download(), np.where(np.isinf(expected), np.nan, expected))
+
+
+@pytest.mark.parametrize(("x", "y", "take", "pixel"), [(20, 31, MEAN, float4), (12, 3, LARGEST, half4)])
+def test_squares_on_a_gpu_have_scipys_means_and_extremes(device: Device, x: int, y: int, take: int, pixel: Any) -> None:
+    """The kernel for squares of pixels on a GPU, whose radii are known at launch, has scipy's means and extremes."""
+    path = KERNELS_FOLDER / "squares.cu"
+    flags = f"-DTAKE={take}", f"-DACROSS={run(x)}", f"-DDOWN={run(y)}", f"-DPIXEL={pixel.__name__}"
+    module = device.load_module(compile_cuda(path.read_text(), path, "sm_90", [KERNELS_FOLDER], flags).ptx)
+    elements = (pixel, np.float32 if pixel is float4 else np.float16), (uchar4, np.uint8)
+    for (height, width), (element, dtype) in product(((1, 1), (7, 9), (131, 290)), elements):
+        whole = np.random.default_rng(width).integers(0, 256, (height, width + 3, element.components)).astype(dtype)
+        _, launch = Window(take, x, y).launches(width, height, (False, False))
+        source, out = device.upload(whole), device.upload(np.zeros_like(whole[:, :width]))
+        sizes = element_number(element), width, height, width + 3, 1, x, y
+        device.launch(
+            module.kernel(launch.entry),
+            grid=(launch.how["num_threads"][0] // launch.how["thread_block"][0], 2),
+            thread_block=launch.how["thread_block"],
+            args=[source, out, *map(np.int32, sizes)],
+            shared_bytes=launch.how["shared_bytes"],
+        )
+        device.synchronize()
+        window, image = (2 * y + 1, 2 * x + 1, 1), whole[:, :width].astype(float)
+        if take == MEAN:
+            expected = ndimage.uniform_filter(image, window, mode="nearest")
+            np.testing.assert_allclose(out.download(), expected, atol=0.51 if dtype == np.uint8 else 1e-3)
+        else:
+            np.testing.assert_array_equal(out.download(), ndimage.maximum_filter(image, window, mode="nearest"))
 
 
 def test_a_nan_and_a_large_number_stay_in_their_windows() -> None:
