@@ -207,7 +207,7 @@ class Buffer:
     @property
     def size_bytes(self) -> int:
         """The bytes of the data, which may be fewer than the allocated bytes."""
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+        return math.prod(map(int, self.shape)) * self.dtype.itemsize
 
     def download(self) -> np.ndarray[Any, Any]:
         """Return a copy of the contents as a numpy array of this dtype and shape."""

@@ -4,10 +4,20 @@ A result is computed by LLVM instructions that run before the threads. The requi
 nothing overflows, become conditions.
 """
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 #: The granule of zero: every power of two divides it.
 ANY = 1 << 40
+Bounds = tuple[int, int]
+_ALL: Bounds = -1 << 63, (1 << 63) - 1
+#: The greatest numbers of a launch that the device accepts; all are at least 0.
+_GREATEST = {f"%{axis}{edge}": 1024 for axis in "xyz" for edge in "01"} | {f"%n{axis}": 1024 for axis in "xyz"}
+_GREATEST |= {f"%tid.{axis}": 1023 for axis in "yz"} | {f"%ctaid.{axis}": (1 << 16) - 2 for axis in "yz"}
+_GREATEST["%ctaid.x"] = (1 << 31) - 2
+_WIDENED = re.compile(r"zext i32 (\S+) to i64")
+_TWO = re.compile(r"(?:call i64 @llvm\.)?(add|sub|mul|and|smin|smax)(?:\.i64\(i64| i64) (\S+), (?:i64 )?([^\s)]+)\)?")
 #: Opcodes whose result is some bits of a number.
 _PARTS = ("and", "shr")
 
@@ -56,6 +66,8 @@ class RangeArithmetic:
         self.conditions: list[str] = []
         self.guesses = False
         self._values_of: dict[str, str] = {}
+        #: The least and the greatest number that a value can be.
+        self._bounds: dict[str, Bounds] = {}
 
     def value(self, text: str) -> str:
         """Write an instruction that yields a value, unless it is already written, and return the value."""
@@ -63,12 +75,13 @@ class RangeArithmetic:
         if name is None:
             name = self._values_of[text] = f"%{self._prefix}.v{len(self.lines)}"
             self.lines.append(f"  {name} = {text}")
+            self._bounds[name] = _bounds(text, self._bounds)
         return name
 
     def require(self, text: str) -> None:
         """Add a condition: an instruction whose i64 result must not be negative."""
-        if self._row:
-            return  # the ranges of the whole thread block require the condition already
+        if self._row or _bounds(text, self._bounds)[0] >= 0:
+            return  # the ranges of the whole thread block require the condition already, or no launch can break it
         condition = self.value(text)
         if condition not in self.conditions:
             self.conditions.append(condition)
@@ -262,3 +275,30 @@ class RangeArithmetic:
         if opcode == "div":
             return Range(quotient, quotient, ANY)
         return Range(low, low if a.is_single else high, a.granule, a.slope)
+
+
+def _bounds(text: str, known: Mapping[str, Bounds]) -> Bounds:
+    """Return the least and the greatest result of an instruction in any launch, as far as its text tells."""
+    if widened := _WIDENED.fullmatch(text):
+        return 0, _GREATEST.get(widened[1], (1 << 32) - 1)
+    found = _TWO.fullmatch(text)
+    if found is None:
+        return _ALL
+    sources = (found[2], found[3])
+    (a, b), (c, d) = ((int(item),) * 2 if item.lstrip("-").isdigit() else known.get(item, _ALL) for item in sources)
+    match found[1]:
+        case "add":
+            low, high = a + c, b + d
+        case "sub":
+            low, high = a - d, b - c
+        case "mul":
+            products = a * c, a * d, b * c, b * d
+            low, high = min(products), max(products)
+        case "smin":
+            low, high = min(a, c), min(b, d)
+        case "smax":
+            low, high = max(a, c), max(b, d)
+        case _:
+            masks = [most for least, most in ((a, b), (c, d)) if least >= 0]
+            low, high = (0, min(masks)) if masks else _ALL
+    return (low, high) if _ALL[0] <= low and high <= _ALL[1] else _ALL

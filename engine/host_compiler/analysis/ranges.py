@@ -85,7 +85,8 @@ class Ranges(RangeArithmetic):
         found = self._guarded.get(guards)
         if found is None:
             found = Ranges(self._function, self._layout, self._values)
-            found.lines, found.conditions, found._values_of = self.lines, self.conditions, self._values_of
+            found.lines, found.conditions = self.lines, self.conditions
+            found._values_of, found._bounds = self._values_of, self._bounds
             found.limits = self.limits
             self._guarded[guards] = found
             for register, comparison, other, is_unsigned in guards:
