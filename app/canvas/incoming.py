@@ -17,8 +17,10 @@ from warploom.app.qt.beside import Run, at_once
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import SUFFIX
+from warploom.engine.patch.inner_patch import InnerPatch
 
 _PASTED = "pasted"
+_LEAVE = "Files become blocks of the whole patch: leave this one (Esc) to add them"
 
 
 class Incoming(QObject):
@@ -47,6 +49,8 @@ class Incoming(QObject):
         paths = files_of(data)
         if patch := patch_of(paths):
             return f"Open {patch.name}", True
+        if self._is_inner:
+            return _LEAVE, False
         if not paths:
             return ("Add the picture", True) if data.hasImage() else ("", False)
         if target := self._target(paths, point):
@@ -62,19 +66,26 @@ class Incoming(QObject):
         A text counts only if it is pasted, not if something `drops`.
         """
         text = data.text() if not drops else ""
-        if paths := files_of(data) or _named_files(text):
-            if patch := patch_of(paths):
-                self.patch_dropped.emit(patch)
-            else:
-                self._read(paths, point, on_node=drops)
-        elif _is_table(text):
+        paths = files_of(data) or _named_files(text)
+        is_table, is_picture = _is_table(text), data.hasImage() and not text.lstrip().startswith("{")
+        if patch := patch_of(paths):
+            self.patch_dropped.emit(patch)
+        elif self._is_inner and (paths or is_table or is_picture):
+            self.refused.emit(_LEAVE)
+        elif paths:
+            self._read(paths, point, on_node=drops)
+        elif is_table:
             self._write(".tsv", point, lambda path: bool(path.write_text(text, encoding="utf-8")))
-        elif data.hasImage() and not text.lstrip().startswith("{"):
+        elif is_picture:
             image = QImage(data.imageData())
             self._write(".png", point, lambda path: image.save(str(path)))
         else:
             return False
         return True
+
+    @property
+    def _is_inner(self) -> bool:
+        return isinstance(self.patch, InnerPatch)
 
     def _target(self, paths: Sequence[Path], point: QPointF) -> tuple[str, str] | None:
         """Return the node at a point that can read what is dropped, and its parameter."""

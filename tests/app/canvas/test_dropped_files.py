@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QDragEnterEvent, QDragLeaveEvent, QDragMoveEve
 from PySide6.QtWidgets import QApplication
 
 from warploom.app.canvas.canvas import Canvas
+from warploom.engine.inner_patches.op_patch import OpPatch
 from warploom.engine.patch.document import Patch
 
 KERNEL = (
@@ -242,3 +243,17 @@ def test_a_folder_that_can_not_be_written_is_named(canvas: Canvas, patch: Patch,
     canvas.paste()
     assert said == [f"folder for what you paste must be writable, got {tmp_path / 'file' / 'pasted'}"]
     assert patch.nodes == before
+
+
+def test_files_are_not_taken_inside_a_kernel(canvas: Canvas, tmp_path: Path) -> None:
+    """An op graph has no blocks: the drag and the paste say so, and no file is written."""
+    said: list[str] = []
+    canvas.refused.connect(said.append)
+    canvas.incoming.folder = lambda: tmp_path / "pasted"
+    canvas.set_patch(OpPatch())
+    (tmp_path / "a.png").write_bytes(b"")
+    assert not _drop(canvas, [tmp_path / "a.png"], QPointF(0, 400))
+    QGuiApplication.clipboard().setImage(QImage(5, 4, QImage.Format.Format_RGB32))
+    canvas.paste()
+    assert said == ["Files become blocks of the whole patch: leave this one (Esc) to add them"]
+    assert not (tmp_path / "pasted").exists()
