@@ -1,6 +1,7 @@
 """Image blocks: filters, sizes, morphology and conversions of colours."""
 
 import colorsys
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,14 @@ def test_a_filter_takes_its_weights_from_a_port(photograph: Array) -> None:
     np.testing.assert_allclose(field, expected[..., 1], atol=2e-6)
 
 
-@pytest.mark.parametrize("shape", [(3, 3), (5, 5), (3, 9), (5, 1)])
-def test_tiles_of_a_gpu_have_scipys_sums(device: Device, shape: tuple[int, int]) -> None:
+def test_tiles_of_a_gpu_have_scipys_sums(device: Device) -> None:
     """A GPU's code for few weights, which takes tiles into shared memory, has scipy's sums, also of views with gaps."""
     path = KERNELS_FOLDER / "weighted_filter.cu"
     module = device.load_module(compile_cuda(path.read_text(), path, "sm_90", [KERNELS_FOLDER]).ptx)
-    rng = np.random.default_rng(sum(shape))
-    weights = rng.standard_normal(shape).astype(np.float32)
-    for height, width, kind in ((1, 1, float4), (37, 70, float4), (70, 133, f32)):
+    sizes = ((1, 1, float4), (37, 70, float4), (70, 133, f32))
+    for shape, (height, width, kind) in product([(3, 3), (5, 5), (3, 9), (5, 1)], sizes):
+        rng = np.random.default_rng(sum(shape))
+        weights = rng.standard_normal(shape).astype(np.float32)
         whole = rng.random((height, width + 3, kind.components)).astype(np.float32)
         out = device.upload(np.zeros((height, width, kind.components), np.float32))
         numbers = (element_number(kind), width, height, width + 3, 1, *shape[::-1])

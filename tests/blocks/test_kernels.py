@@ -30,7 +30,7 @@ def _compiled(path: Path, architecture: str) -> CompiledSource:
 
 @pytest.mark.parametrize(
     ("path", "architecture"),
-    [*((path, "sm_90") for path in FILES), *((path, HOST_ARCHITECTURE) for path in FILES[::8])],
+    [*((path, "sm_90") for path in FILES), *((path, HOST_ARCHITECTURE) for path in FILES[::16])],
     ids=lambda given: getattr(given, "name", given),
 )
 def test_kernel_file_compiles_without_warnings(path: Path, architecture: str) -> None:

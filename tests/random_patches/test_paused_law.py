@@ -32,7 +32,7 @@ def numbers(patch: Patch) -> list[tuple[str, str, float]]:
     return [(node.id, name, value) for node in nodes for name, value in node.parameters.items() if type(value) is float]
 
 
-@pytest.mark.parametrize("seed", seeds(3))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_what_is_taken_back_while_paused_leaves_no_trace(
     device: Device, kernels: KeptKernels, materials: Materials, seed: int
 ) -> None:

@@ -104,7 +104,7 @@ def test_a_scheduler_that_does_not_answer_is_named(
 
 @needs_dask
 @pytest.mark.filterwarnings("ignore")  # Dask's own
-def test_a_scheduler_that_ends_loses_nothing(dask: Cluster, tmp_path: Path) -> None:
+def test_a_scheduler_that_ends_loses_nothing(dask: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done stays, one message names the scheduler, and the same sweep goes on elsewhere."""
     given: dict[str, Any] = {"out": tmp_path, "grid": {"saxpy.a": "0:1.1:0.1"}, "frames": 1, "device": "host"}
     count = 0
@@ -112,6 +112,7 @@ def test_a_scheduler_that_ends_loses_nothing(dask: Cluster, tmp_path: Path) -> N
         for _ in Sweep(saxpy_patch(), dask=dask.address, **given).run():
             count += 1
             if count == 3:
+                monkeypatch.setattr(cluster, "ANSWER_S", 0.5)  # no one answers from now on
                 dask.close()  # this is the last test that uses it
     assert 3 <= count < 12
     rest = Sweep(saxpy_patch(), jobs=1, **given)
