@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warploom.api import read_bytes
+from warploom.blocks.io.avif import avif_as_png
 from warploom.blocks.io.colour_spaces import to_linear
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.platforms.files import named_contents
@@ -30,6 +31,7 @@ PICTURES = (
     ".pfm",
     ".dpx",
     ".webp",
+    ".avif",
     ".bmp",
     ".tga",
     ".jp2",
@@ -107,6 +109,8 @@ def decode_picture(data: bytes, space: str = "file") -> Array:
     """
     import OpenImageIO  # only patches with pictures need it
 
+    if data[4:8] == b"ftyp" and data[8:12] in (b"avif", b"avis"):
+        data = avif_as_png(data)
     with named_contents() as file:  # the library opens files only by name, and the file may change between two reads
         file.write(data)
         wanted = OpenImageIO.ImageSpec()

@@ -295,6 +295,23 @@ def test_other_files_of_eight_bits_are_what_pillow_reads(kind: str, mode: str) -
     np.testing.assert_allclose(decode_picture(file.getvalue()), rgba(expected, linear), atol=atol)
 
 
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "L"])
+def test_avif_has_the_colour_space_that_it_names(mode: str) -> None:
+    """An AVIF is read as Pillow decodes it, in its own primaries and transfer."""
+    stored = np.random.default_rng(4).integers(0, 256, (5, 7, 4), np.uint8)
+    picture = Image.fromarray(stored if mode == "RGBA" else stored[..., :3]).convert(mode)
+    file = io.BytesIO()
+    picture.save(file, "AVIF", quality=100)
+    held = file.getvalue()
+    shares = np.asarray(Image.open(file).convert("RGBA")) / 255
+    np.testing.assert_allclose(decode_picture(held), rgba(shares, linear), atol=1e-6)
+    assert b"colrnclx\0\x01\0\x0d" in held
+    other = decode_picture(held.replace(b"colrnclx\0\x01\0\x0d", b"colrnclx\0\x0c\0\x0d"))
+    np.testing.assert_allclose(other[..., :3], linear(shares[..., :3]) @ P3_TO_709.T, atol=3e-4)
+    with pytest.raises(ValueError, match="a damaged AVIF"):
+        decode_picture(held[: len(held) // 2])
+
+
 def test_luminance_with_chroma_is_refused(tmp_path: Path) -> None:
     """An EXR of luminance and chroma is refused, instead of being read as grey."""
     (tmp_path / "a.exr").write_bytes(exr(np.ones((2, 2, 3), np.float32), ("Y", "RY", "BY")))
