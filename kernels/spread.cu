@@ -197,8 +197,7 @@ __device__ inline void spread(const Picture& picture) {
             const int middle = slot < RADIUS ? slot - RADIUS + KEPT : slot - RADIUS, own = warp * SPAN + lane * 4;
             Windows windows;
             windows.take_all([=](int row, int (&four)[4]) {
-                int at = middle + row;
-                at = at < 0 ? at + KEPT : at >= KEPT ? at - KEPT : at;
+                const int at = middle + row + (row < 0 ? middle + row < 0 ? KEPT : 0 : middle + row < KEPT ? 0 : -KEPT);
                 const int4 keys = *reinterpret_cast<const int4*>(ring + at * ROW + own);
                 four[0] = keys.x, four[1] = keys.y, four[2] = keys.z, four[3] = keys.w;
             });

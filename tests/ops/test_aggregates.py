@@ -34,8 +34,8 @@ def numbers(dtype: str, size: int) -> np.ndarray[Any, Any]:
 
 
 def shares(array: np.ndarray[Any, Any], thread_blocks: int) -> list[np.ndarray[Any, Any]]:
-    """Return each thread block's share: neighbouring elements, equally many (a multiple of 16) except in the last."""
-    each = -(-array.size // (16 * thread_blocks)) * 16
+    """Return each thread block's share: neighbouring elements, equally many (a multiple of 128) except in the last."""
+    each = -(-array.size // (128 * thread_blocks)) * 128
     return [array[at * each : (at + 1) * each] for at in range(thread_blocks)]
 
 

@@ -29,8 +29,8 @@ from warploom.engine.ops.types import BufferType, read_as
 from warploom.engine.types import f64, s32
 
 #: The number of elements that each thread of a kernel with aggregates computes at once, and what the number of elements
-#: in a share is a multiple of, so that shares of an aligned buffer are aligned.
-SHARE_LANES, SHARE_STEP = 4, 16
+#: in a share is a multiple of, so that loads of a warp begin with a line of a GPU's cache.
+SHARE_LANES, SHARE_STEP = 4, 128
 
 
 def emit_lanes(
