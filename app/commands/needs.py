@@ -16,6 +16,8 @@ class Needs:
         self._selected = canvas.scene.selection_settled, canvas.selection_changed, session.replaced
         bridge = editor.bridge
         self.patch = Need(lambda: session.patch is not None, (session.replaced,))
+        #: A patch that has a file.
+        self.file = Need(lambda: session.path is not None, (session.replaced, session.changed))
         #: A running engine.
         self.engine = Need(
             lambda: session.engine is not None and not bridge.has_stopped, (session.engine_changed, bridge.stopped)

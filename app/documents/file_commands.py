@@ -98,6 +98,11 @@ class FileCommands(QObject):
         self._is_copy = self._is_copy or opened
         return opened
 
+    def forget_recent(self) -> None:
+        """Empty the list of recent files."""
+        self._state.recent.clear()
+        self.recent_changed.emit()
+
     def close(self) -> None:
         """Close the patch and return to the examples."""
         if self.may_close():

@@ -3,6 +3,8 @@
 from functools import partial
 from pathlib import Path
 
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMenu
 
 from warploom.app.canvas.patch_picture import FORMS, save_patch_picture
@@ -28,6 +30,13 @@ def file_menu(window: CommandWindow, needs: Needs) -> Menu:
         ),
         Command("open", "&Open …", files.open, "open", ("Ctrl+O",)),
         Menu("recent", "Open &recent", fill=partial(_list_recent, window), if_empty="No recent files"),
+        Command(
+            "show_in_folder",
+            "Show in &folder",
+            partial(_show_in_folder, window),
+            help="Open the folder of the patch in the file manager",
+            needs=needs.file,
+        ),
         None,
         Command("save", "&Save", files.save, "save", ("Ctrl+S",), needs=patch),
         Command("save_as", "Save &as …", files.save_as, keys=("Ctrl+Shift+S",), needs=patch),
@@ -61,6 +70,12 @@ def file_menu(window: CommandWindow, needs: Needs) -> Menu:
     return Menu("file", "&File", items)
 
 
+def _show_in_folder(window: CommandWindow) -> None:
+    path = window.session.path
+    if path is not None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.parent)))
+
+
 def _save_picture(window: CommandWindow) -> None:
     """Ask for a file, and write what the canvas shows into it."""
     canvas, session = window.canvas, window.session
@@ -83,3 +98,6 @@ def _list_recent(window: CommandWindow, menu: QMenu) -> None:
     """List the recent files that still exist."""
     for path in window.state.existing_recent():
         add_entry(menu, path.name, partial(window.files.open_path, path)).setToolTip(str(path))
+    if not menu.isEmpty():
+        menu.addSeparator()
+        add_entry(menu, "Clear this list", window.files.forget_recent)

@@ -5,8 +5,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtCore import QPointF, Qt, QUrl
+from PySide6.QtGui import QColor, QDesktopServices, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
@@ -213,3 +213,22 @@ def test_the_canvas_is_saved_as_a_picture(person: Person, tmp_path: Path, monkey
         assert image.pixelColor(at.toPoint()) == QColor(category_tint(block_type.category, current()))
     text = (tmp_path / "patch.svg").read_text()
     assert "Far away" in text and text.startswith("<?xml")
+
+
+@pytest.mark.feature("recent")
+def test_recent_files_are_forgotten_and_the_folder_is_shown(
+    person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A patch without a file has no folder; one that is saved has, and is in the list until that is cleared."""
+    opened: list[QUrl] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    person.window.session.patch.path = None  # type: ignore[union-attr]
+    person.window.session.changed.emit()
+    assert not person.window.actions_by_id["show_in_folder"].isEnabled()
+    path = person.asked.path = tmp_path / "kept.loom"
+    person.press(Qt.Key.Key_S, CONTROL | SHIFT)
+    person.command("show in folder")
+    assert opened == [QUrl.fromLocalFile(str(tmp_path))]
+    assert path in person.window.state.existing_recent()
+    person.command("clear this list")
+    assert person.window.state.existing_recent() == []
