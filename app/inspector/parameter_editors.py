@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from PySide6.QtCore import QMargins, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QMargins, QObject, QRect, QRectF, Qt, QUrl, Signal
+from PySide6.QtGui import QColor, QDropEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -275,9 +275,12 @@ class TextEditor(ParameterEditor):
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
         self.line = TypedLine(accessibleName=self.name, minimumWidth=40)
-        self.line.entered.connect(self.edited.emit)
+        self.line.entered.connect(self._take)
         self.line.given_up.connect(self.given_up.emit)
         self.row.addWidget(self.line, 1)
+
+    def _take(self, text: str) -> None:
+        self.edited.emit(text)
 
     def show_values(self, values: Sequence[Any]) -> None:
         same = _all_equal(values)
@@ -296,7 +299,7 @@ class TextEditor(ParameterEditor):
 
 
 class PathEditor(TextEditor):
-    """A file's path, typed or chosen in a dialog; paths of files beside the patch are stored relative to it."""
+    """A file's path, typed, dropped or chosen in a dialog; files beside the patch are stored relative to it."""
 
     _TITLES: ClassVar[dict[str, str]] = {
         "image": "Images",
@@ -321,6 +324,24 @@ class PathEditor(TextEditor):
         self.browse.setAccessibleName(f"Choose {self.name}")
         self.browse.clicked.connect(self.begin)
         self.row.addWidget(self.browse)
+        self.line.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take a dropped file, of which Qt would type the address."""
+        if not isinstance(event, QDropEvent):  # enter and move are also of this kind
+            return False
+        url = next((url for url in event.mimeData().urls() if url.isLocalFile()), None)
+        if url is None:
+            return False
+        event.acceptProposedAction()
+        if event.type() is QEvent.Type.Drop:
+            self._take(url.toString())
+        return True
+
+    def _take(self, text: str) -> None:
+        """Report a path. Other programs copy the address of a file, such as file:///home/me/a.png."""
+        url = QUrl(text.strip())
+        self.edited.emit(relative_to(Path(url.toLocalFile()), self._folder()) if url.isLocalFile() else text)
 
     def show_values(self, values: Sequence[Any]) -> None:
         super().show_values(values)

@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
@@ -129,6 +130,29 @@ def test_browsing_sets_a_path_relative_to_the_patch(
     editor.browse.click()
     assert patch.value("a", "source") == "media/photo.png"
     assert editor.line.text() == "media/photo.png"
+
+
+@pytest.mark.parametrize("is_dropped", [True, False])
+def test_a_file_is_dropped_on_its_field_and_its_address_is_typed(
+    qtbot: QtBot, inspector: Inspector, patch: Patch, tmp_path: Path, is_dropped: bool
+) -> None:
+    """The field gets the path, relative to the patch, and not the address that other programs give."""
+    patch.path = tmp_path / "a.loom"
+    url, editor = QUrl.fromLocalFile(str(tmp_path / "b c.png")), inspector.editor("source")
+    assert isinstance(editor, PathEditor)
+    if is_dropped:
+        data = QMimeData()
+        data.setUrls([url])
+        about = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        enter = QDragEnterEvent(QPoint(5, 5), *about)
+        QApplication.sendEvent(editor.line, enter)
+        assert enter.isAccepted()
+        QApplication.sendEvent(editor.line, QDropEvent(QPointF(5, 5), *about))
+    else:
+        editor.line.selectAll()
+        qtbot.keyClicks(editor.line, url.toString())
+        qtbot.keyClick(editor.line, Qt.Key.Key_Return)
+    assert (patch.value("a", "source"), editor.line.text()) == ("b c.png", "b c.png")
 
 
 def test_paths_outside_the_patch_folder_stay_absolute(tmp_path: Path) -> None:
