@@ -45,7 +45,7 @@ def load_cube(path: Path) -> ColorTable:
             values = tuple(float(each) for each in (rest if is_word else [name, *rest]))
         except ValueError:
             values = ()
-        if len(values) != (1 if name.startswith("LUT_") else 3):
+        if len(values) != (2 if name.endswith("_INPUT_RANGE") else 1 if name.startswith("LUT_") else 3):
             raise PatchError(f"line {number} of {path} must be a setting or three numbers, got {cut(text)!r}")
         if is_word:
             words[name] = values
@@ -64,7 +64,9 @@ def _checked(path: Path, words: dict[str, tuple[float, ...]], rows: list[tuple[f
     size = int(given)
     if len(rows) != (count := size**3 if is_cube else size):
         raise PatchError(f"table of colours {path} must have {count:,} rows for its size, got {len(rows):,}")
-    low, high = words.get("DOMAIN_MIN", (0.0,) * 3), words.get("DOMAIN_MAX", (1.0,) * 3)
+    # Resolve names one range for the three colours, where the specification has DOMAIN_MIN and DOMAIN_MAX.
+    least, most = words.get(name.replace("SIZE", "INPUT_RANGE"), (0.0, 1.0))
+    low, high = words.get("DOMAIN_MIN", (least,) * 3), words.get("DOMAIN_MAX", (most,) * 3)
     if not all(np.isfinite([*low, *high])) or any(a >= b for a, b in zip(low, high, strict=True)):
         raise PatchError(f"DOMAIN_MIN of {path} must be below DOMAIN_MAX, got {low} and {high}")
     return ColorTable(np.array(rows, np.float32), size, is_cube, low, high)

@@ -59,7 +59,46 @@ def test_objects_of_a_scene_become_one(tmp_path: Path) -> None:
     right = shape.points[:, 0] > 5
     np.testing.assert_allclose(shape.points[right][:, :3].mean(axis=0), (10, 0, 0), atol=1e-6)
     np.testing.assert_allclose(shape.colours[~right], np.tile((1, 0, 0, 1), ((~right).sum(), 1)), atol=1e-6)
-    np.testing.assert_allclose(shape.colours[right][:, 1], _linear(np.float64(128 / 255)), atol=1e-6)
+    np.testing.assert_allclose(shape.colours[right][:, 1], 128 / 255, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["u1", "u2", "f4"])
+@pytest.mark.parametrize("factor", [(1, 1, 1, 1), (0.6, 0.2, 1, 0.4)])
+@pytest.mark.parametrize("width", [0, 3, 4])
+def test_colours_of_a_gltf_model_are_linear(tmp_path: Path, kind: str, factor: tuple[float, ...], width: int) -> None:
+    """Colours of points have any type, and are multiplied by the material's."""
+    full = 1 if kind == "f4" else np.iinfo(kind).max
+    stored = (np.random.default_rng(1).random((4, width)) * full).astype(kind)
+    bodies, attributes = [np.eye(4, 3, dtype="<f4")], {"POSITION": 0}
+    accessors = [{"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3"}]
+    if width:
+        bodies.append(np.pad(stored, ((0, 0), (0, 4 - width))) if kind != "f4" else stored)
+        attributes["COLOR_0"] = 1
+        component = {"u1": 5121, "u2": 5123, "f4": 5126}[kind]
+        accessors.append({"bufferView": 1, "componentType": component, "count": 4, "type": f"VEC{width}"})
+        accessors[1]["normalized"] = kind != "f4"
+    held = b"".join(body.tobytes() for body in bodies)
+    views = [
+        {"buffer": 0, "byteOffset": 48 * place, "byteLength": body.nbytes}
+        | ({"byteStride": body.strides[0]} if place else {})
+        for place, body in enumerate(bodies)
+    ]
+    model = {
+        "asset": {"version": "2.0"},
+        "scenes": [{"nodes": [0]}],
+        "nodes": [{"mesh": 0}],
+        "meshes": [{"primitives": [{"attributes": attributes, "material": 0}]}],
+        "materials": [{"pbrMetallicRoughness": {"baseColorFactor": factor}}],
+        "accessors": accessors,
+        "bufferViews": views,
+        "buffers": [{"byteLength": len(held), "uri": "data:;base64," + base64.b64encode(held).decode()}],
+    }
+    model["meshes"][0]["primitives"][0]["mode"] = 5
+    (tmp_path / "a.gltf").write_text(json.dumps(model))
+    expected = np.ones((4, 4))
+    expected[:, :width] = stored / full
+    found = load_shape(tmp_path / "a.gltf", "as stored", MESHES).colours
+    np.testing.assert_allclose(found, expected * factor, atol=2.1 / 255)
 
 
 def test_a_part_outside_the_folder_is_not_read(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.blocks.running import problems
 from warploom import Engine, Patch
+from warploom.blocks.color.cube_files import load_cube
 from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
 from warploom.engine.device.device import Device
 
@@ -75,6 +76,20 @@ def test_curves_are_numpys_interpolation(device: Device, tmp_path: Path) -> None
     curves = [np.interp(encoded[..., c], np.linspace(0, 1, 9), table[:, c]) for c in range(3)]
     wanted = np.stack([np.sign(each) * srgb_to_linear(np.abs(each)) for each in curves], -1)
     np.testing.assert_allclose(found[..., :3], light + 0.75 * (wanted - light), atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", ["1D", "3D"])
+def test_a_range_of_all_colours_is_a_domain(tmp_path: Path, kind: str) -> None:
+    """DaVinci Resolve writes the range of the three colours in one line."""
+    table = load_cube(
+        written(
+            tmp_path / "a.cube",
+            random(*[2] * (3 if kind == "3D" else 1), 3, seed=1),
+            kind,
+            f"LUT_{kind}_INPUT_RANGE -0.5 2",
+        )
+    )
+    assert (table.low, table.high) == ((-0.5,) * 3, (2.0,) * 3)
 
 
 def test_an_even_table_changes_nothing(device: Device, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trimesh
+from PIL import Image
 
 from warploom.blocks.geometry.files.polygons import cut_polygons
 from warploom.blocks.geometry.files.shape_files import CLOUDS, Shape, load_shape
@@ -167,3 +169,43 @@ def test_materials_of_an_obj_file_leave_its_points(tmp_path: Path) -> None:
     shape = loaded(tmp_path, "b.obj", f"mtllib m.mtl\n{text}")
     assert len(shape.points) == 6 and areas_of(shape).tolist() == [2, 1.5]
     assert shape.colours[shape.faces][:, 0, :3].tolist() == [[1, 0, 0], [0, 0, 1]]
+
+
+def test_a_file_beside_a_mesh_is_read_again(tmp_path: Path) -> None:
+    """A mesh whose own text stays has the new colours of its materials, also of those that were missing."""
+    text = "mtllib m.mtl\nv 0 0 0\nv 2 0 0\nv 0 2 0\nusemtl one\nf 1 2 3\n"
+    found = [loaded(tmp_path, "a.obj", text).colours[0, :3].tolist()]
+    for colour in ("1 0 0", "0 0 1"):
+        (tmp_path / "m.mtl").write_text(f"newmtl one\nKd {colour}\n")
+        found += [loaded(tmp_path, "a.obj", text).colours[0, :3].tolist() for _ in range(2)]
+    assert found[1:] == [[1, 0, 0]] * 2 + [[0, 0, 1]] * 2 and found[0] not in found[1:]
+
+
+@pytest.mark.parametrize("places", [False, True])
+def test_a_mesh_without_a_colour_is_white(tmp_path: Path, places: bool) -> None:
+    """A material may lack a colour, its texture or itself, with places in a texture or without."""
+    face = "vt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n" if places else "f 1 2 3\n"
+    text = f"mtllib m.mtl\nv 0 0 0\nv 2 0 0\nv 0 2 0\nusemtl one\n{face}"
+    for materials in (None, "newmtl one\nmap_Kd none.png\n", "newmtl two\nKd 1 0 0\n", "newmtl one\nKa 1 0 0\n"):
+        if materials is not None:
+            (tmp_path / "m.mtl").write_text(materials)
+        assert (loaded(tmp_path, "a.obj", text).colours == 1).all()
+
+
+@pytest.mark.parametrize("suffix", [".glb", ".obj"])
+def test_points_have_the_colours_of_their_texture(tmp_path: Path, suffix: str) -> None:
+    """A texture is sRGB, and a glTF model's factor is linear."""
+    texture = Image.fromarray(np.full((4, 4, 3), (255, 188, 0), np.uint8))
+    model = trimesh.creation.box()
+    material = trimesh.visual.material.PBRMaterial(baseColorTexture=texture, baseColorFactor=(128, 255, 255, 255))
+    if suffix == ".obj":
+        material = trimesh.visual.material.SimpleMaterial(image=texture)
+    model.visual = trimesh.visual.TextureVisuals(uv=np.full((len(model.vertices), 2), 0.5), material=material)
+    held, others = model.export(file_type=suffix[1:]), dict[str, bytes]()
+    if suffix == ".obj":
+        held, others = trimesh.exchange.obj.export_obj(model, return_texture=True)
+    for name, part in others.items():
+        (tmp_path / name).write_bytes(part)
+    expected = [1 if suffix == ".obj" else 128 / 255, ((188 / 255 + 0.055) / 1.055) ** 2.4, 0, 1]
+    found = loaded(tmp_path, f"a{suffix}", held).colours
+    np.testing.assert_allclose(found, np.tile(expected, (len(found), 1)), atol=1e-6)

@@ -7,6 +7,9 @@ from typing import Any
 from warploom.blocks.geometry.files.polygon_files import obj_triangles, off_as_ply, plain_ply
 from warploom.engine.diagnostics import cut
 
+#: The name of an attribute of a glTF model for the colours of points.
+COLOURS = "_COLOR0"
+_POINTS = re.compile(rb'"mode"\s*:\s*0\b')
 #: Compressions that the library leaves out without an error.
 _COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
 #: The most elements of a glTF accessor that has no data, and stands for zeros.
@@ -48,9 +51,12 @@ def readable(held: bytes, suffix: str) -> tuple[bytes, str]:
         case ".stl":
             return _stl(held), suffix
         case ".glb":
-            _check_gltf(held[20 : 20 + int.from_bytes(held[12:16], "little")])
+            end = 20 + int.from_bytes(held[12:16], "little")
+            _check_gltf(held[20:end])
+            held = _own_colours(held[:end]) + held[end:]
         case ".gltf":
             _check_gltf(held)
+            held = _own_colours(held)
     return held, suffix
 
 
@@ -126,6 +132,14 @@ def _stl(held: bytes) -> bytes:
     if held[:5].lower() == b"solid":
         return _utf8(held)
     raise ValueError(f"{count} triangles in a file of {len(held)} bytes")
+
+
+def _own_colours(text: bytes) -> bytes:
+    """Return the JSON of a glTF model, as long as before, in which colours of points are attributes of our own.
+
+    The library keeps these as they are, and takes the lowest 8 bits of colours. Clouds of points have no attributes.
+    """
+    return text if _POINTS.search(text) else text.replace(b'"COLOR_0"', b'"%s"' % COLOURS.encode())
 
 
 def _check_gltf(text: bytes) -> None:

@@ -2,15 +2,17 @@
 
 import io
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from warploom.api import open_file, read_bytes
-from warploom.blocks.geometry.files.mesh_bytes import absolute_faces, readable
+from warploom.blocks.geometry.files.mesh_bytes import COLOURS, absolute_faces, readable
 from warploom.blocks.geometry.files.scan_files import SCANS, Scan
 from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
 from warploom.engine.diagnostics import PatchError, cut
@@ -58,11 +60,11 @@ def load_shape(path: Path, fit: str, suffixes: tuple[str, ...], first: int = 0, 
         raise PatchError(f"file must end in {', '.join(suffixes)}, got {path}")
     try:
         if not (first or most):
-            return _decode(read_bytes(path), suffix, fit, path.parent)
+            return _decoded(read_bytes(path), suffix, fit, path.parent)
         if suffix in SCANS:
             with open_file(path) as file:
                 return _shape(*_las(file, fit, first, most or None))
-        return _part(_decode(read_bytes(path), suffix, fit, path.parent), first, most or None)
+        return _part(_decoded(read_bytes(path), suffix, fit, path.parent), first, most or None)
     except Exception as problem:  # a library that reads damaged files may raise anything
         raise shape_problem(path, problem) from problem
 
@@ -87,14 +89,24 @@ def turned_up(points: Array, up: str) -> Array:
     return points[:, (0, 2, 1, 3)] * np.array((1, 1, -1, 1), np.float32) if up == "z" else points
 
 
+def _decoded(held: bytes, suffix: str, fit: str, folder: Path) -> Shape:
+    """Return the shape in the contents of a file, which is kept until these or the files beside it change."""
+    shape, beside = _decode(held, suffix, fit, folder)
+    if not beside.is_current():
+        _decode.cache_clear()
+        shape, _ = _decode(held, suffix, fit, folder)
+    return shape
+
+
 # Cached by contents, so that a file is read again only if these have changed.
 @lru_cache(CACHED_SHAPES)
-def _decode(held: bytes, suffix: str, fit: str, folder: Path) -> Shape:
+def _decode(held: bytes, suffix: str, fit: str, folder: Path) -> "tuple[Shape, _Beside]":
+    beside = _Beside(folder)
     if suffix in SCANS:
-        return _shape(*_las(io.BytesIO(held), fit))
+        return _shape(*_las(io.BytesIO(held), fit)), beside
     with np.errstate(all="ignore"):  # positions may be infinite or NaN
-        points, normals, colours, faces, attributes = _mesh(held, suffix, folder)
-    return _shape(fitted(points, fit, *_bounds(points)), normals, colours, faces, attributes)
+        points, normals, colours, faces, attributes = _mesh(held, suffix, beside)
+    return _shape(fitted(points, fit, *_bounds(points)), normals, colours, faces, attributes), beside
 
 
 def _shape(points: Array, normals: Array, colours: Array, faces: Array, attributes: dict[str, Array]) -> Shape:
@@ -139,29 +151,42 @@ def _with(vectors: Array, last: float) -> Array:
 
 
 class _Beside:
-    """The files beside a glTF file; none outside its folder."""
+    """The files beside the file of a mesh, such as its textures; none outside its folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
+        #: Digests of the files that were read, None for one that couldn't be.
+        self._read: dict[str, bytes | None] = {}
 
     def __getitem__(self, name: str) -> bytes:
+        self._read[name] = None
         path = (self._folder / name).resolve()
         if not path.is_relative_to(self._folder):
             raise ValueError(f"a part outside its folder: {cut(name, 100)}")
         try:
-            return read_bytes(path)
+            held = read_bytes(path)
         except FileNotFoundError:
             raise ValueError(f"no file {cut(name, 100)} beside it") from None
+        self._read[name] = blake2b(held).digest()
+        return held
 
     get = __getitem__
 
+    def is_current(self) -> bool:
+        """Return whether all files have the contents that they had."""
+        now = _Beside(self._folder)
+        for name in self._read:
+            with suppress(ValueError, OSError):
+                now[name]
+        return now._read == self._read
 
-def _mesh(held: bytes, suffix: str, folder: Path) -> _Parts:
+
+def _mesh(held: bytes, suffix: str, beside: _Beside) -> _Parts:
     import trimesh
 
     # The library's types leave most of it out.
     read: Any = trimesh.load
-    (text, kind), beside = readable(held, suffix), _Beside(folder)
+    text, kind = readable(held, suffix)
     try:
         loaded = read(io.BytesIO(text), file_type=kind[1:], resolver=beside, process=False, maintain_order=True)
     except (IndexError, KeyError, AttributeError, TypeError, ImportError, ValueError) as problem:
@@ -170,11 +195,13 @@ def _mesh(held: bytes, suffix: str, folder: Path) -> _Parts:
         if isinstance(problem, ValueError):
             raise
         raise ValueError(f"contents that can't be read ({type(problem).__name__}: {problem})") from problem
+    parts = [loaded]
     raw = loaded.metadata.get("_ply_raw", {}).get("vertex", {}).get("data")
     if isinstance(loaded, trimesh.Scene):
         if not loaded.geometry:
             raise ValueError("no points")
-        loaded = _materials_joined(loaded) if suffix == ".obj" else loaded.to_geometry()
+        parts = _parts_of_obj(loaded) if suffix == ".obj" else list(loaded.dump())
+        loaded = trimesh.util.concatenate(parts)
     points = np.asarray(loaded.vertices, np.float64).reshape(-1, 3)
     faces = np.asarray(getattr(loaded, "faces", np.empty((0, 3))), np.int64).reshape(-1, 3)
     if len(faces) and not (faces.min() >= 0 and faces.max() < len(points)):
@@ -188,10 +215,7 @@ def _mesh(held: bytes, suffix: str, folder: Path) -> _Parts:
         normals = np.asarray(loaded.vertex_normals, np.float64)
     elif {"nx", "ny", "nz"} <= fields.keys():
         normals = np.stack([fields[name] for name in ("nx", "ny", "nz")], axis=1)
-    stored = _stored_colours(loaded)
-    colours = np.ones((len(points), 4), np.float32)
-    if stored is not None:
-        colours[:, :3], colours[:, 3] = srgb_to_linear(stored[:, :3] / 255), stored[:, 3] / 255
+    colours = np.concatenate([_light(part, is_linear=suffix in (".gltf", ".glb")) for part in parts])
     attributes = {
         name: np.ascontiguousarray(numbers, np.float32)
         for name, numbers in fields.items()
@@ -200,29 +224,52 @@ def _mesh(held: bytes, suffix: str, folder: Path) -> _Parts:
     return points, normals, colours, faces, attributes
 
 
-def _materials_joined(scene: Any) -> Any:
-    """Return the parts of an OBJ file, one for each material, as one mesh in the file's order.
+def _parts_of_obj(scene: Any) -> list[Any]:
+    """Return the parts of an OBJ file, one for each material, in the file's order.
 
     The library reads them in the opposite order, and gives each part all points of the file.
     """
-    import trimesh
-
     parts = list(scene.geometry.values())[::-1]
     for part in parts if len(parts) > 1 else ():
         part.remove_unreferenced_vertices()
-    return trimesh.util.concatenate(parts)
+    return parts
 
 
-def _stored_colours(loaded: Any) -> Array | None:
-    """Return the bytes of each point's colour, also of a texture at the point; None if the file has none."""
-    if hasattr(loaded, "colors"):  # a cloud
-        stored = loaded.colors
-    elif loaded.visual.kind is None:
-        stored = None
-    else:
-        visual = loaded.visual if hasattr(loaded.visual, "vertex_colors") else loaded.visual.to_color()
-        stored = visual.vertex_colors
-    return np.asarray(stored) if np.shape(stored) == (len(loaded.vertices), 4) else None
+def _light(part: Any, *, is_linear: bool) -> Array:
+    """Return the linear RGBA of each point of an object; white if it has none.
+
+    `is_linear` says that colours of points are linear, as in glTF; those of textures and of OBJ's materials never are.
+    """
+    light = np.ones((len(part.vertices), 4), np.float32)
+    visual = getattr(part, "visual", None)
+    if visual is None or visual.kind in ("vertex", "face"):
+        stored = part.colors if visual is None else visual.vertex_colors
+        if np.shape(stored) == light.shape:
+            light[:] = np.asarray(stored) / 255
+            light[:, :3] = light[:, :3] if is_linear else srgb_to_linear(light[:, :3])
+    elif visual.kind == "texture":
+        light *= _of_material(visual.material, visual.uv)
+    own = getattr(part, "vertex_attributes", {}).get(COLOURS)
+    if own is not None and np.shape(own) in ((len(light), 3), (len(light), 4)):
+        largest = np.iinfo(own.dtype).max if own.dtype.kind == "u" else 1
+        light[:, : own.shape[1]] *= own / largest
+    return light
+
+
+def _of_material(material: Any, places: Array | None) -> Array:
+    """Return the linear RGBA of a material: at places in its texture, or everywhere."""
+    picture = getattr(material, "image", None)
+    if picture is not None and picture.format is None:
+        picture = None  # the library's own grey, for places without a texture
+    picture = picture or getattr(material, "baseColorTexture", None)
+    light = np.ones((1 if picture is None or places is None else len(places), 4), np.float32)
+    if picture is not None and places is not None:
+        light[:] = np.asarray(material.to_color(places)) / 255
+        light[:, :3] = srgb_to_linear(light[:, :3])
+    elif len(diffuse := np.ravel(getattr(material, "kwargs", {}).get("kd", ()))) == 3:
+        light[:, :3] = srgb_to_linear(np.clip(diffuse.astype(float), 0, 1))
+    factor = getattr(material, "baseColorFactor", None)
+    return light if factor is None else light * (np.asarray(factor) / 255).astype(np.float32)
 
 
 def _las(file: BinaryIO, fit: str, first: int = 0, most: int | None = None) -> _Parts:
