@@ -9,10 +9,23 @@
 #define IDLE_ON_GPU 0
 #endif
 
+// SHAPE and RADIUS are those of a small window. A CPU, which would mask much of what loops do, unrolls them.
+#if defined(WARPLOOM_CPU) && defined(RADIUS)
+#define IS_UNROLLED
+#endif
+
 // How far a shape reaches up and down at a distance from its middle column: a disc (1), a diamond (2) or a cross (3).
 __device__ inline int reach(int shape, int radius, int distance) {
-    if (shape == 1)  // radius + 0.5 from the middle, squared
-        return static_cast<int>(sqrtf(static_cast<float>(radius * (radius + 1) - distance * distance)));
+    if (shape == 1) {  // radius + 0.5 from the middle, squared
+        const int square = radius * (radius + 1) - distance * distance;
+#ifdef IS_UNROLLED
+        int far = 0;
+        while ((far + 1) * (far + 1) <= square) ++far;
+        return far;
+#else
+        return static_cast<int>(sqrtf(static_cast<float>(square)));
+#endif
+    }
     return shape == 3 && distance == 0 ? radius : shape == 2 ? radius - abs(distance) : 0;
 }
 
@@ -26,6 +39,10 @@ __device__ void shapes(const Pixel* __restrict__ image, Pixel* __restrict__ out,
     decltype(wide(Pixel{})) all[RUN];
 #pragma unroll
     for (int k = 0; k < RUN; ++k) all[k] = wide(image[line(y + k, height, row) + line(x, width, column)]);
+#ifdef IS_UNROLLED
+    shape = SHAPE, radius = RADIUS;
+#pragma unroll
+#endif
     for (int distance = -radius; distance <= radius; ++distance) {
         const int far = reach(shape, radius, distance);
         const Pixel* source = image + line(x + distance, width, column);

@@ -57,6 +57,45 @@ struct Image {
     __device__ int column_at(int x) const { return inside(x, width) * column; }
 };
 
+#ifdef WARPLOOM_CPU
+// A thread combines a column of pixels, and then numbers of rows, which need no shuffles: a CPU loads neighbours at once.
+template <typename Pixel>
+__device__ inline void combine_pixels(const Pixel* image, Pixel* out, float4* tile, Image size) {
+    constexpr int CHANNELS = 4, WIDE = (THREADS - 2 * RADIUS_X) / 8 * 8;
+    constexpr bool IS_WIDE = sizeof(Pixel) == sizeof(float4);
+    __shared__ alignas(16) float rows[IS_WIDE ? 1 : HIGH * THREADS * CHANNELS];
+    const int left = blockIdx.x * WIDE, top = blockIdx.y * HIGH, thread = threadIdx.x;
+    if (left >= size.width) return;
+    {
+        const int column = size.column_at(left + thread - RADIUS_X);
+        float4 found[HIGH];
+        combine<RADIUS_Y>(found, [=](int i) { return wide(image[size.row_at(top + i - RADIUS_Y) + column]); });
+#pragma unroll
+        for (int k = 0; k < HIGH; ++k) tile[k * THREADS + thread] = found[k];
+    }
+    __syncthreads();
+    const int inner = min(WIDE, size.width - left) * CHANNELS;
+#pragma unroll 1
+    for (int k = 0; k < HIGH && top + k < size.height; ++k) {
+        const float* const row = &tile[k * THREADS].x + thread;
+        float* const target = IS_WIDE ? reinterpret_cast<float*>(out + ((top + k) * size.width + left)) + thread
+                                      : rows + (k * THREADS * CHANNELS + thread);
+#pragma unroll
+        for (int number = 0; number < CHANNELS * THREADS; number += THREADS) {
+            float found[1];
+            combine<RADIUS_X>(found, [=](int i) { return row[number + i * CHANNELS]; });
+            if (number + thread < inner) target[number] = found[0] * FACTOR;
+        }
+    }
+    if constexpr (!IS_WIDE) {
+        __syncthreads();
+        if (thread >= WIDE || left + thread >= size.width) return;
+        const float4* const filtered = reinterpret_cast<const float4*>(rows) + thread;
+        for (int k = 0; k < HIGH && top + k < size.height; ++k)
+            narrow(filtered[k * THREADS], out + ((top + k) * size.width + left + thread));
+    }
+}
+#else
 // A thread combines a column of pixels, and then RUN pixels of a row.
 template <typename Pixel>
 __device__ inline void combine_pixels(const Pixel* image, Pixel* out, float4* tile, Image size) {
@@ -89,6 +128,8 @@ __device__ inline void combine_pixels(const Pixel* image, Pixel* out, float4* ti
         if (top + k < size.height)
             narrow(tile[place(k, thread)], out + ((top + k) * size.width + left + thread));
 }
+
+#endif
 
 // Four numbers next to each other, at an address that is a multiple of their size.
 __device__ inline float4 four_at(const float* number) { return *reinterpret_cast<const float4*>(number); }

@@ -24,6 +24,8 @@ MARCHING, STRIP = 128, 64
 #: `kernels/spread.cu`, for a GPU: the largest radius, the columns that a warp loads, the threads of a thread block, and
 #: the rows that it completes together.
 RUN, SPREAD, SPAN, SPREADING, ROWS = 8, 24, 128, 128, 8
+#: Up to this radius, a CPU has kernels of their own for shapes other than a square.
+UNROLLED = 4
 #: Up to this radius, windows have kernels of their own, `kernels/small_windows.cu`: the rows of their tiles, and the
 #: columns of the narrowest one, a multiple of the pixels that a thread computes.
 SMALL, HIGH, WIDE = 8, 8, 240
@@ -103,6 +105,8 @@ class Window(NamedTuple):
             return Kernel(CudaFile("spread.cu", CudaOptions(defines=defines)), entry=entry)
         if entry == "combine_shapes":
             defines |= {"IDLE_ON_GPU": int(self.x <= SPREAD)}
+            if self.x <= UNROLLED:
+                defines |= {"SHAPE": SHAPES.index(self.shape), "RADIUS": self.x}
             return Kernel(CudaFile("shapes.cu", CudaOptions(defines=defines)), entry=entry)
         if entry in ("combine_windows", "combine_squares"):
             defines |= {"ACROSS": run(self.x), "DOWN": run(self.y)}
