@@ -12,6 +12,8 @@ COLOURS = "_COLOR0"
 _POINTS = re.compile(rb'"mode"\s*:\s*0\b')
 #: Compressions that the library leaves out without an error.
 _COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
+#: What the library would take as it is stored: fans as no triangles, and whole numbers for shares.
+_16_BITS, _FAN, _NORMALIZED = 5123, 6, ("POSITION", "NORMAL", "TEXCOORD_0")
 #: The most elements of a glTF accessor that has no data, and stands for zeros.
 _MOST_ZEROS = 1 << 24
 #: How much of a text is looked at to see how its numbers are separated.
@@ -149,6 +151,18 @@ def _check_gltf(text: bytes) -> None:
     for name in _COMPRESSIONS:
         if name in model.get("extensionsRequired", ()):
             raise ValueError(f"a model compressed by {name}; export it without compression")
-    for accessor in model.get("accessors", ()):
+    accessors = model.get("accessors", [])
+    for part in (part for mesh in model.get("meshes", ()) for part in mesh.get("primitives", ())):
+        if part.get("mode") == _FAN:
+            raise ValueError("fans of triangles; export the model with single triangles")
+        attributes = part.get("attributes", {})
+        used = {accessors[place].get("normalized", False) for name, place in attributes.items() if name in _NORMALIZED}
+        if True in used:
+            raise ValueError("a model with quantized positions; export it without quantization")
+        if part.get("mode") == 0 and accessors[attributes.get("COLOR_0", 0)].get("componentType") == _16_BITS:
+            raise ValueError("a cloud with colours of 16 bits; export it with 8 bits or floats")
+        if any("sparse" in accessors[place] for place in (*attributes.values(), part.get("indices", 0))):
+            raise ValueError("a model with sparse numbers; export it without them")
+    for accessor in accessors:
         if "bufferView" not in accessor and accessor.get("count", 0) > _MOST_ZEROS:
             raise ValueError(f"{accessor['count']} elements without data")
