@@ -2,7 +2,7 @@
 # make test   set everything up and run lint, types, import contracts and tests
 # make coverage    the tests with the lines that they reach: a table at the end, and every line in htmlcov/index.html
 # make book   the book as HTML, in build/book; warnings are errors
-# make fuzz   the random tests with new seeds and FUZZ (10) times the examples; a failing example is kept in .hypothesis/
+# make fuzz   the random tests with new seeds and FUZZ (10) or more times the examples; a failing example is kept in .hypothesis/
 # make tasks    six tasks from an empty canvas, by the mouse and keys of a virtual X display; needs Xvfb, xdotool, openbox
 # make test-ssh    an engine on another machine: sshd between two network namespaces; needs root and sshd
 # make test-gpu, bench-gpu, sanitize-gpu    what needs a CUDA device, with no Qt; PYTHON=... uses that Python as it is

@@ -1,7 +1,7 @@
 """How far random tests go: `make test` tries the same few examples each time, `make fuzz` many new ones.
 
-WARPLOOM_FUZZ multiplies the number of examples, and WARPLOOM_SEED is the first seed. pytest prints both at the start of
-a run.
+WARPLOOM_FUZZ multiplies the numbers that tests name, and WARPLOOM_SEED is the first seed. pytest prints both at the
+start of a run.
 """
 
 import os
