@@ -130,6 +130,8 @@ def test_colours_of_a_ply_file_have_any_type(tmp_path: Path, form: str, kind: st
         points = [(k, k * k, 0, *row) for k, row in enumerate(stored.tolist())]
         shape = loaded(tmp_path, f"{kind}.ply", ply(form, [("vertex", XYZ + names, points), *faces]))
         np.testing.assert_allclose(shape.colours[:, :3], linear, atol=6e-3)
+        np.testing.assert_array_equal(shape.attributes["green"], stored[:, 1].astype(np.float32))
+        assert sorted(shape.attributes) == ["blue", "green", "red", "x", "y", "z"]
 
 
 def test_faces_of_texts_may_have_dents(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ _OBJ_POLYGON = re.compile(rb"^f((?: +[^\s#]+){4,}) *$", re.MULTILINE)
 _PLY_UNUSUAL = re.compile(
     rb"element\s+(face|tristrips)\s+0*[1-9]|property\s+(u?short|u?int|u?int16|u?int32)\s+(red|green|blue|alpha)\s"
 )
+#: What stands before the name of a colour as it is stored, if the file that is written has it as a float.
+STORED = "stored_"
 _COLOURS = ("red", "green", "blue", "alpha")
 #: Types of colours that the library reads.
 _SCALED = ("u1", "f4", "f8")
@@ -134,12 +136,17 @@ def plain_ply(held: bytes) -> bytes:
 
 
 def _scale_colours(vertex: PlyElement) -> bool:
-    """Make floats of colours that are whole numbers of more than 8 bits. Return whether there are any."""
+    """Make floats of colours that are whole numbers of more than 8 bits, and keep these under other names.
+
+    Return whether there are any.
+    """
     wide = [name for name in _COLOURS if name in vertex.values and vertex.values[name].dtype.str[1:] not in _SCALED]
     brightest = max((vertex.values[name].max(initial=0) for name in wide), default=0)
     for name in wide:
+        vertex.values[STORED + name] = vertex.values[name]
         vertex.values[name] = (vertex.values[name] / (255 if brightest <= 255 else 65535)).astype(np.float32)
-    vertex.kinds = [("float" if name in wide else kind, counted, name) for kind, counted, name in vertex.kinds]
+    kept = [(kind, "", STORED + name) for kind, _, name in vertex.kinds if name in wide]
+    vertex.kinds = [("float" if name in wide else kind, counted, name) for kind, counted, name in vertex.kinds] + kept
     return bool(wide)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from warploom.api import open_file, read_bytes
 from warploom.blocks.geometry.files.mesh_bytes import COLOURS, absolute_faces, readable
+from warploom.blocks.geometry.files.polygon_files import STORED
 from warploom.blocks.geometry.files.scan_files import SCANS, Scan
 from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
 from warploom.engine.diagnostics import PatchError, cut
@@ -221,6 +222,8 @@ def _mesh(held: bytes, suffix: str, beside: _Beside) -> _Parts:
         for name, numbers in fields.items()
         if numbers.dtype.kind in "iuf" and numbers.shape == (len(points),)
     }
+    for name in [name for name in attributes if suffix == ".ply" and name.startswith(STORED)]:
+        attributes[name.removeprefix(STORED)] = attributes.pop(name)
     return points, normals, colours, faces, attributes
 
 
