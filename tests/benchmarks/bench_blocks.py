@@ -131,6 +131,14 @@ ROWS = (
     Row(
         "Sobel", "image.sobel", IMAGE, {"per_channel": True},
         lambda x, *, np, nd: np.hypot(*(nd.convolve(x, np.asarray(w), mode="nearest") for w in EDGES)),
+        lambda x, *, cv: cv.magnitude(
+            *(cv.Sobel(x, -1, way, 1 - way, borderType=cv.BORDER_REPLICATE) for way in (1, 0))
+        ),
+    ),
+    Row(
+        "Median, 3 x 3", "filter.median", IMAGE, {"radius": 1},
+        lambda x, *, nd, **_: nd.median_filter(x, (3, 3, 1), mode="nearest"),
+        lambda x, *, cv: cv.medianBlur(x, 3),
     ),
     Row("Tone", "image.tone", IMAGE, {"contrast": 1.2}),
     Row("Tone, gamma 2.2", "image.tone", IMAGE, {"gamma": 2.2}),
