@@ -101,6 +101,33 @@ def test_colours_of_a_gltf_model_are_linear(tmp_path: Path, kind: str, factor: t
     np.testing.assert_allclose(found, expected * factor, atol=2.1 / 255)
 
 
+@pytest.mark.parametrize("scale", [(1, 1, 1), (1, 2, 4), (-1, 3, 1)])
+def test_normals_of_a_gltf_model_are_those_of_the_file(tmp_path: Path, scale: tuple[float, ...]) -> None:
+    """Objects in other places turn them by the inverse of the transposed matrix."""
+    normals = np.random.default_rng(3).normal(size=(3, 3)).astype("<f4")
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    held = np.eye(3, dtype="<f4").tobytes() + normals.tobytes()
+    turn = trimesh.transformations.rotation_matrix(0.7, (1, 2, 3))
+    matrix = turn @ np.diag((*scale, 1))
+    model = {
+        "asset": {"version": "2.0"},
+        "scenes": [{"nodes": [0, 1]}],
+        "nodes": [{"mesh": 0}, {"mesh": 0, "matrix": matrix.T.ravel().tolist()}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0, "NORMAL": 1}}]}],
+        "accessors": [{"bufferView": k, "componentType": 5126, "count": 3, "type": "VEC3"} for k in (0, 1)],
+        "bufferViews": [{"buffer": 0, "byteOffset": 36 * k, "byteLength": 36} for k in (0, 1)],
+        "buffers": [{"byteLength": 72, "uri": "data:;base64," + base64.b64encode(held).decode()}],
+    }
+    (tmp_path / "a.gltf").write_text(json.dumps(model))
+    shape = load_shape(tmp_path / "a.gltf", "as stored", MESHES)
+    turned = normals @ np.linalg.inv(matrix[:3, :3])
+    for to, lies in ((matrix[:3, :3], turned), (np.eye(3), normals)):
+        lies = lies / np.linalg.norm(lies, axis=1, keepdims=True)
+        place = np.abs(shape.points[:, np.newaxis, :3] - to.T).max(axis=2).argmin(axis=0)
+        np.testing.assert_allclose(shape.points[place, :3], to.T, atol=1e-6)
+        np.testing.assert_allclose(shape.normals[place, :3], lies, atol=1e-6)
+
+
 def test_a_part_outside_the_folder_is_not_read(tmp_path: Path) -> None:
     """A glTF file can't read the person's other files; a part that it holds itself is fine."""
     (tmp_path / "secret.bin").write_bytes(np.zeros(9, "<f4").tobytes())

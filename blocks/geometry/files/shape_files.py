@@ -201,7 +201,9 @@ def _mesh(held: bytes, suffix: str, beside: _Beside) -> _Parts:
     if isinstance(loaded, trimesh.Scene):
         if not loaded.geometry:
             raise ValueError("no points")
-        parts = _parts_of_obj(loaded) if suffix == ".obj" else list(loaded.dump())
+        parts = _parts_of_obj(loaded) if suffix == ".obj" else _parts_of_scene(loaded)
+        if not parts:
+            raise ValueError("no points")
         loaded = trimesh.util.concatenate(parts)
     points = np.asarray(loaded.vertices, np.float64).reshape(-1, 3)
     faces = np.asarray(getattr(loaded, "faces", np.empty((0, 3))), np.int64).reshape(-1, 3)
@@ -213,7 +215,7 @@ def _mesh(held: bytes, suffix: str, beside: _Beside) -> _Parts:
     fields = {name: field.reshape(-1) if field.shape == (len(points), 1) else field for name, field in fields.items()}
     normals = np.zeros_like(points)
     if len(faces):
-        normals = np.asarray(loaded.vertex_normals, np.float64)
+        normals = np.concatenate([np.asarray(part.vertex_normals, np.float64) for part in parts])
     elif {"nx", "ny", "nz"} <= fields.keys():
         normals = np.stack([fields[name] for name in ("nx", "ny", "nz")], axis=1)
     colours = np.concatenate([_light(part, is_linear=suffix in (".gltf", ".glb")) for part in parts])
@@ -225,6 +227,23 @@ def _mesh(held: bytes, suffix: str, beside: _Beside) -> _Parts:
     for name in [name for name in attributes if suffix == ".ply" and name.startswith(STORED)]:
         attributes[name.removeprefix(STORED)] = attributes.pop(name)
     return points, normals, colours, faces, attributes
+
+
+def _parts_of_scene(scene: Any) -> list[Any]:
+    """Return the objects of a scene in their places: those with triangles, or else the clouds.
+
+    The library forgets the normals of a file when it moves an object.
+    """
+    parts = []
+    for node in scene.graph.nodes_geometry:
+        matrix, name = scene.graph[node]
+        part = scene.geometry[name].copy()
+        part.apply_transform(matrix)
+        if hasattr(part, "faces"):
+            turned = scene.geometry[name].vertex_normals @ np.linalg.pinv(matrix[:3, :3])
+            part.vertex_normals = turned / np.maximum(np.linalg.norm(turned, axis=1, keepdims=True), 1e-30)
+        parts.append(part)
+    return [part for part in parts if hasattr(part, "faces")] or [part for part in parts if hasattr(part, "colors")]
 
 
 def _parts_of_obj(scene: Any) -> list[Any]:
