@@ -162,7 +162,7 @@ def test_lines_of_an_obj_file_may_have_any_spaces(tmp_path: Path, change: tuple[
 
 
 def test_materials_of_an_obj_file_leave_its_points(tmp_path: Path) -> None:
-    """Points are not repeated for each material, and triangles keep their order."""
+    """Points are not repeated for each material; triangles keep their order, and normals are those of the file."""
     points = "".join(f"v {x} {y} 0\n" for x, y in POINTS)
     text = f"{points}o a\nusemtl one\nf 1 2 4\ng b\nusemtl two\nf 9 10 11\n"
     shape = loaded(tmp_path, "a.obj", text)
@@ -171,6 +171,11 @@ def test_materials_of_an_obj_file_leave_its_points(tmp_path: Path) -> None:
     shape = loaded(tmp_path, "b.obj", f"mtllib m.mtl\n{text}")
     assert len(shape.points) == 6 and areas_of(shape).tolist() == [2, 1.5]
     assert shape.colours[shape.faces][:, 0, :3].tolist() == [[1, 0, 0], [0, 0, 1]]
+    text = text.replace("f 1 2 4", "vn 1 0 0\nvn 0 1 0\nf 1//1 2//1 4//1").replace("9 10 11", "9//2 10//2 11//2")
+    shape = loaded(tmp_path, "c.obj", f"mtllib m.mtl\n{text}")
+    assert shape.normals[shape.faces][:, :, :3].tolist() == [[[1, 0, 0]] * 3, [[0, 1, 0]] * 3]
+    shape = loaded(tmp_path, "d.obj", text.replace("9//2 10//2 11//2", "4//2 1//2 2//2"))  # points have two normals
+    assert shape.normals[shape.faces][:, :, :3].tolist() == [[[1, 0, 0]] * 3, [[0, 1, 0]] * 3]
 
 
 def test_a_file_beside_a_mesh_is_read_again(tmp_path: Path) -> None:

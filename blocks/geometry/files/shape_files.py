@@ -1,6 +1,7 @@
 """Reads points and meshes from files, and makes the contents of files of points."""
 
 import io
+import re
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -188,8 +189,10 @@ def _mesh(held: bytes, suffix: str, beside: _Beside) -> _Parts:
     # The library's types leave most of it out.
     read: Any = trimesh.load
     text, kind = readable(held, suffix)
+    # In its order, the library would give a point of an OBJ one normal and one place in a texture for all its faces.
+    keeps = suffix != ".obj" or not re.search(rb"^f [^\n#]*/", text, re.MULTILINE)
     try:
-        loaded = read(io.BytesIO(text), file_type=kind[1:], resolver=beside, process=False, maintain_order=True)
+        loaded = read(io.BytesIO(text), file_type=kind[1:], resolver=beside, process=False, maintain_order=keeps)
     except (IndexError, KeyError, AttributeError, TypeError, ImportError, ValueError) as problem:
         if suffix == ".obj":
             absolute_faces(text)  # says which line is wrong
@@ -253,7 +256,9 @@ def _parts_of_obj(scene: Any) -> list[Any]:
     """
     parts = list(scene.geometry.values())[::-1]
     for part in parts if len(parts) > 1 else ():
-        part.remove_unreferenced_vertices()
+        used, normals = part.referenced_vertices, part.vertex_normals  # the library forgets normals of the file
+        part.update_vertices(used)
+        part.vertex_normals = normals[used]
     return parts
 
 
