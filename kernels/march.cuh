@@ -5,14 +5,9 @@
 #include "image_numbers.cuh"
 #include "slide.cuh"
 
-// The rows that are kept, a power of two. The first batch of them lies behind the others as well.
-#ifndef KEPT
-#define KEPT 64
-#endif
-
-// The threads of a thread block, which are also the numbers of a strip's row; the rows that are filtered together, and the
-// largest radius.
-constexpr int THREADS = 256, BATCH = 16, MOST = (KEPT - BATCH) / 2;
+// The threads of a thread block, which are also the numbers of a strip's row; the rows that are filtered together, the
+// largest radius, and the rows that are kept, a power of two. The first batch of them lies behind the others as well.
+constexpr int THREADS = 192, BATCH = 16, MOST = 24, KEPT = 64;
 
 struct Strips {
     const void* image;
@@ -36,6 +31,8 @@ template <int CHANNELS, int RUN_X, int RUN_Y, typename Byte = unsigned char, typ
 __device__ inline void march(const Strips& image, Across across, Down down) {
     extern __shared__ float tile[];
     constexpr int PITCH = pitch_of<CHANNELS>, KEPT_PITCH = kept_pitch_of<CHANNELS>;
+    static_assert(2 * MOST + BATCH <= KEPT, "a window's rows are kept");
+    static_assert(2 * MOST * CHANNELS <= THREADS, "a thread loads two numbers of each row");
     float* const kept = tile + BATCH * PITCH;
     const int numbers = image.width * CHANNELS, side = image.radius_x * CHANNELS, wide_row = THREADS + 2 * side;
     const int strips = (numbers + THREADS - 1) / THREADS, block = blockIdx.y * gridDim.x + blockIdx.x;

@@ -14,21 +14,23 @@ ENTRIES = ("combine_windows", "combine_rows", "combine_columns")
 CHANNELS = 4
 #: An H200's multiprocessors, and the shared memory of each, of which a thread block takes some more than it asks for.
 MULTIPROCESSORS, SHARED_BYTES, EXTRA_BYTES = 132, 228 << 10, 1 << 10
-#: As in `kernels/march.cuh`: the threads of a thread block, and the rows that it filters together; and the largest
-#: radius of a square that is combined in one pass.
-THREADS, BATCH, ONE_PASS = 256, 16, 38
+#: As in `kernels/march.cuh`: the threads of a thread block, the rows that it filters together, and the largest radius
+#: of a square that is combined in one pass. So GPUs of compute capability 8.6 have enough shared memory.
+THREADS, BATCH, ONE_PASS = 192, 16, 24
+#: The bytes of shared memory of `kernels/march.cuh`: a batch of rows, and those that are kept.
+STRIP_BYTES = 4 * (BATCH * (THREADS + 2 * ONE_PASS * CHANNELS + CHANNELS) + 5 * BATCH * (THREADS + CHANNELS))
 #: As in `kernels/squares.cu` and `kernels/march_pixels.cuh`, for a GPU: the threads of a thread block, and the
 #: pixels of a strip's row.
 MARCHING, STRIP = 128, 64
 #: For shapes other than a square: the pixels of a column that a thread of `kernels/shapes.cu` computes. As in
 #: `kernels/spread.cu`, for a GPU: the largest radius, the columns that a warp loads, the threads of a thread block, and
 #: the rows that it completes together.
-RUN, SPREAD, SPAN, SPREADING, ROWS = 8, 24, 128, 128, 8
+RUN, SPREAD, SPAN, SPREADING, ROWS = 8, 16, 128, 128, 8
 #: Up to this radius, a CPU has kernels of their own for shapes other than a square.
 UNROLLED = 4
-#: Up to this radius, windows have kernels of their own, `kernels/small_windows.cu`: the rows of their tiles, and the
-#: columns of the narrowest one, a multiple of the pixels that a thread computes.
-SMALL, HIGH, WIDE = 8, 8, 240
+#: Up to this radius, windows have kernels of their own, `kernels/small_windows.cu`: the threads of a thread block, the
+#: rows of its tile, and the columns of the narrowest one, a multiple of the pixels that a thread computes.
+SMALL, SMALL_THREADS, HIGH, WIDE = 8, 256, 8, 240
 
 
 def share(strips: Any, threads: int, shared_bytes: int, resident: int) -> dict[str, Any]:
@@ -71,11 +73,6 @@ def run(radius: int) -> int:
     return 16 if radius >= 8 else 8 if radius >= 4 else 4 if radius >= 2 else 2
 
 
-def kept_rows(radius: int) -> int:
-    """Return how many filtered rows `kernels/march.cuh` keeps, a power of two."""
-    return 64 if 2 * radius + BATCH <= 64 else 128
-
-
 class Launch(NamedTuple):
     """An entry point of a kernel, its arguments after those that all of them have, and how it is launched."""
 
@@ -113,8 +110,6 @@ class Window(NamedTuple):
         if entry == "combine_squares":
             return Kernel(CudaFile("squares.cu", CudaOptions(defines=defines)), entry=entry)
         defines |= {"ENTRY": ENTRIES.index(entry)}
-        if entry == "combine_windows":
-            defines |= {"KEPT": kept_rows(max(self.x, self.y))}
         return Kernel(CudaFile("windows.cu", CudaOptions(defines=defines)), entry=entry)
 
     def passes(self) -> list["Window"]:
@@ -133,16 +128,14 @@ class Window(NamedTuple):
             found = [Launch("combine_shapes", (SHAPES.index(self.shape), self.x), how)]
             return [*found, Launch("spread_shapes", (), spread(width, self.x))] if self.x <= SPREAD else found
         if most <= SMALL:
-            how["num_threads"] = -(-width // WIDE) * THREADS, -(-height // HIGH)
-            found = [Launch("combine_small", (), how)]
+            threads = -(-width // WIDE) * SMALL_THREADS, -(-height // HIGH)
+            found = [Launch("combine_small", (), {"num_threads": threads, "thread_block": (SMALL_THREADS, 1)})]
             return [*found, Launch("combine_strips", (), march(width, most))] if most > 1 else found
         if most <= ONE_PASS:
             kept = 2 * self.y + (BATCH if self.y < BATCH // 2 else 0)
             shared_bytes = 16 * (BATCH * (STRIP + 2 * self.x + 1) + kept * (STRIP + 1))
             squares = share(-(-width // STRIP), MARCHING, shared_bytes, 3)
-            pitch, rows = THREADS + CHANNELS, BATCH + kept_rows(most)
-            shared_bytes = 4 * (BATCH * (pitch + (kept_rows(most) - BATCH) * CHANNELS) + rows * pitch)
-            windows = share(across // THREADS, THREADS, shared_bytes, 2)
+            windows = share(across // THREADS, THREADS, STRIP_BYTES, 2)
             args = self.x, self.y
             return [Launch("combine_windows", args, windows), Launch("combine_squares", args, squares)]
         if self.y > 0:

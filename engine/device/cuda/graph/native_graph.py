@@ -16,7 +16,7 @@ from warploom.engine.device.protocol import GraphNode
 from warploom.engine.device.tree import ROOT, GraphTree
 
 #: The longest chain of clones that look up their nodes through their originals.
-_MOST_ORIGINS = 8
+MOST_ORIGINS = 8
 
 
 class NativeGraph:
@@ -43,7 +43,7 @@ class NativeGraph:
 
     def clone(self, tree: GraphTree) -> NativeGraph:
         """Return a clone that belongs to `tree`, a clone of this graph's tree."""
-        if self._generation == _MOST_ORIGINS:
+        if self._generation == MOST_ORIGINS:
             self._find_all()
         handle = check(driver.cuGraphClone(self.graphs[ROOT]), "cloning a graph")
         twin = NativeGraph(self._objects, tree, handle, self.lock)
