@@ -387,7 +387,10 @@ class Accesses:
         return pointer, slope
 
     def hoisted(self) -> tuple[list[str], str]:
-        """Return the lines that check every hoisted access, and the i1 value that is true when all are inside."""
+        """Return the lines that compute ranges, and the i1 value that is true when every hoisted access is inside.
+
+        The value is "" if no launch has one outside.
+        """
         ranges = self._ranges_of_threads
         if ranges is None:
             return [], ""
@@ -408,7 +411,8 @@ class Accesses:
             ranges.require(f"and i64 {outside}, {none}")
             if span.size > 1:
                 ranges.require(f"sub i64 0, {ranges.value(f'and i64 {low}, {span.size - 1}')}")
-        return (ranges.lines, ranges.fine()) if ranges.conditions else ([], "")
+        fine = ranges.fine() if ranges.conditions else ""
+        return ranges.lines, fine
 
     def _record(self, instruction: Instruction, check: str, address: str, kind: int) -> None:
         """Fold a failed check into the thread's fault number: the site in the upper 16 bits, the address in the others.

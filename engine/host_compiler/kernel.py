@@ -233,7 +233,7 @@ def _parallel(kernel: Function, layout: MemoryLayout, known: Provenance, flow: C
         parts.append(version.part(own))
     fold = parallel.fault_fold(body, "block.done")
     slow_name = f"@{quoted(kernel.name + '|checked')}"
-    choice = parallel.choice(body, slow_name, "block.done")
+    choice, needs_twin = parallel.choice(body, slow_name, "block.done")
     edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
     loops = thread_loops([fold.around(part) for part in parts], edges, fold.done, parallel.VECTORS, rows.bounds)
     ends = "  %scratch = getelementptr i8, ptr null, i64 0\n  %together = add i1 true, 0\n" + "".join(
@@ -245,7 +245,9 @@ def _parallel(kernel: Function, layout: MemoryLayout, known: Provenance, flow: C
         f"  %common = alloca i32\n{fold.slots}{loops.slots}\n"
         f"  br label %start\n{block_loop(prologue, choice + fold.reset + loops.text + fold.judge)}}}\n"
     )
-    return text + (_checked(kernel, layout, known, flow, slow_name, is_parallel=ranges.is_hopeful) if choice else "")
+    return text + (
+        _checked(kernel, layout, known, flow, slow_name, is_parallel=ranges.is_hopeful) if needs_twin else ""
+    )
 
 
 def _checked(

@@ -167,20 +167,20 @@ FRAME = (
 )
 
 
-def choice(body: Body, slow: str, done: str) -> str:
-    """Return the text that continues when all hoisted checks hold, and otherwise runs the piece's checked twin.
+def choice(body: Body, slow: str, done: str) -> tuple[str, bool]:
+    """Return the text that continues when all hoisted checks hold, and whether it needs the piece's checked twin.
 
-    The twin's result goes to `%common`.
+    It runs the twin otherwise; its result goes to `%common`.
     """
     lines, fine = body.accesses.hoisted()
-    if not fine:
-        return ""
-    return (
-        "\n".join(lines)
-        + f"\n  br i1 {fine}, label %fast, label %slow, !prof !2\n"
-        + f"slow:\n  %slow.common = call i32 {slow}({FRAME})\n  store i32 %slow.common, ptr %common\n"
-        + f"  br label %{done}\nfast:\n"
-    )
+    text = "".join(f"{line}\n" for line in lines)
+    if fine:
+        text += (
+            f"  br i1 {fine}, label %fast, label %slow, !prof !2\n"
+            f"slow:\n  %slow.common = call i32 {slow}({FRAME})\n  store i32 %slow.common, ptr %common\n"
+            f"  br label %{done}\nfast:\n"
+        )
+    return text, bool(fine)
 
 
 #: The cost of a vector access to places that depend on data, in instructions of one thread.

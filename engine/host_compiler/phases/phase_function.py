@@ -126,7 +126,8 @@ class PhaseFunction:
             parts[0] = replace(parts[0], resolve=self._warp.reset)
             writer.after = "".join(shared.spills.noted(body, name, slot) for name, slot in self._warp.common.items())
         fold = parallel.fault_fold(body, "phase.ran") if is_parallel else parallel.FaultFold(done="phase.ran")
-        choice = parallel.choice(body, phase.name(twin), "phase.done") if self._is_hoisted else ""
+        made = parallel.choice(body, phase.name(twin), "phase.done") if self._is_hoisted else ("", False)
+        choice, needs_twin = made
         edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
         count = sum(len(shared.flow.blocks[index].instructions) for index in phase.ends.pieces)
         kind = parallel.VECTORS if is_parallel else parallel.UNROLLED if self._is_hoisted and count <= SHORT else ""
@@ -144,7 +145,7 @@ class PhaseFunction:
             f"phase.ran:\n{writer.after}{note}  br label %phase.done\n"
             "phase.done:\n  %common.last = load i32, ptr %common\n  ret i32 %common.last\n}\n"
         )
-        return text, bool(choice)
+        return text, needs_twin
 
     def _parts(self, step: PhaseStep, common: str, own: frozenset[str], *, is_first: bool) -> list[RowPart]:
         """Return the loops over threads of a step; each thread has spilled the registers `own` for itself."""
