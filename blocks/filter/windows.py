@@ -33,20 +33,14 @@ UNROLLED = 4
 SMALL, SMALL_THREADS, HIGH, WIDE = 8, 256, 8, 240
 
 
-def share(strips: Any, threads: int, shared_bytes: int, resident: int) -> dict[str, Any]:
+def share(strips: Any, threads: int, shared_bytes: int, resident: int, least: int = 1) -> dict[str, Any]:
     """Return a launch whose thread blocks share the strips of an image: as many as an H200 runs at once.
 
-    A multiprocessor has the registers for `resident` of them.
+    A multiprocessor has the registers for `resident` of them. Each strip has at least `least` thread blocks.
     """
     blocks = MULTIPROCESSORS * min(resident, SHARED_BYTES // (shared_bytes + EXTRA_BYTES))
-    return {
-        "num_threads": (
-            strips * threads,
-            blocks // strips + strips // (blocks + 1),
-        ),  # the second is 1 if the first is 0
-        "shared_bytes": shared_bytes,
-        "thread_block": (threads, 1),
-    }
+    parts = blocks // strips + least * (strips // (blocks // least + 1))  # the second is 0 if the first is enough
+    return {"num_threads": (strips * threads, parts), "shared_bytes": shared_bytes, "thread_block": (threads, 1)}
 
 
 def march(width: Any, most: int) -> dict[str, Any]:
@@ -120,7 +114,7 @@ class Window(NamedTuple):
 
     def launches(self, width: Any, height: Any, wide: tuple[bool, bool]) -> list[Launch]:
         """Return the launches for an image of a size: all but one are idle. Its numbers or the result's may be wide."""
-        most, across = max(self.x, self.y), -(-(width * CHANNELS) // THREADS) * THREADS
+        most = max(self.x, self.y)
         how: dict[str, Any] = {"thread_block": (THREADS, 1)}
         if self.shape != "square":
             # Large thread blocks, of which there are fewer, take less time while they are idle.
@@ -135,13 +129,14 @@ class Window(NamedTuple):
             kept = 2 * self.y + (BATCH if self.y < BATCH // 2 else 0)
             shared_bytes = 16 * (BATCH * (STRIP + 2 * self.x + 1) + kept * (STRIP + 1))
             squares = share(-(-width // STRIP), MARCHING, shared_bytes, 3)
-            windows = share(across // THREADS, THREADS, STRIP_BYTES, 2)
+            # The strips of a field; those of an image with four channels, on a CPU, are four times as many.
+            windows = share(-(-width // THREADS), THREADS, STRIP_BYTES, 2, least=CHANNELS)
             args = self.x, self.y
             return [Launch("combine_windows", args, windows), Launch("combine_squares", args, squares)]
         if self.y > 0:
             segment = 256 + self.y
             how["shared_bytes"] = 4 * THREADS * ((2 * self.y + 1) // BATCH)
-            how["num_threads"] = across, -(-height // segment)
+            how["num_threads"] = -(-(width * CHANNELS) // THREADS) * THREADS, -(-height // segment)
             return [Launch("combine_columns", (self.y, *wide, segment), how)]
         group, numbers = BATCH * CHANNELS, THREADS * BATCH + 2 * self.x * CHANNELS
         how["shared_bytes"] = 4 * (group + 2 * CHANNELS) * -(-numbers // group)
