@@ -75,7 +75,7 @@ class Incoming(QObject):
         elif paths:
             self._read(paths, point, on_node=drops)
         elif is_table:
-            self._write(".tsv", point, lambda path: bool(path.write_text(text, encoding="utf-8")))
+            self._write(".tsv", point, lambda path: bool(path.write_text(text, encoding="utf-8", newline="\n")))
         elif is_picture:
             image = QImage(data.imageData())
             self._write(".png", point, lambda path: image.save(str(path)))
