@@ -112,11 +112,15 @@ __device__ inline void combine_wide(const void* image, void* out, int number, in
     if (run * GROUP < inner) {
         const float* const first = tile + run * (GROUP + CHANNELS) + channel;
         const auto load = [=](int i) { return first[slot(i * CHANNELS)]; };
-        const int end = 2 * radius / BATCH;  // the group in which the first window ends
-        float common = load(end * BATCH);
-        for (int i = end * BATCH + 1; i <= 2 * radius; ++i) common = both(common, load(i));
-        for (int group = 1; group < end; ++group) common = both(common, totals[(run + group) * CHANNELS + channel]);
-        combine(found, BATCH, common, load, [=](int k) { return load(2 * radius + k); });
+        if constexpr (ACROSS < BATCH) {
+            combine_runs<ACROSS>(found, 2 * radius, load);
+        } else {
+            const int end = 2 * radius / BATCH;  // the group in which the first window ends
+            float common = load(end * BATCH);
+            for (int i = end * BATCH + 1; i <= 2 * radius; ++i) common = both(common, load(i));
+            for (int group = 1; group < end; ++group) common = both(common, totals[(run + group) * CHANNELS + channel]);
+            combine(found, BATCH, common, load, [=](int k) { return load(2 * radius + k); });
+        }
         scale(found, 2 * radius + 1);
     }
     __syncthreads();
@@ -163,26 +167,32 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) combine_columns(
             const auto load = [=](int i) {
                 return wide(source[from + line(top + y + i - radius, height, row * channels)]);
             };
-            float held[BATCH], found[BATCH];
+            float found[BATCH];
+            if constexpr (DOWN < BATCH) {
+                combine_runs<DOWN>(found, 2 * radius, load);
+            } else {
+                float held[BATCH];
 #pragma unroll
-            for (int k = 0; k < BATCH; ++k) held[k] = load(2 * radius + k);
-            if (y > -BATCH) {
-                float common = held[0];
-                for (int j = 1; j <= before; ++j)
-                    common = both(common, totals[(slot - j + (j > slot ? kept : 0)) * THREADS]);
-                combine(found, 2 * radius - before * BATCH, common, load, [&](int k) { return held[k]; });
-                scale(found, 2 * radius + 1);
-                by_number<Byte>(out, is_wide_out ? 4 : number, [&](auto* target) {
+                for (int k = 0; k < BATCH; ++k) held[k] = load(2 * radius + k);
+                if (y > -BATCH) {
+                    float common = held[0];
+                    for (int j = 1; j <= before; ++j)
+                        common = both(common, totals[(slot - j + (j > slot ? kept : 0)) * THREADS]);
+                    combine(found, 2 * radius - before * BATCH, common, load, [&](int k) { return held[k]; });
+                }
 #pragma unroll
-                    for (int k = 0; k < BATCH; ++k)
-                        if (y + k >= 0 && y + k < rows)
-                            narrow(found[k], target + (static_cast<size_t>(top + y + k) * numbers + x));
-                });
+                for (int k = 1; k < BATCH; ++k) held[0] = both(held[0], held[k]);
+                totals[slot * THREADS] = held[0];
+                slot = slot + 1 < kept ? slot + 1 : 0;
             }
+            if (y <= -BATCH) continue;
+            scale(found, 2 * radius + 1);
+            by_number<Byte>(out, is_wide_out ? 4 : number, [&](auto* target) {
 #pragma unroll
-            for (int k = 1; k < BATCH; ++k) held[0] = both(held[0], held[k]);
-            totals[slot * THREADS] = held[0];
-            slot = slot + 1 < kept ? slot + 1 : 0;
+                for (int k = 0; k < BATCH; ++k)
+                    if (y + k >= 0 && y + k < rows)
+                        narrow(found[k], target + (static_cast<size_t>(top + y + k) * numbers + x));
+            });
         }
     });
 }

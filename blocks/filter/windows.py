@@ -99,8 +99,7 @@ class Window(NamedTuple):
             if self.x <= UNROLLED:
                 defines |= {"SHAPE": SHAPES.index(self.shape), "RADIUS": self.x}
             return Kernel(CudaFile("shapes.cu", CudaOptions(defines=defines)), entry=entry)
-        if entry in ("combine_windows", "combine_squares"):
-            defines |= {"ACROSS": run(self.x), "DOWN": run(self.y)}
+        defines |= {"ACROSS": run(self.x), "DOWN": run(self.y)}
         if entry == "combine_squares":
             return Kernel(CudaFile("squares.cu", CudaOptions(defines=defines)), entry=entry)
         defines |= {"ENTRY": ENTRIES.index(entry)}
@@ -113,7 +112,10 @@ class Window(NamedTuple):
         return [self._replace(y=0), self._replace(x=0)]
 
     def launches(self, width: Any, height: Any, wide: tuple[bool, bool]) -> list[Launch]:
-        """Return the launches for an image of a size: all but one are idle. Its numbers or the result's may be wide."""
+        """Return the launches for an image of a size: all but one are idle.
+
+        Numbers of the image or of the result may be wide: the kernels for large windows take these, and no others.
+        """
         most = max(self.x, self.y)
         how: dict[str, Any] = {"thread_block": (THREADS, 1)}
         if self.shape != "square":
@@ -121,11 +123,11 @@ class Window(NamedTuple):
             how = {"num_threads": (width, -(-height // RUN)), "thread_block": (32, 32 if self.x <= SPREAD else 4)}
             found = [Launch("combine_shapes", (SHAPES.index(self.shape), self.x), how)]
             return [*found, Launch("spread_shapes", (), spread(width, self.x))] if self.x <= SPREAD else found
-        if most <= SMALL:
+        if most <= SMALL and not any(wide):
             threads = -(-width // WIDE) * SMALL_THREADS, -(-height // HIGH)
             found = [Launch("combine_small", (), {"num_threads": threads, "thread_block": (SMALL_THREADS, 1)})]
             return [*found, Launch("combine_strips", (), march(width, most))] if most > 1 else found
-        if most <= ONE_PASS:
+        if most <= ONE_PASS and not any(wide):
             kept = 2 * self.y + (BATCH if self.y < BATCH // 2 else 0)
             shared_bytes = 16 * (BATCH * (STRIP + 2 * self.x + 1) + kept * (STRIP + 1))
             squares = share(-(-width // STRIP), MARCHING, shared_bytes, 3)
