@@ -12,16 +12,17 @@ _AFTER_HEADER = 33
 
 
 def avif_as_png(data: bytes) -> bytes:
-    """Return the first picture of an AVIF file as a PNG that names the same colour space.
+    """Return the first picture of an AVIF file, upright, as a PNG that names the same colour space.
 
     Raise ValueError for damage, and for a picture that is too large for the library.
     """
-    from PIL import Image, UnidentifiedImageError  # only AVIF needs it
+    from PIL import Image, ImageOps, UnidentifiedImageError  # only AVIF needs it
 
     png = io.BytesIO()
     try:
         with Image.open(io.BytesIO(data), formats=["AVIF"]) as picture:
-            picture.save(png, "PNG", icc_profile=picture.info.get("icc_profile"), compress_level=1)
+            upright, profile = ImageOps.exif_transpose(picture), picture.info.get("icc_profile")
+            upright.save(png, "PNG", icc_profile=profile, compress_level=1)
     except Exception as problem:  # a library that reads damaged files may raise anything
         reason = "" if isinstance(problem, UnidentifiedImageError) else str(problem)
         raise ValueError(reason or "a damaged AVIF") from problem

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
 from tests.blocks.picture_files import chunk, dpx, exr, icc_profile, pfm, png, radiance, tiff
 from tests.fuzzing import many, seeds
@@ -310,6 +310,17 @@ def test_avif_has_the_colour_space_that_it_names(mode: str) -> None:
     np.testing.assert_allclose(other[..., :3], linear(shares[..., :3]) @ P3_TO_709.T, atol=3e-4)
     with pytest.raises(ValueError, match="a damaged AVIF"):
         decode_picture(held[: len(held) // 2])
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_an_avif_is_turned_upright(orientation: int) -> None:
+    """An AVIF is turned as a viewer shows it, by the orientation that a camera has written."""
+    picture, exif, file = Image.new("RGB", (24, 16)), Image.Exif(), io.BytesIO()
+    picture.paste((255, 255, 255), (0, 0, 12, 8))
+    exif[0x0112] = orientation
+    picture.save(file, "AVIF", quality=100, exif=exif.tobytes())
+    upright = np.asarray(ImageOps.exif_transpose(Image.open(file)).convert("RGB")) / 255
+    np.testing.assert_allclose(decode_picture(file.getvalue())[..., :3], linear(upright), atol=1e-6)
 
 
 def test_luminance_with_chroma_is_refused(tmp_path: Path) -> None:
