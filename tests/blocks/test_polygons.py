@@ -1,5 +1,6 @@
 """Polygons of mesh files: dents, faces of different lengths, strips, and colours of each type."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from PIL import Image
 
 from warploom.blocks.geometry.files.polygons import cut_polygons
 from warploom.blocks.geometry.files.shape_files import CLOUDS, Shape, load_shape
+from warploom.engine.diagnostics import PatchError
 
 Array = np.ndarray[Any, Any]
 ORDERS = {"ascii": "", "binary_little_endian": "<", "binary_big_endian": ">"}
@@ -65,6 +67,27 @@ def test_triangles_cover_a_polygon_once(seed: int) -> None:
         np.testing.assert_allclose(areas[of == place].sum(), whole, rtol=1e-6, atol=1e-9)
 
 
+#: A pinch, repeated corners, a spike outwards, a notch that reaches a corner, and a hole that touches one.
+TOUCHING = [
+    [(0, 0), (2, 2), (4, 0), (4, 4), (2, 2), (0, 4)],
+    [(0, 0), (4, 0), (4, 0), (4, 4), (2, 1), (2, 1), (2, 1), (0, 4), (0, 0)],
+    [(0, 0), (3, 0), (3, 2), (3, 2), (2, 2), (2, 2), (1, 2), (1, 1), (1, 1), (0, 1)],
+    [(0, 0), (4, 0), (4, 4), (2, 4), (2, 6), (2, 4), (0, 4)],
+    [(0, 0), (2, 0), (4, 0), (4, 4), (3, 4), (2, 0), (1, 4), (0, 4)],
+    [(0, 0), (1, 3), (3, 3), (3, 1), (0, 0), (6, 0), (6, 6), (0, 6)],
+]
+
+
+@pytest.mark.parametrize("shape", TOUCHING)
+def test_polygons_may_touch_themselves(shape: list[tuple[int, int]]) -> None:
+    """Triangles cover a polygon once whose corners lie at one place, from any corner, in both directions."""
+    for start, way in product(range(len(shape)), (1, -1)):
+        flat = np.roll(np.array(shape, float), start, axis=0)[::way]
+        triangles, _ = cut_polygons(np.pad(flat, ((0, 0), (0, 1))), np.array([len(flat)]), np.arange(len(flat)))
+        areas = area(flat[triangles]) * way * np.sign(area(np.array(shape, float)))
+        assert (areas >= 0).all() and np.isclose(areas.sum(), abs(area(flat)))
+
+
 def ply(form: str, elements: list[tuple[str, list[tuple[str, ...]], list[tuple[Any, ...]]]]) -> bytes:
     """Return a PLY file; a property is a type and a name, or the types of a list's length and of its numbers."""
     head, body, order = ["ply", f"format {form} 1.0"], b"", ORDERS[form]
@@ -108,7 +131,7 @@ def test_faces_of_a_ply_file_may_have_any_lengths(tmp_path: Path, form: str) -> 
     """Squares, dents and triangles lie in one file, with other numbers and elements around them."""
     points = ("vertex", XYZ, [(*point, 0) for point in POINTS])
     sides = ("edge", [("int", "vertex1"), ("int", "vertex2")], [(0, 1)])
-    kinds = [("uchar", "flag"), CORNERS, ("list", "uchar", "float", "texcoord"), ("float", "quality")]
+    kinds = [("uchar", "count"), CORNERS, ("list", "uchar", "float", "texcoord"), ("float", "quality")]
     rows = [(k, face, [0.5] * 2 * len(face), k / 2) for k, face in enumerate(FACES)]
     check_faces(loaded(tmp_path, "a.ply", ply(form, [points, ("face", kinds, rows), sides])))
     check_faces(loaded(tmp_path, "b.ply", ply(form, [points, ("face", [CORNERS], [(face,) for face in FACES])])))
@@ -146,12 +169,30 @@ def test_faces_of_texts_may_have_dents(tmp_path: Path) -> None:
     check_faces(loaded(tmp_path, "a.off", f"OFF {len(POINTS)} {len(FACES)} 0\n\n{rows}\n{faces}"))
 
 
-@pytest.mark.parametrize("colours", [((255, 0, 0, 255), (0, 0, 255, 51)), ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))])
+@pytest.mark.parametrize(
+    "colours",
+    [((255, 0, 0, 255), (0, 0, 255, 51)), ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0)), (("1", "0.", "0"), ("0", "0.", "1"))],
+)
 def test_an_off_file_has_colours(tmp_path: Path, colours: Any) -> None:
     """They are whole numbers up to 255, or shares, with alpha or without."""
     rows = "".join(f"{x} 0 0 {' '.join(map(str, colour))}\n" for x, colour in enumerate(colours))
     found = loaded(tmp_path, "a.off", f"COFF\n2 0 0\n{rows}").colours
     np.testing.assert_allclose(found, [(1, 0, 0, 1), (0, 0, 1, 0.2 if len(colours[0]) == 4 else 1)], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("OFF\n3\n0 0 0\n", "3 points and 0 faces in 1 lines"),
+        ("OFF\n2 0 0\n0\n0\n", "a point with 1 numbers instead of 3"),
+        ("COFF\n1 0 0\n0 0 0\n", "a point with 3 numbers instead of 6"),
+        ("OFF\n3 2 0\n0 0 0\n2 0 0\n2 2 0\n-1 0\n4 0 1 2\n", "a face with fewer corners than it says"),
+    ],
+)
+def test_damage_of_an_off_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+    """A file with fewer numbers than it says is refused."""
+    with pytest.raises(PatchError, match=f"got: {message}$"):
+        loaded(tmp_path, "a.off", text)
 
 
 @pytest.mark.parametrize("change", [("\n", "\r\n"), ("\n", "\r"), (" ", "\t"), ("\n", "\n \t"), (" 3", " \\\n 3")])

@@ -130,10 +130,11 @@ class PlyContents:
         rows = np.empty(vertex.count, list(kinds.items()))
         for name in kinds:
             rows[name] = vertex.values[name]
+        count, corners = "its count", "its corners"  # a property's name has no spaces
         faces = np.empty(
-            len(triangles), [("count", "u1"), ("corners", order + "i4", 3), *((n, v.dtype) for n, v in others.items())]
+            len(triangles), [(count, "u1"), (corners, order + "i4", 3), *((n, v.dtype) for n, v in others.items())]
         )
-        faces["count"], faces["corners"] = 3, triangles
+        faces[count], faces[corners] = 3, triangles
         for name, values in others.items():
             faces[name] = values[polygons]
         names = {code: kind for kind, code in reversed(TYPES.items())}

@@ -67,8 +67,8 @@ def off_as_ply(text: bytes) -> bytes:
     if head[4] or head[5]:
         raise ValueError(f"{head[0].decode().strip()}, which has other dimensions or bytes")
     lines = [line.split() for line in re.sub(rb"#[^\n]*", b"", text[head.end() :]).splitlines() if line.strip()]
-    point_count, face_count = (int(word) for word in lines[0][:2]) if lines else (0, 0)
-    if not 0 <= point_count + face_count < len(lines) or point_count < 0:
+    point_count, face_count = (int(word) for word in [*lines[0], b"0"][:2]) if lines else (0, 0)
+    if not 0 <= point_count + face_count < len(lines) or min(point_count, face_count) < 0:
         raise ValueError(f"{point_count} points and {face_count} faces in {max(len(lines) - 1, 0)} lines")
     rows, faces = lines[1 : 1 + point_count], lines[1 + point_count : 1 + point_count + face_count]
     ply = PlyContents("<", [])
@@ -76,17 +76,20 @@ def off_as_ply(text: bytes) -> bytes:
     if has_normals:
         names, width = [*names, "nx", "ny", "nz"], 6
     vertex = PlyElement("vertex", point_count, [("double", "", name) for name in names])
+    wanted = width + 3 * has_colours
+    if short := next((row for row in rows if len(row) < wanted), None):
+        raise ValueError(f"a point with {len(short)} numbers instead of {wanted}")
     numbers = np.array([row[:width] for row in rows], np.float64).reshape(-1, width)
     vertex.values = dict(zip(names, numbers.T, strict=True))
     if has_colours and rows:
-        stored = np.array([[*row[width : width + 4], b"255" if b"." not in row[width] else b"1"][:4] for row in rows])
-        scale = 255 if any(b"." in row[width] for row in rows) else 1
+        stored = np.array([[*row[width : width + 4], b"255"][:4] for row in rows])
+        scale = 255 if any(b"." in share for row in rows for share in row[width : width + 3]) else 1
         for name, shares in zip(("red", "green", "blue", "alpha"), stored.astype(np.float64).T, strict=True):
             vertex.kinds.append(("uchar", "", name))
             vertex.values[name] = np.clip(np.rint(shares * scale), 0, 255)
     counts = np.array([int(face[0]) for face in faces], np.int64)
     corners = np.array([int(word) for face, n in zip(faces, counts, strict=True) for word in face[1 : 1 + n]], np.int64)
-    if len(corners) != counts.sum():
+    if counts.min(initial=0) < 0 or len(corners) != counts.sum():
         raise ValueError("a face with fewer corners than it says")
     ply.elements = [vertex]
     return ply.written(*cut_polygons(numbers[:, :3], counts, corners), {})

@@ -75,27 +75,41 @@ def _ears(ring: Array) -> list[tuple[int, int, int]]:
     left, found, at, failed = list(range(len(ring))), list[tuple[int, int, int]](), 0, 0
     while len(left) > 3:
         at %= len(left)
-        a, b, c = left[at - 1], left[at], left[(at + 1) % len(left)]
-        # Where sides cross, there may be no ear: any corner is cut off then.
-        if failed < len(left) and not _is_ear(ring[[a, b, c]], ring[left]):
+        is_stuck = failed >= len(left)
+        if is_stuck:  # without harm, corners on a line are cut off; where sides cross, any corner is
+            flat = (k for k in range(len(left)) if _turn(*ring[[left[k - 1], left[k], left[(k + 1) % len(left)]]]) == 0)
+            at = next(flat, at)
+        if not is_stuck and not _is_ear(ring[left], at):
             at, failed = at + 1, failed + 1
             continue
-        found.append((a, b, c))
+        found.append((left[at - 1], left[at], left[(at + 1) % len(left)]))
         del left[at]
         failed = 0
     return [*found, (left[0], left[1], left[2])]
 
 
-def _is_ear(corners: Array, others: Array) -> bool:
-    """Return whether three corners turn left, and no other point lies in their triangle."""
+def _is_ear(ring: Array, at: int) -> bool:
+    """Return whether a corner turns left, and no other point lies in the triangle with its neighbours.
+
+    A corner at the place of a neighbour, or between two at one place, counts as well.
+    """
+    before, after = np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0)
+    corners = np.stack([before[at], ring[at], after[at]])
+    if (corners == np.roll(corners, 1, axis=0)).all(axis=1).any():
+        return True
     if not _turn(corners[0], corners[1], corners[2]) > 0:
         return False
-    inside = np.ones(len(others), bool)
+    inside = np.ones(len(ring), bool)
     for place in range(3):
         begin, end = corners[place], corners[(place + 1) % 3]
-        inside &= _turn(begin, end, others) >= 0
-        inside &= (others != begin).any(axis=1)
-    return not inside.any()
+        inside &= _turn(begin, end, ring) >= 0
+        inside &= (ring != begin).any(axis=1)
+    if inside.any():
+        return False
+    # Where the outline touches this corner from within, its sides lie between those of the corner.
+    here = (ring == corners[1]).all(axis=1)
+    ways = np.concatenate([before[here], after[here]])
+    return not ((_turn(corners[0], corners[1], ways) > 0) & (_turn(corners[1], corners[2], ways) > 0)).any()
 
 
 def _turn(begin: Array, end: Array, points: Array) -> Any:

@@ -211,7 +211,8 @@ def _mesh(held: bytes, suffix: str, beside: _Beside) -> _Parts:
     points = np.asarray(loaded.vertices, np.float64).reshape(-1, 3)
     faces = np.asarray(getattr(loaded, "faces", np.empty((0, 3))), np.int64).reshape(-1, 3)
     if len(faces) and not (faces.min() >= 0 and faces.max() < len(points)):
-        raise ValueError(f"a triangle with point {faces.max()} of {len(points)}")
+        wrong = faces[(faces < 0) | (faces >= len(points))][0]
+        raise ValueError(f"a triangle with point {wrong} of {len(points)}; points count from 0")
     # The columns of a binary file are in one array, and those of a text are arrays with one column each.
     names = () if raw is None else raw if isinstance(raw, dict) else raw.dtype.names
     fields = {name: np.asarray(raw[name]) for name in names}
