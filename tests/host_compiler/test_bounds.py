@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tests.fuzzing import seeds
-from warploom.engine.host_compiler.analysis.range_arithmetic import RangeArithmetic
+from warploom.engine.host_compiler.analysis.range_arithmetic import Range, RangeArithmetic
 
 INPUTS = {"%x0": 1024, "%x1": 1024, "%ny": 1024, "%ctaid.y": 65534, "%ctaid.x": 2**31 - 2, "%other": 2**32 - 1}
 EDGES = 0, 1, -1, 15, 1023, 2**31 - 1, -(2**31), 2**32, 2**62, -(2**63), 2**63 - 1
@@ -51,3 +51,14 @@ def test_places_of_a_tile_need_no_condition():
     assert not arithmetic.conditions
     arithmetic.require(f"sub i64 {1 << 16}, {row}")
     assert len(arithmetic.conditions) == 1
+
+
+@pytest.mark.parametrize("factor", [0x5555555555555556, -0x5555555555555555, 1 << 61, (1 << 32) + 1])
+def test_a_product_that_may_overflow_has_no_range(factor):
+    """The numbers between the first and the last product could lie anywhere: 3 * 0x5555555555555556 is 2."""
+    arithmetic = RangeArithmetic(row=False, width=0, prefix="n")
+    last = arithmetic.value("zext i32 %x1 to i64")
+    for slope in (0, 1, None):
+        assert arithmetic.apply("mul", [Range("0", last, 1, slope), arithmetic.constant(factor)]) is None
+        assert arithmetic.apply("mul", [Range("0", last, 1, slope), arithmetic.constant(-72)]) is not None
+    assert not arithmetic.conditions

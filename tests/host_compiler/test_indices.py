@@ -7,6 +7,7 @@ import pytest
 
 from tests.fuzzing import seeds
 from warploom.engine.device.host.device import HostDevice
+from warploom.engine.diagnostics import KernelFault
 from warploom.engine.host_compiler.analysis.provenance import provenance
 from warploom.engine.host_compiler.memory_layout import MemoryLayout
 from warploom.engine.ptx import parse
@@ -250,3 +251,21 @@ def test_an_address_belongs_to_the_one_pointer_that_it_is_made_from(run):
     x, y = np.arange(1, 33, dtype=np.uint32), np.zeros(32, np.uint32)
     _, found = run(ROOTS, "roots", 1, 32, x, y, 40)
     np.testing.assert_array_equal(found, x)
+
+
+OVERFLOWING = (
+    HEAD
+    + """.visible .entry overflowing(.param .u64 x) {
+  .reg .b32 %t, %i; .reg .b64 %w, %x0, %x, %a;
+  mov.u32 %t, %tid.x; cvt.u64.u32 %w, %t; mul.lo.s64 %w, %w, 0x5555555555555556; NARROW
+  ld.param.u64 %x0, [x]; cvta.to.global.u64 %x, %x0; add.s64 %x, %x, %a; st.global.u32 [%x], %t; ret;
+}"""
+)
+
+
+@pytest.mark.parametrize("narrow", ["cvt.u32.u64 %i, %w; mul.wide.u32 %a, %i, 4;", "shl.b64 %a, %w, 2;"])
+def test_an_index_that_overflows_64_bits_is_checked_by_each_thread(optimised_host, narrow):
+    """The first and the last of four threads write inside the buffer, and those between them far outside."""
+    kernel = optimised_host.load_module(OVERFLOWING.replace("NARROW", narrow)).kernel("overflowing")
+    with pytest.raises(KernelFault, match=r"thread \(1, 0, 0\)"):
+        optimised_host.launch(kernel, (1,), (4,), [optimised_host.upload(np.zeros(16, np.uint32))])

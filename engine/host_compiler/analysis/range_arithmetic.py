@@ -16,7 +16,7 @@ _ALL: Bounds = -1 << 63, (1 << 63) - 1
 _GREATEST = {f"%{axis}{edge}": 1024 for axis in "xyz" for edge in "01"} | {f"%n{axis}": 1024 for axis in "xyz"}
 _GREATEST |= {f"%tid.{axis}": 1023 for axis in "yz"} | {f"%ctaid.{axis}": (1 << 16) - 2 for axis in "yz"}
 _GREATEST["%ctaid.x"] = (1 << 31) - 2
-_WIDENED = re.compile(r"zext i32 (\S+) to i64")
+_WIDENED = re.compile(r"([sz])ext i32 (\S+) to i64")
 _TWO = re.compile(r"(?:call i64 @llvm\.)?(add|sub|mul|and|smin|smax)(?:\.i64\(i64| i64) (\S+), (?:i64 )?([^\s)]+)\)?")
 #: Opcodes whose result is some bits of a number.
 _PARTS = ("and", "shr")
@@ -197,13 +197,13 @@ class RangeArithmetic:
             return None
         factor = b.constant
         slope = 0 if a.slope == 0 else None if factor is None or a.slope is None else a.slope * factor
-        if not a.is_single and a.slope is None:
-            self.fits(a)  # otherwise the highest number might overflow 64 bits, and lie in the buffer then
         first = self.value(f"mul i64 {a.low}, {b.low}")
         if a.is_single:
             return Range(first, first, ANY, slope)
-        if factor is None:
-            self.fits(b)  # otherwise the distance from first to last might overflow 64 bits
+        if factor is not None and abs(factor) >> 31:
+            return None
+        for each in (a, b):
+            self.fits(each)  # otherwise numbers between first and last might overflow 64 bits
         last = self.value(f"mul i64 {a.high}, {b.low}")
         if factor is not None and factor > 0:
             return Range(first, last, a.granule * (factor & -factor), slope)
@@ -280,7 +280,7 @@ class RangeArithmetic:
 def _bounds(text: str, known: Mapping[str, Bounds]) -> Bounds:
     """Return the least and the greatest result of an instruction in any launch, as far as its text tells."""
     if widened := _WIDENED.fullmatch(text):
-        return 0, _GREATEST.get(widened[1], (1 << 32) - 1)
+        return (-1 << 31, (1 << 31) - 1) if widened[1] == "s" else (0, _GREATEST.get(widened[2], (1 << 32) - 1))
     found = _TWO.fullmatch(text)
     if found is None:
         return _ALL

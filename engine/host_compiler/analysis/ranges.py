@@ -370,6 +370,7 @@ class Ranges(RangeArithmetic):
             if TYPES[kinds[0]] != 32:
                 return None
             self.fits(result)
+            self.require(f"sub i64 {(1 << 31) - 1}, {result.low}")  # the highest number may have overflowed 64 bits
         if bits == 32 and not wide and opcode not in ("mov", "cvt") and result.constant is None:
             self.fits(result)
         return result
