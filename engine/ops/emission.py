@@ -215,7 +215,8 @@ class Emission:
                 result = self._exact(part, is_signed)
             else:
                 result = builder.sitofp(part, kind) if is_signed else builder.uitofp(part, kind)
-            if isinstance(part, ir.CastInstr) and part.operands[0].type in (I8, I16):
+            is_short = isinstance(part, ir.CastInstr) and part.operands[0].type in (I8, I16)
+            if is_short and (is_signed or part.opname == "zext"):
                 self.shorts[result] = part
             return result
         if source.kind == "float":

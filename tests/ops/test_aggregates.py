@@ -89,6 +89,22 @@ def test_sums_of_short_numbers_are_exact(device: Device, dtype: str) -> None:
         assert found["minimum"].tolist() == [float(limits[0])] * 3
 
 
+@pytest.mark.parametrize("dtype", ["s8", "s16"])
+@pytest.mark.parametrize("to", ["f32", "f64"])
+def test_negative_numbers_that_became_unsigned_are_combined_as_such(device: Device, dtype: str, to: str) -> None:
+    """A short number below zero, converted to u32 and then to a float, counts as the great number that it is then."""
+    g = OpGraphBuilder()
+    unsigned = g.add("op.convert", "unsigned", x=g.add("op.input", "x", type=dtype)["value"], type="u32")["out"]
+    value = g.add("op.convert", "value", x=unsigned, type=to)["out"]
+    for operation in ("add", "minimum", "maximum"):
+        g.add("op.aggregate", operation, value=value, operation=operation, type=to)
+    x = np.arange(-1500, 1500).astype(NAMED[dtype].numpy)
+    found = run(device, g.graph(), {"x": x}, x.size)
+    expected = x.astype(np.uint32).astype(NAMED[to].numpy)
+    assert (found["minimum"][0], found["maximum"][0]) == (expected.min(), expected.max())
+    np.testing.assert_allclose(found["add"][0], expected.sum(dtype=np.float64), rtol=1e-5 if to == "f32" else 0)
+
+
 @pytest.mark.parametrize("dtype", ["u8", "s8", "s16", "f16"])
 @pytest.mark.parametrize("thread_blocks", [1, 3, 16])
 def test_elements_of_few_bytes_are_combined_in_the_order_of_others(
