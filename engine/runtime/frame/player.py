@@ -244,6 +244,8 @@ class Player:
         if self.replay_to is not None:
             if not self.running:
                 self.running, self.frames_left = self._end_replay(), None
+                if not self.running:
+                    self._clock.seek(frame)  # which is shown, also without a timeline, rather than the last one
         elif timeline is not None and self.running:
             if timeline.loop:
                 self.turns = frame > timeline.end

@@ -126,6 +126,22 @@ def test_a_frame_sought_before_the_first_graph_may_be_given_up(counter: Patch) -
             engine.close()
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_patch_without_a_timeline_shows_the_frame_that_it_went_to(counter: Patch, exact: bool) -> None:
+    """In a pause it shows that frame, not the last of those that were run to get there; a step runs it."""
+    counter.remove_annotation("timeline", "No film")
+    with Engine(counter, "host") as engine:
+        engine.step()
+        engine.post(SetRunning(False))
+        engine.post(Seek(5, exact))
+        while engine.core.has_work:
+            report = engine.core.frame(free_running=True)
+        assert (report.frame, report.time_s, report.replay_to) == (5, 5 / 60, None)
+        engine.post(SetRunning(True, frames=1))
+        assert engine.core.frame(free_running=True).frame == 5
+        assert round(float(engine.read(counter["total"]["out"])[0])) == (6 if exact else 2)
+
+
 def test_without_a_graph_the_film_goes_to_a_frame() -> None:
     """A patch without blocks goes to a frame, too."""
     patch = Patch()
