@@ -129,6 +129,8 @@ class PatchContents:
         self.edition = 0
         #: The parameters, by node and name, whose values no type of this edition follows from, as far as they were set.
         self._plain: set[tuple[str, str]] = set()
+        #: The edition of all block types at the last change of a parameter.
+        self._types_edition = block_types.edition
         #: The types of nodes with adaptive types, each with the parameter values that determine it.
         self._adapted: dict[str, tuple[Node, object, type[Block] | None]] = {}
 
@@ -420,6 +422,9 @@ class PatchContents:
     def _take(self, change: Change) -> None:
         """Apply a change. If that is impossible, raise PatchError and change nothing."""
         if isinstance(change, changes.ParameterChanged) and (node := self.nodes.get(change.node)) is not None:
+            if self._types_edition != block_types.edition:
+                self._types_edition = block_types.edition
+                self._end_edition()
             self.nodes[node.id] = changes.applied(node, change)
             place = node.id, change.parameter
             if place not in self._plain and self._is_structural(node, change.parameter):

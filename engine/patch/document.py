@@ -315,7 +315,9 @@ class Patch(EditablePatch):
         if decides:
             self._check_branches(made)
         if made:
-            is_named = self._open_edit is not None or self.history.goes_on(gesture)
+            is_named = self._open_edit is not None
+            if type(gesture).__hash__ is not None:  # otherwise it is refused below
+                is_named = is_named or self.history.goes_on(gesture)
             name = "" if is_named else f"Set {', '.join(values)} of {self.title(node_id)}"
             self._do(name, *made, gesture=gesture)
 
@@ -325,9 +327,9 @@ class Patch(EditablePatch):
         if follows != self._follows:
             self._follows = follows
             self._targets.clear()
-            self._plain.clear()
         try:
-            return [(self._targets[node_id, name], value) for name, value in values.items()]
+            if values:
+                return [(self._targets[node_id, name], value) for name, value in values.items()]
         except KeyError:
             pass
         block_type, found = self._known_type(node_id), []

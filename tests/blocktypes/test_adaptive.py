@@ -208,3 +208,28 @@ def test_names_that_a_block_can_not_have_are_refused() -> None:
         reported.message
         == "block test.weighted: a port or parameter must have a name that blocks don't use themselves, got 'values'"
     )
+
+
+def test_undo_of_a_value_that_has_come_to_decide_ports_changes_them() -> None:
+    """A type is defined again, with ports that follow from a parameter that was a plain number before."""
+
+    def define(*, structural: bool) -> None:
+        class Counted(AdaptiveBlock, id="test.counted"):
+            """Have as many weights as a number says."""
+
+            count: int = param(0, min=0, max=9, structural=structural, doc="The number.")
+
+            @classmethod
+            def interface(cls, values: Mapping[str, Any]) -> Interface:
+                weights = (ParameterSpec(f"w{i}", "float", 1.0, "A weight.") for i in range(values.get("count", 0)))
+                return Interface(parameters=tuple(weights))
+
+    define(structural=False)
+    patch = Patch()
+    node = patch.add("test.counted", count=1)
+    patch.set(node, count=2)
+    define(structural=True)
+    for number, follow in ((2, lambda: None), (1, patch.undo), (2, patch.redo)):
+        follow()
+        block_type = patch.block_type(node.id)
+        assert block_type is not None and len(block_type.parameters) == 1 + number

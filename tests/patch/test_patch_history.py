@@ -302,6 +302,18 @@ def test_an_edit_that_changes_nothing_is_no_step() -> None:
     assert len(patch.history.names) == 3
 
 
+def test_set_refuses_what_is_no_node_and_what_is_no_gesture() -> None:
+    """A node that is not in the patch is refused even without values, and an array as a gesture after any edit."""
+    patch = Patch()
+    node = patch.add("math.saxpy")
+    with pytest.raises(PatchError, match="node must be one of saxpy, got 'missing'"):
+        patch.set("missing")
+    patch.set(node, gesture="drag", a=2.0)
+    with pytest.raises(PatchError, match="gesture must be a text"):
+        patch.set(node, gesture=np.arange(3), a=3.0)
+    assert patch.value(node, "a") == 2.0 and len(patch.history.names) == 2
+
+
 def test_an_edit_that_fails_half_way_leaves_nothing() -> None:
     """An edit that fails halfway is reverted, and listeners receive the reverting changes."""
     patch = Patch()
