@@ -56,7 +56,8 @@ class Launcher:
         self.launches = 0
         #: State that the last launch wrote although it redrew a frame: memory, and its contents before.
         self.redrawn: list[tuple[Memory, np.ndarray[Any, Any]]] = []
-        #: A frame that is redrawn is the one to come, also for delays, which else show their last one again.
+        #: A frame that is redrawn is the one to come, also for delays, which else show their last one again, as they do
+        #: in a frame that the clock repeats.
         self.peeks = False
         self._peeked: tuple[CompiledGraph, int, bool] | None = None
         #: Called instead of a launch of the graph, to run its operations otherwise.
@@ -88,7 +89,7 @@ class Launcher:
             read = uniforms.current
         if not advance:
             self.finish()
-            if self.peeks:
+            if self.peeks and not self._clock.repeats:
                 self._peeked = compiled, compiled.phase, compiled.is_launched
                 compiled.advance()
             for memory, size in compiled.written_state:

@@ -142,6 +142,24 @@ def test_a_patch_without_a_timeline_shows_the_frame_that_it_went_to(counter: Pat
         assert round(float(engine.read(counter["total"]["out"])[0])) == (6 if exact else 2)
 
 
+def test_an_edit_of_a_frozen_frame_of_a_film_shows_that_frame_again(counter: Patch, player: Player) -> None:
+    """Delays show what they did in that frame, as everything else does, and the next frame follows it."""
+    counter.set_sentinel(counter["total"]["out"], maximum=4.5, action="freeze")
+    while player.engine.core.has_work:
+        player.turn()
+    player.engine.post(SetRunning(True))
+    while player.turn().running:
+        pass
+    assert player.shown() == (5, 4)
+    for offset in (0.01, 0.02):
+        counter.set("at", offset=offset)
+        assert player.turn().frame == 4
+        assert player.shown() == (5, 4)
+    counter.remove_sentinel(counter["total"]["out"])
+    player.engine.post(SetRunning(True, 1))
+    assert (player.turn().frame, player.shown()[0]) == (5, 6)
+
+
 def test_without_a_graph_the_film_goes_to_a_frame() -> None:
     """A patch without blocks goes to a frame, too."""
     patch = Patch()
