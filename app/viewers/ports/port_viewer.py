@@ -109,6 +109,7 @@ class PortViewer(QWidget):
         self.save.clicked.connect(lambda: self.port is not None and self.save_requested.emit(self.port))
         self.record.clicked.connect(lambda: self.port is not None and self.record_requested.emit(self.port))
         self._show_frame(None)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.addAction(icon("copy"), "Copy\tCtrl+C", self.copy)
 
     def copy(self) -> None:

@@ -63,6 +63,11 @@ class _Model(QAbstractTableModel):
         return names[section] if section < len(names) else str(section)
 
 
+def _digits(cell: Any) -> str:
+    """Return a number, or those of a vector, with all digits."""
+    return " ".join(map(str, np.ravel(cell)))
+
+
 def _columns(dtype: np.dtype[Any]) -> list[tuple[str, int | None]]:
     """Return the columns of a struct: a field, or a component of a vector in it."""
     found: list[tuple[str, int | None]] = []
@@ -154,7 +159,8 @@ class TableView(PortView):
         rows = {row for row, _ in chosen} or set(range(model.first_row, model.first_row + page))
         columns = {column for _, column in chosen} or set(range(model.columnCount()))
         cells = [[model.cell(row, column) for column in sorted(columns)] for row in sorted(rows)]
-        data.setText("\n".join("\t".join(map(str, row)) for row in cells if None not in row))
+        read = (row for row in cells if all(cell is not None for cell in row))
+        data.setText("\n".join("\t".join(map(_digits, row)) for row in read))
         return data
 
     def resizeEvent(self, event: Any) -> None:

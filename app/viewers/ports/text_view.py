@@ -1,6 +1,6 @@
 """A port as text: one large number, or the elements of a small buffer."""
 
-from PySide6.QtCore import QMargins, Qt
+from PySide6.QtCore import QMargins, QMimeData, Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from warploom.app.theme.fonts import FAR, code_font
@@ -28,6 +28,12 @@ class TextView(PortView):
     def body(self) -> QWidget:
         """What shows the contents."""
         return self.label
+
+    def copied(self) -> QMimeData:
+        """Return the selected text, or else all that is shown."""
+        data = QMimeData()
+        data.setText(self.label.selectedText() or self.label.text())
+        return data
 
     def samplings(self, port: PortRef, dtype: str, shape: tuple[int, ...]) -> dict[str, Sampling]:
         """Return the first elements along each axis."""

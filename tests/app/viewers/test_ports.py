@@ -412,6 +412,19 @@ def test_cells_of_a_table_are_copied_with_all_digits(ports: Ports) -> None:
     np.testing.assert_array_equal(copied(), numbers[2:5, 1:])
 
 
+def test_vectors_of_a_table_are_copied(ports: Ports) -> None:
+    """The components of a pixel stand in one cell, with spaces between."""
+    viewer = look_at(ports, "picture")
+    choose(viewer.kinds, "Table")
+    ports.play()
+    view = viewer.view
+    assert isinstance(view, TableView)
+    QTest.keyClick(view.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    first, *_ = QGuiApplication.clipboard().text().split("\n")
+    cells = np.array([cell.split(" ") for cell in first.split("\t")], np.float64)
+    np.testing.assert_array_equal(cells, PICTURE[0])
+
+
 def test_points_of_a_field_are_orbited(ports: Ports, qtbot: QtBot) -> None:
     """Places in a field of structs are drawn; a drag turns them, the wheel and a double-click zoom and fit."""
     balls = np.zeros(500, Ball.numpy)
@@ -431,11 +444,16 @@ def test_points_of_a_field_are_orbited(ports: Ports, qtbot: QtBot) -> None:
 
 
 def test_a_value_is_a_large_number(ports: Ports) -> None:
-    """A value port shows its number."""
+    """A value port shows its number, which is copied as text, or the selected part of it."""
     patch_of(ports.window).add("value.slider", node_id="slider")
     ports.hold("slider.value", NAMED["f64"], np.array(2.5))
     view = look_at(ports, "slider").view
     assert isinstance(view, TextView) and view.label.text() == "2.5"
+    QTest.keyClick(view.label, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "2.5"
+    view.label.setSelection(2, 1)
+    QTest.keyClick(view.label, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "5"
 
 
 @pytest.mark.parametrize("name", ["shot.npy", "shot.png", "shot.exr"])
