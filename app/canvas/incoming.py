@@ -20,6 +20,7 @@ from warploom.engine.patch.files import SUFFIX
 from warploom.engine.patch.inner_patch import InnerPatch
 
 _PASTED = "pasted"
+_UNREAD = "picture must be one that can be read, of at most 256 MB of pixels, got another; save it and drop the file"
 _LEAVE = "Files become blocks of the whole patch: leave this one (Esc) to add them"
 
 
@@ -67,7 +68,7 @@ class Incoming(QObject):
         """
         text = data.text() if not drops else ""
         paths = files_of(data) or _named_files(text)
-        is_table, is_picture = _is_table(text), data.hasImage() and not text.lstrip().startswith("{")
+        is_table, is_picture = _is_table(text, data.html()), data.hasImage() and not text.lstrip().startswith("{")
         if patch := patch_of(paths):
             self.patch_dropped.emit(patch)
         elif self._is_inner and (paths or is_table or is_picture):
@@ -78,7 +79,10 @@ class Incoming(QObject):
             self._write(".tsv", point, lambda path: bool(path.write_text(text, encoding="utf-8", newline="\n")))
         elif is_picture:
             image = QImage(data.imageData())
-            self._write(".png", point, lambda path: image.save(str(path)))
+            if image.isNull():
+                self.refused.emit(_UNREAD)
+            else:
+                self._write(".png", point, lambda path: image.save(str(path)))
         else:
             return False
         return True
@@ -164,14 +168,21 @@ def _named_files(text: str) -> list[Path]:
     """Return the file whose path is a text, as file managers copy it."""
     line = text.strip().strip('"')
     path = Path(line)
-    is_path = bool(line) and "\n" not in line and len(line) < 4096 and path.is_absolute()
-    return [path] if is_path and path.exists() else []
+    if not line or "\n" in line or not path.is_absolute():
+        return []
+    try:
+        return [path] if path.exists() else []
+    except OSError:  # its name is too long, or its folder may not be read
+        return []
 
 
-def _is_table(text: str) -> bool:
-    """True for rows of a spreadsheet: all lines have equally many cells, which tabs separate."""
-    if text.lstrip().startswith("{"):  # blocks
+def _is_table(text: str, html: str = "") -> bool:
+    """True for cells of a spreadsheet: all lines have equally many, which tabs separate.
+
+    A single row or column is one if `html`, the same in another form, says so.
+    """
+    if not text.strip() or text.lstrip().startswith("{"):  # blocks
         return False
     lines = text.rstrip("\r\n").splitlines()
     tabs = {line.count("\t") for line in lines}
-    return len(lines) > 1 and len(tabs) == 1 and tabs != {0}
+    return len(tabs) == 1 and ("<table" in html or (len(lines) > 1 and tabs != {0}))

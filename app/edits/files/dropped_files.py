@@ -73,8 +73,11 @@ _IN_COLUMN, _MOST = 6, 64
 
 def is_usable(path: Path) -> bool:
     """True for a file that can be dropped: a kernel, a patch or what a block loads, or a folder of images."""
-    if path.is_dir():
-        return any(each.suffix.lower() in PICTURES for each in path.iterdir())
+    try:
+        if path.is_dir():
+            return any(each.suffix.lower() in PICTURES for each in path.iterdir())
+    except OSError:  # it may not be read
+        return False
     return path.suffix.lower() in _LOADERS or path.suffix in SUFFIXES or path.suffix == SUFFIX
 
 
@@ -126,7 +129,7 @@ def file_parameter(patch: Patch, node: str, paths: Iterable[Path]) -> str:
     (path,) = paths
     for name, spec in block_type.parameters.items():
         way, _, kind = spec.files.partition(" ")
-        is_folder = kind == "images" and path.is_dir() and is_usable(path)
+        is_folder = kind == "images" and is_usable(path) and path.is_dir()
         if way == "open" and (is_folder or path.suffix.lower() in ENDINGS.get(kind, ())):
             return name
     return ""

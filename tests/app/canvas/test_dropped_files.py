@@ -1,5 +1,6 @@
 """Files that are dropped on the canvas become blocks."""
 
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
@@ -257,3 +258,56 @@ def test_files_are_not_taken_inside_a_kernel(canvas: Canvas, tmp_path: Path) -> 
     canvas.paste()
     assert said == ["Files become blocks of the whole patch: leave this one (Esc) to add them"]
     assert not (tmp_path / "pasted").exists()
+
+
+@pytest.mark.parametrize("text", ["1\n2\n3\n", "1\t2\t3", "5"])
+def test_a_row_and_a_column_of_a_spreadsheet_are_pasted(
+    canvas: Canvas, patch: Patch, tmp_path: Path, text: str
+) -> None:
+    """They come with a picture and as a table of HTML, which a line of other text is not."""
+    canvas.incoming.folder = lambda: tmp_path
+    data = QMimeData()
+    data.setText(text)
+    data.setHtml("<html><body><table><tr><td>1</td></tr></table></body></html>")
+    data.setImageData(QImage(5, 4, QImage.Format.Format_RGB32))
+    QGuiApplication.clipboard().setMimeData(data)
+    canvas.paste()
+    (node,) = canvas.selected()
+    assert patch.nodes[node].type == "data.load_table"
+    assert (tmp_path / "pasted_1.tsv").read_text() == text
+
+
+@pytest.mark.parametrize("text", ["/" + 300 * "a", "/no/such/file.png", "1\n2\n"])
+def test_other_texts_are_refused(canvas: Canvas, patch: Patch, text: str) -> None:
+    """A name that is too long for a file is one."""
+    said: list[str] = []
+    canvas.refused.connect(said.append)
+    QGuiApplication.clipboard().setText(text)
+    before = dict(patch.nodes)
+    canvas.paste()
+    assert len(said) == 1 and patch.nodes == before
+
+
+def test_a_picture_that_can_not_be_read_is_refused(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
+    """No file is written."""
+    said: list[str] = []
+    canvas.refused.connect(said.append)
+    canvas.incoming.folder = lambda: tmp_path / "pasted"
+    data = QMimeData()
+    data.setImageData(QImage())  # what Qt makes of a picture that it refuses
+    assert canvas.incoming.take(data, QPointF(0, 400), drops=False)
+    assert [text.partition(",")[0] for text in said] == ["picture must be one that can be read"]
+    assert not (tmp_path / "pasted").exists()
+
+
+def test_a_folder_that_may_not_be_read_is_not_taken(
+    canvas: Canvas, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing fails while it is dragged."""
+
+    def refuse(_: Path) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / "closed").mkdir()
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    assert not _drop(canvas, [tmp_path / "closed"], QPointF(0, 400))
