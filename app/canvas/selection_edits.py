@@ -19,6 +19,7 @@ from warploom.app.edits.nodes import STEP, snapped
 from warploom.app.edits.organise import frames
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.figures import plural
 from warploom.engine.patch.changes import Connection, Position
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.groups.functions import instances
@@ -110,9 +111,11 @@ class SelectionEdits(QObject):
             self._paste(node_edits.copied(self.patch, nodes, chosen), None, "Duplicate", scope, with_inputs=with_inputs)
 
     def swap_inputs(self) -> None:
-        """Swap the inputs of the selected nodes."""
-        with self._saying_refusals():
-            for node in self._scene.selected_nodes():
+        """Swap the inputs of the selected nodes, of all or none."""
+        nodes = self._scene.selected_nodes()
+        what = self.patch.title(nodes[0]) if len(nodes) == 1 else plural(len(nodes), "block")
+        with self._saying_refusals(), self.patch.edit(f"Swap inputs of {what}"):
+            for node in nodes:
                 node_edits.swap_inputs(self.patch, node)
 
     def reset_values(self) -> None:

@@ -166,7 +166,7 @@ def place(
     """
     with patch.edit(f"Add {block_type.title}"):
         spec = patch.find_end(start) if start else None
-        node = _added(patch, block_type, position, scope, **reading(block_type, spec))
+        node = added(patch, block_type, position, scope, **reading(block_type, spec))
         fitting = best_end(patch.block_type(node.id) or block_type, spec) if spec else None
         if start is not None and fitting is not None:
             join(patch, *ends(patch, start, PortRef(node.id, fitting.name)))
@@ -194,7 +194,7 @@ def insert(
         scope = patch.scopes.common(regions)
     source, target = patch.find_end(connection.source), patch.find_end(connection.target)
     with patch.edit(f"Insert {block_type.title}"):
-        node = _added(patch, block_type, position, scope, **reading(block_type, source), **chosen)
+        node = added(patch, block_type, position, scope, **reading(block_type, source), **chosen)
         placed = patch.block_type(node.id) or block_type
         entry = best_end(placed, source) if source else None
         exit_ = best_end(placed, target) if target else None
@@ -221,7 +221,7 @@ def function_types(patch: Patch, scope: str) -> list[type[Block]]:
     return [block_type for _, block_type in sorted(found.items()) if block_type is not None]
 
 
-def _added(patch: Patch, block_type: type[Block], position: Position, scope: str, **values: Any) -> NodeRef:
+def added(patch: Patch, block_type: type[Block], position: Position, scope: str, **values: Any) -> NodeRef:
     """Add a block, or for the type of a function's groups, a group of that function."""
     if block_type.id == GROUP:
         return patch[add_instance(patch, block_type.title, position, scope)]

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
 from warploom.app.edits.compatible import best_end, ends
+from warploom.app.edits.nodes import added
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.diagnostics import PatchError
@@ -44,7 +45,9 @@ def _replace_one(patch: Patch, node_id: str, block_type: type[Block]) -> tuple[s
     lines = patch.connections_of(node_id)
     driving = {line for line in lines if line.target.node == node_id and patch.is_value_connection(line)}
     patch.remove(node_id)
-    new = patch.add(block_type.id, position=old.position, title=old.title, region=old.region).id
+    new = added(patch, block_type, old.position, old.region).id
+    if old.title:
+        patch.rename(new, old.title)
     specs = before.parameters if before is not None else {}
     for name, value in old.parameters.items():
         spec = block_type.parameters.get(name)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from warploom.app.edits.nodes import function_types
 from warploom.app.edits.replacing import ends_to_keep, replace
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import Mode
@@ -83,3 +84,18 @@ def test_groups_regions_and_the_same_type_are_refused(patch: Patch) -> None:
     with pytest.raises(PatchError, match="block must be replaced by one of another type, got Gaussian Blur"):
         replace(patch, ["blur"], patch.catalogue.require("image.gaussian_blur"))
     assert patch.nodes == before
+
+
+def test_a_function_replaces_a_block(patch: Patch) -> None:
+    """The new group has the function's blocks, and is connected as the block was."""
+    sobel = patch.add("image.sobel", node_id="sobel")
+    patch.connect(patch["noise"]["out"], sobel["image"])
+    group = patch.group(["blur"], "Soft").id
+    patch.set(group, function="Soft")
+    before, nodes = _lines(patch), dict(patch.nodes)
+    (function,) = function_types(patch, "")
+    (new,), lost = replace(patch, ["sobel"], function)
+    assert patch.is_group(new) and len(patch.within(new)) == len(patch.within(group)) and lost == 0
+    assert [line.source.node for line in patch.connections_of(new) if line.target.node == new] == ["noise"]
+    assert patch.undo() == f"Replace Sobel by {function.title}"
+    assert (_lines(patch), patch.nodes) == (before, nodes)
