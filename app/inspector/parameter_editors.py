@@ -121,9 +121,8 @@ class NumberEditor(ParameterEditor):
             self.slider.blockSignals(True)
             self.slider.setValue(self._to_position(float(values[0])))
             self.slider.blockSignals(False)
-        if _all_equal(values):
-            self.box.show_value(float(values[0]))
-        else:
+        self.box.show_value(float(values[0]))  # a drag begins here, also if the values differ
+        if not _all_equal(values):
             self.box.show_mixed()
 
     def _make_slider(self, minimum: float, maximum: float) -> QSlider:

@@ -67,8 +67,12 @@ class Scrub(QObject):
         elif keys & Qt.KeyboardModifier.ControlModifier:
             step *= _COARSE
         box = self._editor.box
-        self._number = min(max(self._number + way * step, box.minimum()), box.maximum())
-        self._editor.drag_to(round(self._number, max(0, -math.floor(math.log10(step)))))
+        low, high = box.minimum(), box.maximum()
+        self._number = min(max(self._number + way * step, low), high)
+        number = self._number
+        if low < number < high:  # the bounds may have more digits than a step
+            number = min(max(round(number, max(0, -math.floor(math.log10(step)))), low), high)
+        self._editor.drag_to(number)
 
 
 def step_of(number: float, span: float | None) -> float:

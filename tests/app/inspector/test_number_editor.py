@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication, QSlider, QStyle, QStyleOptionSlider
+from PySide6.QtWidgets import QApplication, QLabel, QSlider, QStyle, QStyleOptionSlider
 from pytestqt.qtbot import QtBot
 
 from tests.app.app_support import move_pointer
@@ -12,6 +12,7 @@ from warploom.app.inspector.inspector import Inspector
 from warploom.app.inspector.parameter_editors import (
     NumberEditor,
 )
+from warploom.app.inspector.scrub import Scrub
 from warploom.app.theme.apply import apply_theme
 from warploom.app.theme.colours import current
 from warploom.engine.blocktypes.parameters import ParameterSpec
@@ -247,3 +248,34 @@ def test_a_slider_to_both_sides_is_filled_from_zero(qtbot: QtBot, qapp: QApplica
     filled = [x for x in range(image.width()) if image.pixel(x, image.height() // 2) == accent]
     far = [x for x in filled if abs(x - middle) > 12]
     assert {(x > middle) - (x < middle) for x in far} == ({(value > 0) - (value < 0)} if value else set())
+
+
+def test_a_drag_reaches_the_bound_itself(qtbot: QtBot) -> None:
+    """The number nearest to it that has the digits of a step may be out of range."""
+    editor, label = NumberEditor(ParameterSpec("x", "float", 1.0, "A number.", minimum=0.0, maximum=2.71828)), QLabel()
+    for widget in (editor, label):
+        qtbot.addWidget(widget)
+    Scrub(label, editor, lambda: True)
+    edits: list[float] = []
+    editor.edited.connect(edits.append)
+    editor.show_values([2.0])
+    qtbot.mousePress(label, Qt.MouseButton.LeftButton, pos=QPoint(1, 1))
+    move_pointer(label, QPoint(900, 1), Qt.MouseButton.LeftButton)
+    qtbot.mouseRelease(label, Qt.MouseButton.LeftButton, pos=QPoint(900, 1))
+    assert edits == [2.71828]
+
+
+def test_a_drag_of_several_blocks_begins_at_the_number_of_the_first(qtbot: QtBot) -> None:
+    """Otherwise it would begin at a number that none of them has."""
+    editor, label = NumberEditor(ParameterSpec("x", "float", 1.0, "A number.")), QLabel()
+    for widget in (editor, label):
+        qtbot.addWidget(widget)
+    Scrub(label, editor, lambda: True)
+    edits: list[float] = []
+    editor.edited.connect(edits.append)
+    editor.show_values([5.0, 80.0])
+    assert not editor.box.text()
+    qtbot.mousePress(label, Qt.MouseButton.LeftButton, pos=QPoint(1, 1))
+    move_pointer(label, QPoint(11, 1), Qt.MouseButton.LeftButton)
+    qtbot.mouseRelease(label, Qt.MouseButton.LeftButton, pos=QPoint(11, 1))
+    assert edits == [pytest.approx(5.1)]
