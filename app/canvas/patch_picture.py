@@ -24,6 +24,9 @@ def save_patch_picture(scene: GraphScene, thumbnails: Thumbnails, path: Path) ->
         area |= view.place.adjusted(0, 0, 0, thumbnails.room(node))
     for frame in scene.frames.views.values():
         area |= frame.rect
+    for region in scene.regions.views.values():
+        if region.layout is not None:
+            area |= region.layout.box
     area = area.marginsAdded(QMarginsF(_MARGIN, _MARGIN, _MARGIN, _MARGIN))
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)

@@ -325,7 +325,8 @@ class MainWindow(QMainWindow):
 
     def open_window(self) -> None:
         """Start another editor."""
-        if not QProcess.startDetached(sys.executable, ["-P", "-m", "warploom", "edit"]):
+        is_started, _ = QProcess.startDetached(sys.executable, ["-P", "-m", "warploom", "edit"])
+        if not is_started:
             self.note(f"program must be startable, got {sys.executable}")
 
     def show_shortcuts(self) -> None:
@@ -415,7 +416,11 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, self.canvas.fit)
 
     def _begin_with(self, data: QMimeData) -> None:
-        """Begin a patch with what was dropped on the first page."""
+        """Begin a patch with what was dropped on the first page, unless no block reads it."""
+        what, is_read = self.canvas.incoming.explain(data, QPointF(0, 0))
+        if not is_read:
+            self.note(what)
+            return
         self.files.new()
         self.canvas.incoming.take(data, QPointF(0, 0))
 

@@ -73,7 +73,9 @@ def file_menu(window: CommandWindow, needs: Needs) -> Menu:
 def _show_in_folder(window: CommandWindow) -> None:
     path = window.session.path
     if path is not None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.parent)))
+        folder = path.resolve().parent
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
+            window.note(f"folder must be shown by a file manager, got none that opens {folder}")
 
 
 def _save_picture(window: CommandWindow) -> None:

@@ -246,13 +246,20 @@ def test_all_that_a_block_depends_on_is_selected(person: Person) -> None:
 
 @pytest.mark.feature("clipboard")
 def test_another_window_is_opened(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl+Shift+N starts the editor once more."""
+    """Ctrl+Shift+N starts the editor once more, or says that it can't be started."""
     started: list[list[str]] = []
-    monkeypatch.setattr(
-        QProcess, "startDetached", lambda *command: bool(started.append([command[0], *command[1]]) or True)
-    )
+
+    def start(program: str, arguments: list[str]) -> tuple[bool, int]:
+        started.append([program, *arguments])
+        return len(started) < 2, 1
+
+    monkeypatch.setattr(QProcess, "startDetached", start)
+    person.window.statusBar().clearMessage()
     person.press(Qt.Key.Key_N, CONTROL | SHIFT)
     assert started == [[sys.executable, "-P", "-m", "warploom", "edit"]]
+    assert not person.window.statusBar().currentMessage()
+    person.press(Qt.Key.Key_N, CONTROL | SHIFT)
+    assert person.window.statusBar().currentMessage() == f"program must be startable, got {sys.executable}"
 
 
 @pytest.mark.feature("swap")
@@ -272,3 +279,19 @@ def test_inputs_change_places(person: Person) -> None:
     }
     person.command("reset values")
     assert (person.patch.value(copy, "amount"), person.patch.value("mix", "amount")) == (0.5, 0.25)
+
+
+@pytest.mark.feature("swap")
+def test_inputs_of_several_blocks_change_places(person: Person) -> None:
+    """That is one undo step; if one block has no two inputs, all stay as they are."""
+    for number, name in enumerate(("first", "second")):
+        mix = person.patch.add("image.mix", node_id=name, position=(240 * number, 300))
+        person.patch.connect(person.patch["noise"]["out"], mix["a"])
+    before = set(map(str, person.patch.connections))
+    person.select("first", "second")
+    person.press(Qt.Key.Key_S)
+    assert {str(line) for line in person.patch.connections} == {line.replace(".a", ".b") for line in before}
+    assert person.patch.undo() == "Swap inputs of 2 blocks"
+    person.select("first", "noise", "second")
+    person.press(Qt.Key.Key_S)
+    assert set(map(str, person.patch.connections)) == before

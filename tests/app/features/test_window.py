@@ -5,8 +5,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPointF, Qt, QUrl
-from PySide6.QtGui import QColor, QDesktopServices, QImage
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QColor, QDesktopServices, QDropEvent, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
@@ -215,6 +215,21 @@ def test_the_canvas_is_saved_as_a_picture(person: Person, tmp_path: Path, monkey
     assert "Far away" in text and text.startswith("<?xml")
 
 
+@pytest.mark.feature("patch_picture")
+def test_a_picture_of_the_patch_holds_regions(person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The box of a region reaches above its blocks; around it is the canvas."""
+    outer = person.patch.add("control.for", node_id="outer", position=(0, 900))
+    inner = person.patch.add("control.for", node_id="inner", position=(300, 900), region=outer)
+    person.patch.add("image.noise", node_id="deep", position=(600, 900), region=inner)
+    path = tmp_path / "patch.png"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    person.until(lambda: person.window.canvas.scene.regions.views["outer"].layout)
+    person.command("picture of the patch")
+    image, canvas = QImage(str(path)), QColor(current().canvas)
+    edge = [image.pixelColor(x, image.height() - 4) for x in range(0, image.width(), 16)]
+    assert set(map(QColor.name, edge)) == {canvas.name()}
+
+
 @pytest.mark.feature("recent")
 def test_recent_files_are_forgotten_and_the_folder_is_shown(
     person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -232,3 +247,20 @@ def test_recent_files_are_forgotten_and_the_folder_is_shown(
     assert path in person.window.state.existing_recent()
     person.command("clear this list")
     assert person.window.state.existing_recent() == []
+
+
+@pytest.mark.feature("welcome", "bring_in")
+def test_a_file_that_no_block_reads_begins_no_patch(person: Person, tmp_path: Path) -> None:
+    """The first page stays, and the status bar has the reason; a picture begins a patch."""
+    person.press(Qt.Key.Key_W, CONTROL)
+    window = person.window
+    for name in ("notes.md", "a.png"):
+        assert window.welcome.isVisible()
+        (tmp_path / name).write_bytes(b"")
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(tmp_path / name))])
+        about = (data, LEFT, Qt.KeyboardModifier.NoModifier)
+        window.welcome.dropEvent(QDropEvent(QPointF(5, 5), Qt.DropAction.CopyAction, *about))
+        if name == "notes.md":
+            assert window.statusBar().currentMessage() == "No block reads notes.md"
+    person.until(lambda: [node.type for node in person.patch.nodes.values()] == ["io.load_image"])
