@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
+from msgspec import structs
+
 from warploom.app.edits.compatible import best_end, ends
 from warploom.app.edits.nodes import added
 from warploom.engine.blocktypes.block import Block
@@ -10,6 +12,8 @@ from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.document import Patch
+from warploom.engine.patch.organise.annotations import PinnedViewer, RunOrder
+from warploom.engine.patch.organise.osc import OscOut
 from warploom.engine.patch.rules import End, ends_of
 
 
@@ -26,6 +30,7 @@ def replace(patch: Patch, node_ids: Collection[str], block_type: type[Block]) ->
 
     A new node has the place, the title and the mode of the old one, and of its values and keys those of parameters with
     the same name that it can take. A connection goes to the port of the same name, or else to the one that fits best.
+    Checks, viewers and OSC stay with ports of the same names, and orders stay; pins, which hold results, are removed.
     Raise PatchError for a region or a group, whose contents would be lost.
     """
     for node in node_ids:
@@ -44,6 +49,8 @@ def _replace_one(patch: Patch, node_id: str, block_type: type[Block]) -> tuple[s
     old, before = patch.nodes[node_id], patch.block_type(node_id)
     lines = patch.connections_of(node_id)
     driving = {line for line in lines if line.target.node == node_id and patch.is_value_connection(line)}
+    checks = [(port.port, check) for port, check in patch.sentinels.items() if port.node == node_id]
+    notes = [note for note in patch.annotations.values() if isinstance(note, OscOut | PinnedViewer | RunOrder)]
     patch.remove(node_id)
     new = added(patch, block_type, old.position, old.region).id
     if old.title:
@@ -60,7 +67,23 @@ def _replace_one(patch: Patch, node_id: str, block_type: type[Block]) -> tuple[s
                 patch.animate(new, name, keys)
     with suppress(PatchError):  # it can't be bypassed
         patch.set_mode(new, old.mode)
-    return new, sum(not made for made in _connected(patch, node_id, new, lines, driving))
+    lost = sum(not made for made in _connected(patch, node_id, new, lines, driving))
+    for port, check in checks:
+        with suppress(PatchError):  # no such output is connected
+            patch.set_sentinel(PortRef(new, port), **structs.asdict(check))
+    for note in notes:
+        _keep_note(patch, note, node_id, new)
+    return new, lost
+
+
+def _keep_note(patch: Patch, note: OscOut | PinnedViewer | RunOrder, old: str, new: str) -> None:
+    """Let what is noted about an old node hold for a new one, if this has such a port."""
+    with suppress(PatchError):  # they can't be ordered
+        if isinstance(note, RunOrder):
+            if old in (note.first, note.then):
+                patch.order(*(new if node == old else node for node in (note.first, note.then)))
+        elif note.node == old and patch.find_end(PortRef(new, note.port)) is not None:
+            patch.annotate(structs.replace(note, node=new))
 
 
 def _connected(

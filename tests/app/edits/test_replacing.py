@@ -7,6 +7,9 @@ from warploom.app.edits.replacing import ends_to_keep, replace
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import Mode
 from warploom.engine.patch.document import Patch
+from warploom.engine.patch.files import dump_patch
+from warploom.engine.patch.organise.annotations import PinnedViewer, RunOrder
+from warploom.engine.patch.organise.osc import OscOut
 
 
 @pytest.fixture
@@ -99,3 +102,22 @@ def test_a_function_replaces_a_block(patch: Patch) -> None:
     assert [line.source.node for line in patch.connections_of(new) if line.target.node == new] == ["noise"]
     assert patch.undo() == f"Replace Sobel by {function.title}"
     assert (_lines(patch), patch.nodes) == (before, nodes)
+
+
+def test_checks_viewers_osc_and_orders_stay(patch: Patch) -> None:
+    """They go to the port of the same name, and one undo brings back the patch as it was."""
+    other = patch.add("math.scale_offset", node_id="other").id
+    patch.set_sentinel(patch["blur"]["out"], maximum=2.0)
+    patch.annotate(OscOut(node="blur", port="sigma"))
+    patch.annotate(PinnedViewer(node="blur", port="out"))
+    patch.order(other, "blur")
+    before = dump_patch(patch)
+    (new,), _ = replace(patch, ["blur"], patch.catalogue.require("image.glow"))
+    assert [(str(port), check.maximum) for port, check in patch.sentinels.items()] == [(f"{new}.out", 2.0)]
+    assert set(patch.annotations) == {
+        OscOut(node=new, port="sigma").key,
+        PinnedViewer(node=new, port="out").key,
+        RunOrder(first=other, then=new).key,
+    }
+    patch.undo()
+    assert dump_patch(patch) == before
