@@ -333,6 +333,9 @@ class Patch(EditablePatch):
         except KeyError:
             pass
         block_type, found = self._known_type(node_id), []
+        if not spread(block_type.parameters, values).keys() <= block_type.parameters.keys():
+            self._adapted.pop(node_id, None)  # a file that the type follows from may have the names by now
+            block_type = self._known_type(node_id)
         for name, value in spread(block_type.parameters, values).items():
             spec = block_type.parameter(name)
             leaves = self.leaves(node_id, spec.name)

@@ -233,3 +233,18 @@ def test_undo_of_a_value_that_has_come_to_decide_ports_changes_them() -> None:
         follow()
         block_type = patch.block_type(node.id)
         assert block_type is not None and len(block_type.parameters) == 1 + number
+
+
+def test_a_name_that_a_file_has_got_since_can_be_set(tmp_path: Path) -> None:
+    """Without a watcher, a type whose file has changed is resolved anew when a name is unknown."""
+    names = tmp_path / "names.txt"
+    names.write_text("x y")
+    patch = Patch()
+    patch.add("test.weighted", node_id="sum", terms=f"@{names}")
+    patch.set("sum", weight_x=2.0)
+    names.write_text("x y z")
+    patch.set("sum", weight_x=3.0)
+    patch.set("sum", weight_z=2.0)
+    assert dict(patch.nodes["sum"].parameters) == {"terms": f"@{names}", "weight_x": 3.0, "weight_z": 2.0}
+    with pytest.raises(PatchError, match="weight_q"):
+        patch.set("sum", weight_q=2.0)
