@@ -8,7 +8,8 @@
 #define MOST_SHARE 0.25f  // of a spring's stretch that a step may take back: stable for eight springs at a particle
 
 // One thread per spring, which is a pair of particles, or a side of a triangle. The length at rest is that in the first
-// frame, which may be 0. It is kept as a negative number: all bits are 0 for a spring that has none yet.
+// frame, which may be 0. It is kept as a negative number, in older states as a positive one: all bits are 0 for a spring
+// that has none yet.
 extern "C" __global__ void pull_springs(
     const Particle* __restrict__ particles,
     const int* __restrict__ edges,
@@ -34,7 +35,7 @@ extern "C" __global__ void pull_springs(
     if (__float_as_uint(lengths[i]) == 0) lengths[i] = -far;
     if (far == 0.0f) return;
     const float time_step = fmaxf(frame->time_step, 1e-9f);
-    const float pull = fminf(stiffness * time_step, MOST_SHARE / time_step) * (far + stretch * lengths[i]);
+    const float pull = fminf(stiffness * time_step, MOST_SHARE / time_step) * (far - stretch * fabsf(lengths[i]));
     const float drag = fminf(damping * time_step, MOST_SHARE) * dot(other.velocity - one.velocity, way) / far;
     const float3 change = way * ((pull + drag) / far);
     const float parts[3] = {change.x, change.y, change.z};
