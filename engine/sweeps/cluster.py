@@ -4,6 +4,7 @@ Each thread of a Dask worker has an `EngineWorker`, so a kernel that crashes har
 worker takes its engine with it. The scheduler gives its run to another one. All workers must see the sweep's folder.
 """
 
+import gc
 import importlib
 import threading
 from collections.abc import Generator, Sequence
@@ -58,6 +59,9 @@ def run_on_dask(address: str, job: Job, runs: Sequence[Run], device: str) -> Gen
 
 
 def _connect(distributed: Any, address: str) -> Any:
+    # A client that could not connect closes when it is collected, which must not happen while the next one starts: both
+    # hold Dask's lock.
+    gc.collect()
     try:
         return distributed.Client(address, timeout=ANSWER_S, set_as_default=False)
     except (OSError, ValueError) as problem:  # ValueError for an address that is none
