@@ -90,7 +90,7 @@ class Inlined:
     def shown(self, diagnostic: Diagnostic) -> Diagnostic:
         """Return a diagnostic at the node that a person sees, and at its port if it exposes the block's port.
 
-        A missing connection to such a port is told of the node alone, since the person connects the node.
+        If such a port lacks a connection, the message names the node only, since that is what the person connects.
         """
         if diagnostic.node is None or "/" not in diagnostic.node:
             return diagnostic

@@ -21,7 +21,7 @@ WORTH_NS = WAKE_NS // 2
 #: which seems to wait if none was taken from one to the next.
 MOST_AT_ONCE = 128
 PATIENCE_S = 0.002
-#: How long the thread that notices this stays awake after a launch of such thread blocks.
+#: After so many seconds without such a launch, the thread that looks at launches sleeps until the next one.
 IDLE_S = 0.1
 
 #: Runs thread blocks on a worker: takes `chunk` of them at a time until all workers together have taken `blocks`.

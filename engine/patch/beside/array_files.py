@@ -85,7 +85,7 @@ def is_file_name(name: object) -> bool:
 
 
 def is_as_written(name: str, contents: bytes) -> bool:
-    """Return whether the contents of a file are those that its name tells of."""
+    """Return whether the digest in a file's name is that of its contents."""
     return name.endswith(f".{_digest(contents)}.npy")
 
 
