@@ -226,6 +226,10 @@ class Block:
         return list(cls.values_out.values())
 
 
+#: Returns a node's block type, or None when it is unknown.
+TypeOf = Callable[[str], type[Block] | None]
+
+
 def _defining_file(cls: type[Block]) -> Path | None:
     try:
         return Path(inspect.getfile(cls))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -30,7 +30,6 @@ from warploom.engine.descriptions.entries import (
     CopyEntry,
     FillEntry,
     FrameArgument,
-    Kernel,
     KernelEntry,
     ParameterArgument,
     RegionKind,
@@ -43,6 +42,7 @@ from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.ptx.grid_barriers import kernels_with_grid_barrier
 from warploom.engine.ptx.tree import KernelParameter
+from warploom.engine.runtime.check.kernel_checks import ImageOf
 from warploom.engine.runtime.memory.state_store import filled
 from warploom.engine.runtime.preview.outputs import displays, leaf_outputs
 from warploom.engine.types.bits import same
@@ -56,7 +56,6 @@ _REGIONS = {
     RegionKind.WHILE: "while",
     RegionKind.FOR: "while",
 }
-ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]
 Values = Mapping[str, Mapping[str, object]]
 
 

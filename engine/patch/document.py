@@ -184,7 +184,7 @@ class Patch(EditablePatch):
         # Undo adds the nodes in their former order, regions before the blocks in them.
         outermost_last = sorted(gone.values(), key=lambda node: len(self.scopes.chain(node.region)))[::-1]
         made += map(changes.NodeRemoved, outermost_last)
-        closing = healed(self, gone, self._by_target) if heal else []
+        closing = healed(self, gone) if heal else []
         with self.edit(f"Delete {self.title(found[0].id) if len(found) == 1 else plural(len(found), 'node')}"):
             self._do("", *made)
             for connection in closing:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.block import TypeOf
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.blocktypes.vector_parameters import components_of
 from warploom.engine.diagnostics import Diagnostic, PatchError, warning
@@ -35,7 +35,6 @@ MOST_ELEMENTS = 64
 #: The most patterns that are compared with all addresses in a frame: anybody may send thousands.
 _MOST_PATTERNS = 32
 _LONGS = 2**31
-TypeOf = Callable[[str], type[Block] | None]
 
 
 class OscControl:

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from warploom.engine.blocktypes.block import TypeOf
 from warploom.engine.blocktypes.shared_device import LentMemory
 from warploom.engine.blocktypes.updated_blocks import Moment, UpdatedBlock
 from warploom.engine.diagnostics import Diagnostic, warning
@@ -24,7 +25,7 @@ from warploom.engine.values.sources.midi import MidiListener, MidiSender
 from warploom.engine.values.sources.osc import OscListener
 from warploom.engine.values.sources.websocket import WebSocketListener
 from warploom.engine.values.steps import ValueStep
-from warploom.engine.values.wiring import KEYS, Drive, Parameters, TypeOf, wire_values
+from warploom.engine.values.wiring import KEYS, Drive, Parameters, wire_values
 
 LISTENERS: Kinds = {
     "osc": OscListener,

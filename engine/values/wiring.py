@@ -5,15 +5,12 @@ from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from typing import Any, Protocol
 
-from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.block import TypeOf
 from warploom.engine.blocktypes.parameters import ParameterSpec, shown_number
 from warploom.engine.diagnostics import Diagnostic, PatchError, warning
 from warploom.engine.patch import rules
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.types.bits import same
-
-#: Returns a node's block type, or None when it is unknown.
-TypeOf = Callable[[str], type[Block] | None]
 
 
 @dataclass

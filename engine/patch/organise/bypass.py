@@ -7,10 +7,10 @@ it. (A *muted* node is something else: the engine leaves it out because the devi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.block import Block, TypeOf
 from warploom.engine.descriptions.ports import PortSpec
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch import changes, rules
@@ -20,8 +20,6 @@ from warploom.engine.patch.groups.contents import GroupedContents
 from warploom.engine.patch.groups.flat import GROUP, HIDDEN
 from warploom.engine.patch.organise.annotations import Annotation, RunOrder
 from warploom.engine.patch.regions import Scopes, region_of
-
-TypeOf = Callable[[str], type[Block] | None]
 
 
 def pass_through(block_type: type[Block]) -> dict[str, str]:
@@ -73,33 +71,16 @@ def check_bypass(title: str, block_type: type[Block] | None) -> None:
             raise PatchError(f"bypass_ports of {block_type.id} must lead from outputs to inputs, got {output}: {name}")
 
 
-def healed(patch: GroupedContents, gone: Collection[str], by_target: Mapping[PortRef, Connection]) -> list[Connection]:
+def healed(patch: GroupedContents, gone: Collection[str]) -> list[Connection]:
     """Return the connections that close the gaps that nodes of a patch leave, from what fed them to what they fed.
 
     Connections that the patch would refuse are left out: those of other types, and those between branches of a region.
     """
-    made = []
-    for connection in (line for node in gone for line in patch.connections_of(node) if line.source.node == node):
-        wanted: Connection | None = connection if connection.target.node not in gone else None
-        seen = set[PortRef]()
-        while wanted is not None and wanted.source.node in gone and wanted.source not in seen:
-            seen.add(wanted.source)
-            wanted = _closed(patch, wanted, by_target)
-        if wanted is not None and wanted.source.node not in gone:
-            made.append(wanted)
-    return made
-
-
-def _closed(
-    patch: GroupedContents, connection: Connection, by_target: Mapping[PortRef, Connection]
-) -> Connection | None:
-    """Return the connection to the same input from what feeds the source's node, if that is allowed."""
-    block_type = patch.block_type(connection.source.node)
-    passed = pass_through(block_type) if block_type is not None and not _is_region(block_type) else {}
-    entry = passed.get(connection.source.port)
-    before = by_target.get(PortRef(connection.source.node, entry)) if entry is not None else None
-    wanted = Connection(before.source, connection.target) if before is not None else None
-    return wanted if wanted is not None and _is_allowed(patch, wanted) else None
+    ways = _Ways(patch, gone, leaves_groups=False)
+    lines = (line for node in gone for line in patch.connections_of(node) if line.source.node == node)
+    ends = ((ways.source(line.source), line.target) for line in lines if line.target.node not in gone)
+    made = (Connection(source, target) for source, target in ends if source is not None)
+    return [connection for connection in made if _is_allowed(patch, connection)]
 
 
 def _is_allowed(patch: GroupedContents, connection: Connection) -> bool:
@@ -162,7 +143,7 @@ class Running:
             by_mode[patch.nodes[node].mode] += [node, *inside]
         gone = set(by_mode[Mode.BYPASSED])
         if gone:
-            ways = _Ways(patch)
+            ways = _Ways(patch, gone)
             known, running.by_target = running.by_target, {}
             for connection in patch.connections:
                 for target in patch.flat_targets(connection):
@@ -196,42 +177,47 @@ class Running:
 
 
 class _Ways:
-    """Finds the output of a running block that an output of any node has the elements of."""
+    """Finds the output of another node that an output of any node has the elements of, without the `gone` nodes.
 
-    def __init__(self, patch: GroupedContents) -> None:
-        self._patch = patch
+    With `leaves_groups`, ways lead through the ports of groups to blocks.
+    """
+
+    def __init__(self, patch: GroupedContents, gone: Collection[str], *, leaves_groups: bool = True) -> None:
+        self._patch, self._gone, self._leaves_groups = patch, gone, leaves_groups
         self._known: dict[PortRef, PortRef | None] = {}
 
     def source(self, port: PortRef) -> PortRef | None:
-        """Return that output, through groups and bypassed blocks; None when nothing feeds them."""
+        """Return that output; None when nothing feeds it."""
         if port not in self._known:
             self._known[port] = None  # for blocks that feed themselves
             self._known[port] = self._found(port)
         return self._known[port]
 
     def _found(self, port: PortRef) -> PortRef | None:
-        patch, is_bypassed = self._patch, self._patch.nodes[port.node].mode is Mode.BYPASSED
-        if is_bypassed:
+        patch, is_gone = self._patch, port.node in self._gone
+        if is_gone:
             before = self._entry(port)
-        elif not (patch.is_group(port.node) or patch.is_end(port.node)):
-            return port
-        else:
+        elif self._leaves_groups and (patch.is_group(port.node) or patch.is_end(port.node)):
             before = patch.link(port)
+        else:
+            return port
         fed = patch.source_of(before) if before is not None else None
         found = self.source(fed) if fed is not None else None
-        if found is None or before is None or not is_bypassed or found == fed:
+        if found is None or before is None or not is_gone or found == fed:
             return found
         is_allowed = patch.find_end(before) is None or _is_allowed(patch, Connection(found, before))
         return found if is_allowed else None
 
     def _entry(self, port: PortRef) -> PortRef | None:
-        """Return the input that an output of a bypassed block takes its data from.
+        """Return the input that an output of a block that is gone takes its data from; a region has none.
 
         A block whose ports are unknown, since its type is missing or its formula is wrong, passes on its only
         connected input.
         """
         patch, node = self._patch, port.node
         block_type = patch.block_type(node)
+        if block_type is not None and _is_region(block_type):
+            return None
         if block_type is not None and patch.find_end(port) is not None:
             entry = pass_through(block_type).get(port.port)
             return PortRef(node, entry) if entry is not None else None

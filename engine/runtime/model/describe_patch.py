@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from warploom.engine.blocktypes.adaptive import AdaptiveBlock
-from warploom.engine.blocktypes.block import Block, describe, is_ours
+from warploom.engine.blocktypes.block import Block, TypeOf, describe, is_ours
 from warploom.engine.blocktypes.live_blocks import LiveBlock
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.blocktypes.value_blocks import ValueBlock
@@ -36,8 +36,6 @@ from warploom.engine.types.bits import bit_key
 from warploom.engine.user_code.limits import TookTooLong
 from warploom.engine.user_code.runner import CodeRunner
 
-#: Returns a node's block type, or None when it is unknown.
-TypeOf = Callable[[str], type[Block] | None]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _UNREAD = Reading()
 
