@@ -9,7 +9,7 @@ class State(Block, id="buffer.state", tags=("memory", "persistent", "simulation"
 
     The buffer starts with zeros, or with the contents of `first` in the first frame. Blocks that work in place change
     it, and the next frame starts from the result. Use it for the heights of a water surface, or for sums over time. The
-    contents survive a rebuild of the patch as long as type and shape stay the same.
+    contents survive a rebuild of the patch as long as type and shape stay the same; with others, it begins again.
     """
 
     out: Out[any_type] = port(shape="[1]", dtype="given", state=True, doc="The buffer, as the last frame left it.")

@@ -53,7 +53,7 @@ class Cloth(Block, id="geometry.cloth", tags=("flag", "fabric", "springs", "shee
     def describe(self, build: BlockBuilder) -> None:
         """Launch one thread per point: two kernels in each step, then one for the mesh."""
         size = (self.columns, self.rows)
-        ways = build.buffer("ways", float4, "[rows * columns]", state=True)
+        ways = build.buffer("ways", float4, "[rows, columns]", state=True)
         guesses = build.buffer("guesses", float4, "[rows * columns]")
         forces = (self.gravity, self.wind_x, self.wind_z, self.air)
         kind = (STARTS.index(self.start), PINS.index(self.pins), self.steps)

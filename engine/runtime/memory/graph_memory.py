@@ -87,10 +87,10 @@ def allocate_buffers(
     try:
         _allocate_transient(plan, pool, claimed)
         _allocate_status(plan, device, pool, claimed)
-        by_owner = claimed.by_owner
+        by_owner, anew = claimed.by_owner, store.restarting(plan)
         for owner, buffer in plan.buffers.allocations.items():
             if owner not in by_owner and buffer.lifetime is not Lifetime.FUSED:
-                by_owner[owner] = _allocate_own(plan, owner, buffer, device, pool, store, claimed, times)
+                by_owner[owner] = _allocate_own(plan, owner, buffer, device, pool, store, anew, claimed, times)
     except BaseException:
         claimed.abandon(pool, store)
         raise
@@ -223,6 +223,7 @@ def _allocate_own(
     device: Device,
     pool: BufferPool,
     store: StateStore,
+    anew: AbstractSet[str],
     claimed: GraphMemory,
     times: SideTimes,
 ) -> Memory:
@@ -232,7 +233,8 @@ def _allocate_own(
     try:
         if buffer.lifetime is Lifetime.STATE:
             initials = plan.description.by_id[owner.node].description.initials
-            state = store.claim(owner, buffer.layout, initials.get(owner.port, buffer.initial))
+            initial = initials.get(owner.port, buffer.initial)
+            state = store.claim(owner, buffer.layout, initial, anew=owner.node in anew)
             claimed.states[owner] = state
             return state.memory
         memory = pool.acquire(buffer.layout.size_bytes)

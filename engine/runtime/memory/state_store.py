@@ -37,15 +37,20 @@ class StateStore:
 
     def existing(self, plan: Plan) -> frozenset[PortRef]:
         """Return the state buffers of a plan that exist already."""
-        allocations = plan.buffers.allocations
-        return frozenset(o for o, s in self._states.items() if o in allocations and allocations[o].layout == s.layout)
+        allocations, anew = plan.buffers.allocations, self.restarting(plan)
+        return frozenset(owner for owner in self._states if owner in allocations and owner.node not in anew)
 
-    def claim(self, owner: PortRef, layout: Layout, initial: InitialContents = 0.0) -> KeptState:
-        """Return the memory of a state; new memory, with `initial` in it, if element type, shape or array are new.
+    def restarting(self, plan: Plan) -> set[str]:
+        """Return the nodes whose state begins again in a plan: all of it, if one state has another type or shape."""
+        now = plan.buffers.allocations
+        return {o.node for o, state in self._states.items() if o in now and now[o].layout != state.layout}
 
-        Another number as `initial` takes effect when the state is cleared.
+    def claim(self, owner: PortRef, layout: Layout, initial: InitialContents = 0.0, *, anew: bool = False) -> KeptState:
+        """Return the memory of a state: new memory, with `initial` in it, if element type, shape or array are new.
+
+        With `anew`, the memory is new in any case. Another number as `initial` takes effect when the state is cleared.
         """
-        kept = self._states.get(owner)
+        kept = None if anew else self._states.get(owner)
         if kept is not None and kept.layout == layout and not _is_other_array(kept.initial, initial):
             return kept._replace(initial=initial)
         state = KeptState(layout, self._pool.acquire(layout.size_bytes), initial)

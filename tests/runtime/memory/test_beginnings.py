@@ -118,6 +118,31 @@ def test_another_type_or_shape_is_told(device: Device, data: np.ndarray, told: s
     assert (item.node, item.port) == ("state", "first") and told in item.message
 
 
+def test_another_shape_begins_all_state_of_a_block_again(device: Device) -> None:
+    """A block of which one state has another shape is as in a new patch, so that its states fit each other."""
+
+    def simulations(first: int, width: int, rows: int) -> Patch:
+        patch = Patch()
+        patch.add("io.array", node_id="first", data=np.arange(first, dtype=np.float32))
+        patch.add("buffer.state", node_id="state", shape=str(first))
+        patch.connect(patch["first"]["out"], patch["state"]["first"])
+        patch.add("field.slime_mould", node_id="slime", width=width, height=width, agents=300)
+        patch.add("field.lattice_boltzmann", node_id="fluid", width=width, height=5)
+        patch.add("geometry.cloth", node_id="cloth", rows=rows, columns=20 // rows)
+        return patch
+
+    old, new = simulations(7, 40, 4), simulations(9, 8, 5)
+    ports = ("state", "out"), ("slime", "trail"), ("fluid", "velocity"), ("cloth", "points")
+    with Engine(old, device) as changed, Engine(new, device) as fresh:
+        changed.step()
+        for node in old.nodes:
+            old.set(node, **{name: new.value(node, name) for name in new.nodes[node].parameters})
+        assert not changed.step().diagnostics
+        fresh.step()
+        for node, port in ports:
+            np.testing.assert_array_equal(changed.read(old[node][port]), fresh.read(new[node][port]), node)
+
+
 def test_every_element_type_begins(device: Device) -> None:
     """A state of vectors or halves begins with all their bytes."""
     for dtype, data in (("f16", np.arange(5, dtype="f2")), ("u8", np.arange(5, dtype="u1"))):
