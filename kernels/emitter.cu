@@ -49,11 +49,18 @@ __device__ inline Particle born(const Nozzle& nozzle, float life, long long numb
     return particle;
 }
 
-// One thread per slot. Numbers floor(time * rate) up to floor((time + time_step) * rate) are emitted in this frame.
-// Time is counted in frames, in double: one frame's end is exactly the next one's start. So rounding never skips a
-// number or emits it twice, even after hours.
+// The births up to the end of this frame, of which `due` were due before. A rate that is no number emits nothing.
+__device__ inline double due_after(double due, float rate, float time_step) {
+    const double more = static_cast<double>(rate) * time_step;
+    return more > 0.0 ? due + more : due;
+}
+
+// One thread per slot. Numbers floor(due) up to floor(due_after(...)) are emitted in this frame. Births are counted, since
+// the rate may change: so each replaces the oldest. One frame's end is exactly the next one's start, so rounding never
+// skips a number or emits it twice.
 extern "C" __global__ void emit_particles(
     Particle* __restrict__ particles,
+    const double* __restrict__ due,
     const Frame* __restrict__ frame,
     float rate,
     float life,
@@ -70,10 +77,9 @@ extern "C" __global__ void emit_particles(
     // Whole numbers of 64 bits cost most, so one thread computes what all need.
     __shared__ long long first, end;
     __shared__ int last_slot;
-    const double time_step = frame->time_step, time = frame->index * time_step;
     if (threadIdx.x == 0) {
-        first = static_cast<long long>(floor(time * rate));
-        end = static_cast<long long>(floor((frame->index + 1.0) * time_step * rate));
+        first = static_cast<long long>(floor(*due));
+        end = static_cast<long long>(floor(due_after(*due, rate, frame->time_step)));
         last_slot = static_cast<int>((end + count - 1) % count);
     }
     __syncthreads();
@@ -84,14 +90,19 @@ extern "C" __global__ void emit_particles(
     if (number < first) return;
 
     const unsigned int key = hash(static_cast<unsigned int>(number)) ^ hash(seed + frame->seed * 0x9E3779B9u);
-    const double birth = fmax(number / static_cast<double>(rate), time);
-    const Nozzle nozzle = {radius, height, jets, turn, lean, spread, speed, swirl};
-    Particle particle = born(nozzle, life, number, birth, key);
     // The particle starts within the frame, not at its beginning. Integration adds a whole time step, so subtract the
     // excess: otherwise particles would leave in puffs, one per frame.
-    const float too_early = static_cast<float>(birth - time);
-    particle.age = -too_early;
-    particle.position = particle.position - particle.velocity * too_early;
+    const double too_early = fmax((number - *due) / rate, 0.0);
+    const double birth = frame->index * static_cast<double>(frame->time_step) + too_early;
+    const Nozzle nozzle = {radius, height, jets, turn, lean, spread, speed, swirl};
+    Particle particle = born(nozzle, life, number, birth, key);
+    particle.age = -static_cast<float>(too_early);
+    particle.position = particle.position + particle.velocity * particle.age;
     put_place(particles, slot, particle);
     put_velocity(particles, slot, particle);
+}
+
+// Counts the births of this frame; run by a single thread, after emit_particles.
+extern "C" __global__ void count_births(double* due, const Frame* __restrict__ frame, float rate) {
+    *due = due_after(*due, rate, frame->time_step);
 }

@@ -1,4 +1,4 @@
-from warploom.api import Block, BlockBuilder, Kernel, Out, param, port
+from warploom.api import Block, BlockBuilder, Kernel, Out, f64, param, port
 from warploom.blocks.particles.particle import Particle
 
 
@@ -37,11 +37,14 @@ class Emitter(Block, id="particles.emitter", tags=("source", "fountain", "spawn"
     )
     seed: int = param(1, min=0, max=1000, fresh=True, doc="Start of the random sequence.")
 
-    kernel = Kernel("emitter.cu", entry="emit_particles")
+    emit = Kernel("emitter.cu", entry="emit_particles")
+    count_births = Kernel("emitter.cu", entry="count_births")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch one thread per place; some threads write a new particle."""
+        """Launch one thread per place, of which some write a new particle, and one that counts the births."""
+        due = build.buffer("due", f64, "[1]", state=True)
         births = (self.rate, self.life, self.radius, self.height)
         jets = (self.jets, self.turn, self.lean, self.spread, self.speed, self.swirl, self.seed)
-        arguments = (self.particles, build.frame, *births, *jets, self.particles.size)
-        build.launch(self.kernel, num_threads=self.particles.size, args=arguments)
+        arguments = (self.particles, due, build.frame, *births, *jets, self.particles.size)
+        build.launch(self.emit, num_threads=self.particles.size, args=arguments)
+        build.launch(self.count_births, num_threads=1, thread_block=1, args=(due, build.frame, self.rate))

@@ -73,6 +73,22 @@ def test_the_last_births_of_a_frame_stay(rate: float) -> None:
     np.testing.assert_allclose(np.sort(particles["age"]), 4 * STEP - (born - 1 - np.arange(7)) / rate, atol=1e-5)
 
 
+def test_a_birth_replaces_the_oldest_while_the_rate_changes() -> None:
+    """With another rate in each frame, the buffer contains the newest births, and each is as old as its rate says."""
+    rates = np.random.default_rng(5).choice([0.0, 61.0, 900.0, 2500.0], 40)
+    due = np.append(0, np.cumsum(rates * STEP))
+    births = []
+    for frame, rate in enumerate(rates):
+        numbers = np.arange(np.floor(due[frame]), np.floor(due[frame + 1]))
+        births += list(frame * STEP + np.maximum(numbers - due[frame], 0) / rate) if rate else []
+    with _simulation({"count": 99, "life": 30.0}) as (engine, move, patch):
+        for rate in rates:
+            patch.set("emitter", rate=float(rate))
+            engine.step()
+        ages = engine.read(move["out"])["age"]
+    np.testing.assert_allclose(np.sort(ages), len(rates) * STEP - np.array(births[:-100:-1]), atol=1e-5)
+
+
 def test_no_births_without_a_rate() -> None:
     """With a rate of 0, the buffer contains only zeros."""
     assert not _run(5, {"rate": 0.0}).tobytes().strip(b"\0")
