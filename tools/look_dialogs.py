@@ -8,7 +8,6 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QDialog, QMenu, QMessageBox, QToolButton, QWidget
 
-from warploom.app.canvas.frames.frame_form import FrameForm
 from warploom.app.canvas.gestures.connection_edits import DropTarget
 from warploom.app.canvas.sentinel_form import SentinelForm
 from warploom.app.commands.commands import CONTEXT_MENUS
@@ -84,7 +83,7 @@ def dialogs(window: MainWindow) -> Shown:
     order = Order(PortRef("render", "image"), "Render Points · image", Tone(), Path("/home/ada"))
     made: dict[str, Callable[[], object]] = {
         "shortcuts": partial(ShortcutDialog, window.keys, window),
-        "frame": partial(FrameForm, patch, frame, window),
+        "frame": partial(window.canvas.organise.edit_frame, frame),
         "check-values": partial(SentinelForm, patch, PortRef("forces", "out"), window),
         "about": partial(show_about, window, "host, a CPU"),
         "unsaved": partial(questions.ask_about_changes, window, "particles"),

@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QWidget
 
 from warploom.app.canvas.drawing.measures import measures
 from warploom.app.canvas.drawing.node_layout import node_size
-from warploom.app.canvas.frames.frame_form import FrameForm
 from warploom.app.canvas.frames.frame_gestures import nodes_in
 from warploom.app.canvas.items.scene import GraphScene
+from warploom.app.canvas.mark_form import MarkForm
 from warploom.app.edits import nodes as node_edits
 from warploom.app.edits.nodes import STEP, snapped
-from warploom.app.edits.organise import dots, frames, presets
+from warploom.app.edits.organise import dots, frames, marks, presets
 from warploom.app.edits.organise.align import align, distribute
 from warploom.app.edits.organise.arrange import arrange, spread_pile
 from warploom.app.edits.organise.room import keep_apart, make_room
@@ -121,18 +121,47 @@ class OrganiseEdits(QObject):
     def edit_frame(self, frame_id: str = "", gesture: object = None) -> None:
         """Ask for title, comment and colour of a frame, or of the selected one."""
         for chosen in [frame_id] if frame_id else self._scene.frames.selected()[:1]:
-            FrameForm(self.patch, chosen, self._widget, gesture).open()
+            frame = frames.frame_of(self.patch, chosen)
+            shown = {"title": frame.title, "comment": frame.comment, "colour": frame.colour}
+            MarkForm("Frame", shown, partial(self._change_frame, chosen, gesture), self._widget).open()
 
-    def colour_frames(self, colour: str) -> None:
-        """Give the selected frames a colour."""
-        if chosen := self._scene.frames.selected():
-            frames.change_frames(self.patch, chosen, colour=colour)
+    def _change_frame(self, frame_id: str, gesture: object, fields: dict[str, str]) -> None:
+        if f"frame {frame_id}" in self.patch.annotations:  # another edit may have removed it
+            frames.change_frames(self.patch, [frame_id], gesture=gesture, **fields)
 
     def select_in_frames(self) -> None:
         """Select the blocks in the selected frames."""
         chosen = self._scene.frames.selected()
         nodes = [node for name in chosen for node in nodes_in(self._scene, self._scene.frames.views[name].rect)]
         self._scene.select(nodes)
+
+    # Marks
+
+    def rename(self, patch: Patch, node: str, title: str) -> None:
+        """Give a node a title, and move what it would cover then, if the patch is the one on the canvas."""
+        width = node_size(patch, node)[0]
+        with patch.edit(f"Rename {patch.title(node)}"):
+            patch.rename(node, title)
+            if patch is self.patch and node in self._scene.nodes:
+                self.keep_apart(node, width)
+
+    def mark(self) -> None:
+        """Ask for title, comment and colour of the selected blocks, or else of the selected frame."""
+        nodes = self._scene.selected_nodes()
+        if not nodes:
+            self.edit_frame()
+            return
+        shown = marks.marks_of(self.patch, nodes)
+        known = self.patch.block_type(nodes[0])
+        hint = known.title if known is not None else self.patch.nodes[nodes[0]].type
+        what = hint if len(nodes) == 1 else f"{len(nodes)} blocks"
+        MarkForm(
+            what, shown, partial(marks.mark, self.patch, nodes, partial(self.rename, self.patch)), self._widget, hint
+        ).open()
+
+    def colour(self, colour: str) -> None:
+        """Give the selected blocks and frames a colour; with "", blocks have that of their category."""
+        marks.colour(self.patch, self._scene.selected_nodes(), self._scene.frames.selected(), colour)
 
     # Dots
 

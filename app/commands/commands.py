@@ -14,7 +14,7 @@ from warploom.app.commands.needs import Needs
 #: Context menus for items of the canvas: commands, and menus of the menu bar by their ids.
 CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
-        *("rename", "replace_block", None, "cut", "copy", "duplicate", "delete", None),
+        *("rename", "mark", "colour", "replace_block", None, "cut", "copy", "duplicate", "delete", None),
         *("disconnect", "swap_inputs", "reset_values", "fit_selection", "look", None),
         *("group", "ungroup", "function", "wrap_in", "move_into", "take_out", "run_in_order", "remove_orders", None),
         *("bypass", "disable", "align", "presets", None),
@@ -24,7 +24,7 @@ CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
         *("look", None, "insert_block", "disconnect", None),
         *("add_dot", "delete_dot", "straighten", None, "check_values", "remove_check", "pin_test"),
     ),
-    "frame": ("edit_frame", "frame_colour", "select_in_frame", None, "cut", "copy", "duplicate", "delete"),
+    "frame": ("mark", "colour", "select_in_frame", None, "cut", "copy", "duplicate", "delete"),
     "canvas": ("add_block", "add_frame", "new_block", "paste", None, "select_all", "fit", "lay_out"),
 }
 

@@ -28,9 +28,10 @@ def ends_to_keep(patch: Patch, node_ids: Collection[str]) -> list[PortRef]:
 def replace(patch: Patch, node_ids: Collection[str], block_type: type[Block]) -> tuple[list[str], int]:
     """Replace nodes by blocks of a type, as one undo step. Return their ids, and how many connections don't fit.
 
-    A new node has the place, the title and the mode of the old one, and of its values and keys those of parameters with
-    the same name that it can take. A connection goes to the port of the same name, or else to the one that fits best.
-    Checks, viewers and OSC stay with ports of the same names, and orders stay; pins, which hold results, are removed.
+    A new node has the place, the marks (title, colour, comment) and the mode of the old one, and of its values and keys
+    those of parameters with the same name that it can take. A connection goes to the port of the same name, or else to
+    the one that fits best. Checks, viewers and OSC stay with ports of the same names, and orders stay; pins, which hold
+    results, are removed.
     Raise PatchError for a region or a group, whose contents would be lost.
     """
     for node in node_ids:
@@ -55,6 +56,8 @@ def _replace_one(patch: Patch, node_id: str, block_type: type[Block]) -> tuple[s
     new = added(patch, block_type, old.position, old.region).id
     if old.title:
         patch.rename(new, old.title)
+    patch.set_colour(new, old.colour)
+    patch.set_comment(new, old.comment)
     specs = before.parameters if before is not None else {}
     for name, value in old.parameters.items():
         spec = block_type.parameters.get(name)

@@ -45,6 +45,7 @@ from warploom.engine.patch.changes import (
     Connected,
     CurveChanged,
     Disconnected,
+    NodeCommented,
     NodeRemoved,
     NodeRenamed,
     ParameterChanged,
@@ -135,6 +136,7 @@ class Inspector(EmptyState, Dock):
         self._drives.refused.connect(self.refused)
         self._drives.followed.connect(self.node_followed)
         self._shelve: Shelve = self._patch.shelve
+        self._rename: Callable[[Patch, str, str], None] = Patch.rename
         self._sets_keys: Callable[[], bool] = lambda: False
         #: The type of the shown nodes when their rows were made.
         self._type: type[Block] | None = None
@@ -151,6 +153,7 @@ class Inspector(EmptyState, Dock):
         session, canvas = editor.session, editor.canvas
         self.beside, self.folded = editor.beside.run, editor.state.folded_sections
         session.enter_typed = self.enter_typed
+        self._rename = canvas.organise.rename
         playhead = editor.playhead
         self._drives.set_playhead(playhead)
         self._sets_keys = lambda: playhead.auto_key
@@ -443,8 +446,8 @@ class Inspector(EmptyState, Dock):
         return lambda patch: node_edits.set_parameter(patch, nodes, name, value, gesture=gesture)
 
     def _renaming(self, title: str) -> Callable[[Patch], None]:
-        node = self.nodes[0]
-        return lambda patch: patch.rename(node, title)
+        node, rename = self.nodes[0], self._rename
+        return lambda patch: rename(patch, node, title)
 
     def _give_up(self, edit: Callable[[Patch], None]) -> None:
         """Keep a discarded edit where redo can restore it."""
@@ -515,6 +518,8 @@ class Inspector(EmptyState, Dock):
                 self._is_renamed = True
                 if node in self._known and self._header is not None:
                     self._header.show_title(title)
+            case NodeCommented(node, comment) if node in self._known and self._header is not None:
+                self._header.show_comment(comment)
             case NodeRemoved(node) if node.id in self._known:
                 self._has_other_rows = True
 

@@ -116,7 +116,7 @@ def _set_text(label: QLabel, text: str) -> None:
 
 
 class NodeHeader(QWidget):
-    """The node's title, which can be edited, and its type's summary."""
+    """The node's title, which can be edited, its type's summary, and its comment."""
 
     renamed = Signal(str)
     #: A typed title was discarded with Escape.
@@ -145,10 +145,18 @@ class NodeHeader(QWidget):
         if block_type is not None:
             self.summary.setToolTip(without_marks(inspect.cleandoc(block_type.__doc__ or "")))
         column.addWidget(self.summary)
+        self._comment = text_label("comment", node.comment)
+        self._comment.setVisible(len(nodes) == 1 and bool(node.comment))
+        column.addWidget(self._comment)
 
     def show_title(self, title: str) -> None:
         """Show the node's own title, or else its type's."""
         self.title.show_text(title or self._type_title)
+
+    def show_comment(self, comment: str) -> None:
+        """Show the node's comment, if it is the only one."""
+        if not self.title.isReadOnly():
+            _set_text(self._comment, comment)
 
     def show_mixed(self, count: int) -> None:
         """Show that the nodes have different types."""

@@ -122,13 +122,18 @@ _HUES = {
 }
 
 
-def category_tint(category: str, theme: Colours) -> str:
-    """Return the colour of a category's title bars; all have the same lightness, so that none is more prominent."""
-    return _tint(category.lower(), theme.tint)
+def category_tint(category: str, theme: Colours, own: str = "") -> str:
+    """Return the colour of a category's title bars; all have the same lightness, so that none is more prominent.
+
+    A block's `own` colour, one of those of frames, is stronger.
+    """
+    return own_tint(own, theme) if own else _tint(category.lower(), theme.tint)
 
 
-def far_tint(category: str, theme: Colours) -> str:
+def far_tint(category: str, theme: Colours, own: str = "") -> str:
     """Return the colour of a block that is too small for a title bar: stronger, since it is all that is coloured."""
+    if own:
+        return own_tint(own, theme)
     return _tint(category.lower(), (0.30, 0.40) if theme.is_dark else (0.68, 0.52))
 
 
@@ -238,7 +243,7 @@ def region_colours(kind: str, theme: Colours) -> RegionColours:
     return RegionColours(mix(fill, theme.canvas, softened), fill, 0.09, strip_opacity)
 
 
-#: The hues of frames by their colours' names, in degrees; grey has none.
+#: The hues of frames and blocks by their colours' names, in degrees; grey has none.
 _FRAME_HUES = {"blue": 215, "teal": 180, "green": 130, "yellow": 50, "orange": 28, "pink": 330, "purple": 270}
 
 
@@ -246,5 +251,14 @@ _FRAME_HUES = {"blue": 215, "teal": 180, "green": 130, "yellow": 50, "orange": 2
 def frame_colour(name: str, theme: Colours) -> str:
     """Return the colour of a frame in a theme; the frame is painted with it translucently."""
     lightness = 0.62 if theme.is_dark else 0.42
+    return _hue(name, lightness, 0.55)
+
+
+def own_tint(name: str, theme: Colours) -> str:
+    """Return the colour of the title bar of a block that has a colour of its own."""
+    return _hue(name, *((0.30, 0.50) if theme.is_dark else (0.72, 0.62)))
+
+
+def _hue(name: str, lightness: float, saturation: float) -> str:
     hue = _FRAME_HUES.get(name)
-    return _hex(colorsys.hls_to_rgb((hue or 0) / 360, lightness, 0.0 if hue is None else 0.55))
+    return _hex(colorsys.hls_to_rgb((hue or 0) / 360, lightness, 0.0 if hue is None else saturation))

@@ -14,6 +14,7 @@ from warploom.engine.blocktypes.updated_blocks import UpdatedBlock
 from warploom.engine.patch.changes import Connection, Mode
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.groups.types import NEW
+from warploom.engine.patch.organise.annotations import COLOURS
 from warploom.engine.patch.rules import is_drivable
 
 
@@ -77,12 +78,16 @@ class NodeViewModel(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     is_value: bool = False
     slider: SliderViewModel | None = None
     mode: Mode = Mode.ACTIVE
+    #: Its own colour, if any, and a note.
+    colour: str = ""
+    comment: str = ""
 
 
 def node_view_model(patch: Patch, node_id: str) -> NodeViewModel:
     """Return the model of a node."""
     block_type = patch.block_type(node_id)
     node = patch.nodes[node_id]
+    colour = node.colour if node.colour in COLOURS else ""
     used = patch.connections_of(node_id)
     into = {c.target.port: c for c in used if c.target.node == node_id}
     inputs, outputs = _declared(patch, block_type, node_id, into)
@@ -91,7 +96,13 @@ def node_view_model(patch: Patch, node_id: str) -> NodeViewModel:
     outputs += _dangling(outputs, [c.source.port for c in used if c.source.node == node_id], is_input=False)
     if block_type is None:
         title = patch.title(node_id) if node.title else f"Missing: {node.type}"
-        return NodeViewModel(title, "", tuple(inputs), tuple(outputs), missing=True, mode=node.mode)
+        return NodeViewModel(
+            *(title, "", tuple(inputs), tuple(outputs)),
+            missing=True,
+            mode=node.mode,
+            colour=colour,
+            comment=node.comment,
+        )
     return NodeViewModel(
         patch.title(node_id),
         block_type.category,
@@ -100,6 +111,8 @@ def node_view_model(patch: Patch, node_id: str) -> NodeViewModel:
         is_value=block_type.is_value,
         slider=_slider(patch, node_id, block_type, into),
         mode=node.mode,
+        colour=colour,
+        comment=node.comment,
     )
 
 

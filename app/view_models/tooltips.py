@@ -73,7 +73,7 @@ def node_tooltip(
 ) -> str:
     """Return title, type and summary of a node, and its last reported state, message, times and kernels."""
     node, block_type = patch.nodes[node_id], patch.block_type(node_id)
-    lines = [patch.title(node_id), f"{node.type}, {node_id}"]
+    lines = [patch.title(node_id), f"{node.type}, {node_id}", node.comment]
     if node.region:
         branch = f", {note}" if (note := branch_note(branch_of(node.region))) else ""
         lines.append(f"inside {patch.title(region_of(node.region))}{branch}")

@@ -160,6 +160,9 @@ class _Writer:
             with self._of(node.id):
                 copy.set_mode(self.made[node.id], node.mode)
                 self._do("patch.set_mode", self._name(node.id), text(node.mode))
+        for node in patch.nodes.values():
+            with self._of(node.id):
+                self._mark(node)
         for port, sentinel in patch.sentinels.items():
             with self._of(port.node):
                 self._sentinel(port, sentinel)
@@ -278,6 +281,14 @@ class _Writer:
             keys = list(map(tuple, dump_curve(curve)))
             self.copy.animate(self.made[node.id], name, keys)
             self._do("patch.animate", self._name(node.id), text(name), literal(keys))
+
+    def _mark(self, node: Node) -> None:
+        if node.colour:
+            self.copy.set_colour(self.made[node.id], node.colour)
+            self._do("patch.set_colour", self._name(node.id), text(node.colour))
+        if node.comment:
+            self.copy.set_comment(self.made[node.id], node.comment)
+            self._do("patch.set_comment", self._name(node.id), text(node.comment))
 
     def _sentinel(self, port: PortRef, sentinel: Sentinel) -> None:
         usual = Sentinel()

@@ -74,8 +74,8 @@ class Node(msgspec.Struct, kw_only=True, frozen=True):
 
     `region` is its scope: "" outside all regions, a region block's id for its body, "id.else" or "id.2" for another
     branch. `key` is the id of the block in another group of the same function that this one corresponds to; "" for its
-    own id. `curves` are the keys of animated parameters. `extra` has fields of newer file formats, so that saving loses
-    nothing.
+    own id. `colour` is one of `COLOURS`, or "" for that of its category, and `comment` a note for people. `curves` are
+    the keys of animated parameters. `extra` has fields of newer file formats, so that saving loses nothing.
     """
 
     id: str
@@ -86,6 +86,8 @@ class Node(msgspec.Struct, kw_only=True, frozen=True):
     position: Position = (0.0, 0.0)
     mode: Mode = Mode.ACTIVE
     key: str = ""
+    colour: str = ""
+    comment: str = ""
     parameters: dict[str, Any] = {}
     curves: dict[str, Curve] = {}
     extra: dict[str, Any] = {}
@@ -228,19 +230,37 @@ class CurveChanged(msgspec.Struct, frozen=True, tag=True):
     previous: Curve
 
 
-class NodeMoved(msgspec.Struct, frozen=True, tag=True):
-    """A node was moved on the canvas."""
+class NodeLooksChanged(msgspec.Struct, frozen=True):
+    """A change of what only people see of a node."""
 
     node: str
+
+
+class NodeMoved(NodeLooksChanged, frozen=True, tag=True):
+    """A node was moved on the canvas."""
+
     position: Position
     previous: Position
 
 
-class NodeRenamed(msgspec.Struct, frozen=True, tag=True):
+class NodeRenamed(NodeLooksChanged, frozen=True, tag=True):
     """A node got another title; its id stays."""
 
-    node: str
     title: str
+    previous: str
+
+
+class NodeColoured(NodeLooksChanged, frozen=True, tag=True):
+    """A node got another colour; "" stands for that of its category."""
+
+    colour: str
+    previous: str
+
+
+class NodeCommented(NodeLooksChanged, frozen=True, tag=True):
+    """A node got another comment; "" stands for none."""
+
+    comment: str
     previous: str
 
 
@@ -286,7 +306,16 @@ class BlockTypesChanged(msgspec.Struct, frozen=True, tag=True):
 
 
 #: Changes that set one property of a node.
-NodeChanged = ParameterChanged | CurveChanged | NodeMoved | NodeRenamed | NodeRegionChanged | NodeModeChanged
+NodeChanged = (
+    ParameterChanged
+    | CurveChanged
+    | NodeMoved
+    | NodeRenamed
+    | NodeColoured
+    | NodeCommented
+    | NodeRegionChanged
+    | NodeModeChanged
+)
 #: Changes that set a property.
 ValueChanged = NodeChanged | SentinelChanged | AnnotationChanged
 Change = NodeAdded | NodeRemoved | Connected | Disconnected | ValueChanged | BlockTypesChanged
@@ -308,6 +337,8 @@ _NEW_VALUE: dict[type[Change], str] = {
     NodeModeChanged: "mode",
     NodeMoved: "position",
     NodeRenamed: "title",
+    NodeColoured: "colour",
+    NodeCommented: "comment",
     NodeRegionChanged: "region",
 }
 
@@ -321,6 +352,8 @@ _WHICH: dict[type[Change], Callable[[Change], object]] = {
     NodeModeChanged: attrgetter("node"),
     NodeMoved: attrgetter("node"),
     NodeRenamed: attrgetter("node"),
+    NodeColoured: attrgetter("node"),
+    NodeCommented: attrgetter("node"),
     NodeRegionChanged: attrgetter("node"),
 }
 
@@ -373,6 +406,15 @@ def applied(node: Node, change: NodeChanged) -> Node:
         return msgspec.structs.replace(node, curves=curves)
     field = _NEW_VALUE[type(change)]
     return msgspec.structs.replace(node, **{field: getattr(change, field)})
+
+
+def for_node(change: NodeChanged, node: Node) -> Change | None:
+    """Return the change that sets the same field of another node; None if the node has this value."""
+    field = _NEW_VALUE[type(change)]
+    previous = getattr(node, field)
+    if getattr(change, field) == previous:
+        return None
+    return msgspec.structs.replace(change, node=node.id, previous=previous)
 
 
 def what_is_set(change: Change) -> tuple[object, ...] | None:

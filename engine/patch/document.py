@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any, NamedTuple
@@ -431,8 +431,7 @@ class Patch(EditablePatch):
         places = [(self._require(node), checked_position(position)) for node, position in positions.items()]
         made = [changes.NodeMoved(node.id, place, node.position) for node, place in places if place != node.position]
         if made:
-            what = self.title(made[0].node) if len(made) == 1 else f"{len(made)} nodes"
-            self._do(f"Move {what}", *made, gesture=gesture)
+            self._do(f"Move {self._name_of(made)}", *made, gesture=gesture)
 
     def move_into(self, nodes: NodeRef | str | Collection[NodeRef | str], region: NodeRef | str) -> None:
         """Move nodes into a region, or with "" out of all regions. A region block's members move with it.
@@ -476,6 +475,26 @@ class Patch(EditablePatch):
         verb = {Mode.ACTIVE: "Use", Mode.BYPASSED: "Bypass", Mode.DISABLED: "Disable"}[wanted]
         what = self.title(found[0].id) if len(found) == 1 else f"{len(found)} nodes"
         self._do(f"{verb} {what}", *made)
+
+    def set_colour(self, nodes: NodeRef | str | Collection[NodeRef | str], colour: str) -> None:
+        """Give nodes one of the colours of frames on the canvas; "" restores that of their category."""
+        found, colour = self._each(nodes), rules.checked_colour(colour)
+        made = [changes.NodeColoured(node.id, colour, node.colour) for node in found if node.colour != colour]
+        if made:
+            self._do(f"Colour {self._name_of(made)}", *made)
+
+    def set_comment(
+        self, nodes: NodeRef | str | Collection[NodeRef | str], comment: str, *, gesture: object = None
+    ) -> None:
+        """Give nodes a comment, which the canvas shows in them; "" removes it."""
+        found, comment = self._each(nodes), rules.checked_comment(comment)
+        made = [changes.NodeCommented(node.id, comment, node.comment) for node in found if node.comment != comment]
+        if made:
+            self._do(f"Comment on {self._name_of(made)}", *made, gesture=gesture)
+
+    def _name_of(self, made: Sequence[changes.NodeLooksChanged]) -> str:
+        """Return the title of the node that changes are about, or the number of nodes."""
+        return self.title(made[0].node) if len(made) == 1 else plural(len(made), "node")
 
     def annotate(self, note: Annotation, name: str | None = None, *, gesture: object = None) -> None:
         """Add a frame, the dots of a connection or another annotation, or replace that with the same key.

@@ -8,12 +8,12 @@
      "sentinels": [{"port": "load.image", "nan": true, "infinity": true, "maximum": 1.0, "action": "freeze"}]}
 
 A node in a region has a "region": a region block's id, "id.else" or "id.2" for its other branches. A "mode" is
-"bypassed" or "disabled". A node in a group of a function may have the "key" of its counterparts. "curves" has the keys
-of animated parameters, such as {"sigma": [[0.0, 1.0], [2.5, 8.0, "hold"]]}. A relative path starts at the patch's
-folder and has forward slashes (`beside.file_paths`). An array of more than 4 KB is in a file beside the patch
-(`beside.array_files`). "sentinels" may be missing, and so may annotations (`organise.annotation_files`). `schemas.py`
-has the versions. Unknown block types and unknown fields are kept as they are. A file is written completely and then
-moved into place.
+"bypassed" or "disabled". A node in a group of a function may have the "key" of its counterparts. A "colour" is one of
+those of frames, and a "comment" a note for people. "curves" has the keys of animated parameters, such as
+{"sigma": [[0.0, 1.0], [2.5, 8.0, "hold"]]}. A relative path starts at the patch's folder and has forward slashes
+(`beside.file_paths`). An array of more than 4 KB is in a file beside the patch (`beside.array_files`). "sentinels" may
+be missing, and so may annotations (`organise.annotation_files`). `schemas.py` has the versions. Unknown block types and
+unknown fields are kept as they are. A file is written completely and then moved into place.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from warploom.engine.arguments import checked
 from warploom.engine.blocktypes.parameters import MOST_DEPTH, UserArray, check_depth
@@ -82,7 +83,7 @@ MOST_NODES = 100_000
 _PIECE = 8 << 20
 #: Warploom's example patches; runs and edits never change them.
 EXAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "examples"
-_NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "mode", "key", "parameters", "curves"}
+_NODE_FIELDS = set(Node.__struct_fields__) - {"extra"}
 # A pair of numbers on four lines, as `json` indents it. No JSON string looks like this, since strings hold no line
 # breaks.
 _SPREAD_PAIR = re.compile(r"\[\n\s+(-?[\d.e+-]+),\n\s+(-?[\d.e+-]+)\n\s+\]")
@@ -97,6 +98,7 @@ _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
     ("title", "", "text"),
     ("region", TOP, "text"),
     ("key", "", "text"),
+    ("colour", "", "text"),  # perhaps one of a newer version
     ("parameters", {}, "an object"),
     ("curves", {}, "an object"),
 )
@@ -360,8 +362,9 @@ def dump_node(node: Node, dump: Callable[[Any], Any] | None = None) -> dict[str,
     fields["position"] = list(node.position)
     if node.mode:
         fields["mode"] = str(node.mode)
-    if node.key:
-        fields["key"] = node.key
+    for name in ("key", "colour", "comment"):
+        if value := getattr(node, name):
+            fields[name] = value
     fields["parameters"] = {
         name: dump(value)
         for name, value in sorted(node.parameters.items())
@@ -374,7 +377,8 @@ def dump_node(node: Node, dump: Callable[[Any], Any] | None = None) -> dict[str,
 
 def patch_digest(patch: Patch) -> str:
     """Return a key of what an engine runs of a patch, and of its rate."""
-    nodes = [{**dump_node(node), "title": "", "position": ""} for _, node in sorted(patch.nodes.items())]
+    plain = (structs.replace(node, title="", colour="", comment="") for _, node in sorted(patch.nodes.items()))
+    nodes = [{**dump_node(node), "title": "", "position": ""} for node in plain]
     connections = sorted(map(str, patch.connections))
     rate = patch.timeline.rate if patch.timeline is not None else None
     return hashlib.sha256(json.dumps([nodes, connections, rate]).encode()).hexdigest()
@@ -400,6 +404,7 @@ def _parse_node(item: Any, where: str, folder: Path | None) -> Node:
     fields: dict[str, Any] = {}
     try:
         fields["position"] = checked_position(item.get("position", [0, 0]))
+        fields["comment"] = rules.checked_comment(item.get("comment", ""))
     except PatchError as problem:
         raise PatchError(f"{where} ({item['id']}): {problem}") from None
     for key, default, rule in _OPTIONAL:

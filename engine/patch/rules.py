@@ -13,6 +13,7 @@ from warploom.engine.descriptions.checks import shown
 from warploom.engine.descriptions.ports import KINDS, PortSpec
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import Connection, PortRef
+from warploom.engine.patch.organise.annotations import COLOURS, LONGEST_COMMENT, check_text
 from warploom.engine.patch.regions import Scopes
 
 #: Yields the direct successors of a node.
@@ -73,9 +74,21 @@ def check_node_id(node_id: object) -> None:
 
 def checked_title(title: object) -> str:
     """Return a node's title. Raise PatchError if it is not a text, has half a surrogate pair, or is too long."""
-    if not isinstance(title, str) or len(title) > LONGEST_TITLE or any("\ud800" <= c <= "\udfff" for c in title):
-        raise PatchError(f"title must be a text of at most {LONGEST_TITLE} characters, got {shown(title)}")
+    check_text("title", title, LONGEST_TITLE)
     return str.__str__(title)
+
+
+def checked_colour(colour: object) -> str:
+    """Return a node's colour. Raise PatchError unless it is one of `COLOURS`, or "" for that of the category."""
+    if not isinstance(colour, str) or colour not in ("", *COLOURS):
+        raise PatchError(f"colour of a node must be one of {', '.join(COLOURS)} or empty, got {shown(colour)}")
+    return str.__str__(colour)
+
+
+def checked_comment(comment: object) -> str:
+    """Return a node's comment. Raise PatchError if it is not a text, has half a surrogate pair, or is too long."""
+    check_text("comment of a node", comment, LONGEST_COMMENT)
+    return str.__str__(comment)
 
 
 def find_end(block_type: type[Block] | None, name: str) -> End | None:

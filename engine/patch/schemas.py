@@ -3,7 +3,7 @@
 =======  ======================================================================================================
 version  new in it
 =======  ======================================================================================================
-1        nodes, connections, sentinels; frames, dots, bookmarks, presets, pins and OSC, which change no result
+1        nodes, connections, sentinels; frames, dots, colours, comments, presets, pins ..., which change no result
 2        bypassed and disabled nodes, and groups: a Warploom that does not know them would run another patch
 3        keys of parameters, and the timeline, for the same reason
 4        arrays in files beside the patch

@@ -101,6 +101,8 @@ def test_scripts_build_what_lies_beside_blocks(tmp_path: Path) -> None:
     outer = patch.group([inner, slider])
     patch.rename_port(inner["gain"], "amount")
     patch.rename(patch.end_of(outer), "In")
+    patch.set_colour([one, inner, patch.end_of(outer)], "pink")
+    patch.set_comment([two, outer], 'so "it" is\nmade')
     patch.set(inner, function="saxpy twice")
     patch.set_mode([one, outer], "disabled")
     patch.set_sentinel(array["out"], minimum=0, action="freeze")

@@ -83,6 +83,8 @@ def test_differences_are_described_in_words() -> None:
     other.remove("one")
     other.set("two", scale=3.5)
     other.rename("two", "Twice")
+    other.set_colour("two", "blue")
+    other.set_comment("two", "Hm")
     other.move("three", (5.0, 5.0))
     other.move("array", (5.0, 5.0))
     other.disconnect(other["three"]["x"])
@@ -93,7 +95,7 @@ def test_differences_are_described_in_words() -> None:
         "added: saxpy (Saxpy)",
         "removed: one (Scale Offset)",
         "changed: array (Array): data default → other data",
-        "changed: two (Twice): scale 2 → 3.5, title none → Twice",
+        "changed: two (Twice): scale 2 → 3.5, title none → Twice, colour none → blue, comment",
         "connected: two.out -> three.x",
         "disconnected: array.out -> three.x",
         "moved: 1 block",

@@ -67,6 +67,14 @@ def test_values_of_an_instance_are_its_own() -> None:
     patch.set(twin, scale=7.0, offset=0.5)
     assert (patch.value(first, "gain"), patch.value(second, "gain")) == (3.0, 7.0)
     assert patch.value("double", "offset") == 0.5
+    patch.set_comment([first, "double"], "as everywhere")
+    patch.set_colour(twin, "teal")
+    assert [patch.nodes[n].comment for n in (first, second, "double", twin)] == [
+        "as everywhere",
+        "",
+        *["as everywhere"] * 2,
+    ]
+    assert patch.nodes["double"].colour == "teal"
 
 
 def test_connections_outside_follow_ports() -> None:

@@ -59,6 +59,7 @@ def random_edit(patch: Patch, data: st.DataObject) -> None:
                 "set",
                 "move",
                 "rename",
+                "mark",
                 "group",
                 "into",
                 "into",
@@ -100,6 +101,10 @@ def random_edit(patch: Patch, data: st.DataObject) -> None:
             patch.move(node, (float(data.draw(st.integers(-50, 50))), 1.0))
         case "rename":
             patch.rename(node, data.draw(st.sampled_from(("", "A", "Ä"))))
+        case "mark":
+            with patch.edit("mark"):
+                patch.set_colour({node, other}, data.draw(st.sampled_from(("", "blue"))))
+                patch.set_comment({node, other}, data.draw(st.sampled_from(("", "A\nÄ"))))
         case "into":
             patch.move_into({node, other}, random_scope(patch, data))
         case "copy":
@@ -297,6 +302,8 @@ def test_an_edit_that_changes_nothing_is_no_step() -> None:
     patch.set(array, data=np.arange(3.0))
     patch.move(node, (1.0, 2.0))
     patch.rename(node, "")
+    patch.set_colour(node, "")
+    patch.set_comment(node, "")
     patch.reset(node, "a")
     patch.reset(node, "a")
     assert len(patch.history.names) == 3

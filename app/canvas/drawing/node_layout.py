@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF
 
 from warploom.app.edits.nodes import STEP
@@ -27,6 +27,8 @@ _MINIMUM_WIDTH = 112
 _SLIM_MINIMUM_WIDTH = 96
 _MINIMUM_TRACK = 96
 _MAXIMUM_TITLE = 240
+#: The most lines of a comment, and the distance of two lines in sizes of the text.
+_COMMENT_LINES, COMMENT_LINE = 3, 1.3
 #: When zoomed out, text grows until small text has enough pixels, at most by this factor, since space is limited.
 MOST_GROWTH = 1.5
 #: The most space that a node keeps for its title to grow.
@@ -35,7 +37,7 @@ _TITLE_GROWTH = 72
 
 @dataclass(frozen=True)
 class NodeLayout:
-    """A node's size, the centres of its ports in the order of its model, and its slider's area, if any.
+    """A node's size, the centres of its ports in the order of its model, and the areas of slider and comment, if any.
 
     `names` is the width of the longest name of a driven parameter; the numbers beside these names form one column.
     """
@@ -46,6 +48,7 @@ class NodeLayout:
     outputs: tuple[QPointF, ...]
     header: float = HEADER
     track: QRectF | None = None
+    comment: QRectF | None = None
     names: float = 0.0
 
     @cached_property
@@ -79,7 +82,10 @@ def layout(model: NodeViewModel) -> NodeLayout:
     below = 1 if model.slider is not None else 0
     width = _up(max(PADDING + title + PADDING, inputs + gap + outputs, _enlarged(model, below), minimum))
     rows = max(len(model.inputs) + below, len(model.outputs), 1)
-    height = _up(header + PADDING / 2 + rows * ROW + PADDING / 2)
+    ports = header + PADDING / 2 + rows * ROW + PADDING / 2
+    noted = wrapped(model.comment, SMALL, width - 2 * PADDING, _COMMENT_LINES) if model.comment else ()
+    height = _up(ports + (len(noted) * COMMENT_LINE * SMALL + PADDING / 2 if noted else 0))
+    comment = QRectF(PADDING, ports, width - 2 * PADDING, height - ports) if noted else None
     first = header + PADDING / 2 + ROW / 2
     track = QRectF(PADDING, first - ROW / 2, width - numbers - 2 * PADDING, ROW) if below else None
     return NodeLayout(
@@ -89,6 +95,7 @@ def layout(model: NodeViewModel) -> NodeLayout:
         tuple(QPointF(width, first + ROW * row) for row in range(len(model.outputs))),
         header,
         track,
+        comment,
         _names(model),
     )
 
@@ -121,6 +128,20 @@ def title_size(title: str, room: float, growth: float) -> int:
     while size > least and text_width(title, size, True) > room:
         size -= 1
     return size
+
+
+@lru_cache(maxsize=4096)
+def wrapped(text: str, size: int, width: float, most: int) -> tuple[str, ...]:
+    """Return a text as lines that fit a width; the last of at most so many is elided."""
+    metrics, lines = QFontMetricsF(ui_font(size)), list[str]()
+    for paragraph in text.splitlines():
+        for number, word in enumerate(paragraph.split()):
+            longer = f"{lines[-1]} {word}" if lines else word
+            if not lines or (len(lines) < most and (not number or metrics.horizontalAdvance(longer) > width)):
+                lines.append(word)
+            else:
+                lines[-1] = longer
+    return tuple(metrics.elidedText(line, Qt.TextElideMode.ElideRight, width) for line in lines)
 
 
 def value_area(port: PortViewModel, centre: QPointF, placed: NodeLayout) -> QRectF:

@@ -13,6 +13,7 @@ from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 from warploom.app.canvas.drawing.calls import Call, Calls, repeat
 from warploom.app.canvas.drawing.node_layout import (
     APART,
+    COMMENT_LINE,
     MOST_GROWTH,
     PADDING,
     PORT_TEXT,
@@ -24,6 +25,7 @@ from warploom.app.canvas.drawing.node_layout import (
     title_size,
     value_area,
     value_width,
+    wrapped,
 )
 from warploom.app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_text, qcolor
 from warploom.app.theme.colours import Colours, category_tint, faded_ink, heat_colour, ink_on, mix
@@ -59,6 +61,8 @@ _OFF = 0.55
 VALUE_RADIUS = 10.0
 #: The share of the category's colour in the bodies of value blocks.
 _VALUE_TINT = 0.4
+#: The share of a node's own colour in its body.
+_OWN_TINT = 0.25
 
 
 class NodeAppearance(msgspec.Struct, frozen=True):
@@ -155,6 +159,8 @@ class NodePainter:
         if model.mode is Mode.BYPASSED and layout.inputs and layout.outputs:
             self._paint_bypass(layout.inputs[0], layout.outputs[0])
         self._paint_ports(round(SMALL * self.growth))
+        if layout.comment is not None:
+            self._paint_comment(model.comment, layout.comment)
         if model.slider is not None and layout.track is not None:
             self._paint_slider(model.slider, layout.track)
 
@@ -166,7 +172,7 @@ class NodePainter:
     def _tint(self) -> str:
         if self.look.model.missing or self.look.appearance.degree is not None:
             return self.theme.control  # a category's colour beside the colour of heat would mislead
-        return category_tint(self.look.model.category, self.theme)
+        return category_tint(self.look.model.category, self.theme, self.look.model.colour)
 
     def _paint_body(self, fade: float) -> None:
         painter, layout, theme, radius = self.painter, self.layout, self.theme, self._radius
@@ -196,6 +202,15 @@ class NodePainter:
         fade, theme = fade_of(self.look.appearance, model), self.theme
         ink = faded_ink(theme.text, mix(self._tint, theme.canvas, fade), theme.canvas, fade)
         paint_text(self.painter, area, model.title, ink, size, strong=True)
+
+    def _paint_comment(self, comment: str, area: QRectF) -> None:
+        """Paint as many lines as there is room for."""
+        size, degree = round(SMALL * self.growth), self.look.appearance.degree
+        line = size * COMMENT_LINE
+        ink = self.theme.text_dim if degree is None else heat_ink(degree)
+        for number, text in enumerate(wrapped(comment, size, area.width(), max(int(area.height() / line + 0.1), 1))):
+            at = QRectF(area.left(), area.top() + number * line, area.width(), line)
+            paint_text(self.painter, at, text, ink, size)
 
     def _ports(self) -> Iterator[tuple[PortViewModel, QPointF]]:
         return _ports_of(self.look.model, self.layout)
@@ -368,7 +383,8 @@ def paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, theme
 
 def body_colour(model: NodeViewModel, theme: Colours) -> str:
     """Return the colour of a node below its title: neutral, or tinted for a value block."""
-    return mix(theme.node, category_tint(model.category, theme), _VALUE_TINT) if model.is_value else theme.node
+    amount = _VALUE_TINT if model.is_value else _OWN_TINT if model.colour else 0.0
+    return mix(theme.node, category_tint(model.category, theme, model.colour), amount)
 
 
 def text_growth(scale: float) -> float:

@@ -8,6 +8,7 @@ from typing import Protocol
 from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QPixmap
 
+from warploom.app.canvas.drawing.node_layout import text_width, wrapped
 from warploom.app.canvas.drawing.node_painter import (
     RADIUS,
     RING,
@@ -78,7 +79,8 @@ def _paint_bodies(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, 
     special: list[SeenNode] = []
     for node in nodes:
         model, shown = node.model, node.appearance
-        fill = _fill(model.category, model.missing, shown.degree, fade_of(shown, model), theme, scale < TITLES_FROM)
+        faded, is_far = fade_of(shown, model), scale < TITLES_FROM
+        fill = _fill(model.category, model.colour, model.missing, shown.degree, faded, theme, is_far)
         (rounded if model.is_value else bodies)[fill].append(node.place)
         if model.missing or model.mode or shown.state is not NodeState.OK:
             special.append(node)
@@ -102,10 +104,10 @@ def _paint_bodies(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, 
 
 
 @lru_cache(maxsize=1024)
-def _fill(category: str, missing: bool, degree: int | None, fade: float, theme: Colours, far: bool) -> str:
+def _fill(category: str, own: str, missing: bool, degree: int | None, fade: float, theme: Colours, far: bool) -> str:
     if degree is not None:
         return mix(heat_colour(degree / DEGREES), theme.canvas, fade)
-    tint = theme.control if missing else (far_tint if far else category_tint)(category, theme)
+    tint = theme.control if missing else (far_tint if far else category_tint)(category, theme, own)
     return mix(tint, theme.canvas, fade)
 
 
@@ -127,26 +129,11 @@ def _paint_titles(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, 
         place = node.place
         painter.setPen(qcolor(_ink(node.appearance.degree, fade_of(node.appearance, node.model), theme)))
         rows = max(int(place.height() // leading), 1)
-        lines = _wrapped(node.model.title, place.width() - 2 * _BESIDE / scale, rows, size)
+        lines = wrapped(node.model.title, size, place.width() - 2 * _BESIDE / scale, rows)
         y = place.center().y() + ascent / 2 - (len(lines) - 1) * leading / 2
-        for line, width in lines:
-            painter.drawText(QPointF(place.center().x() - width / 2, y), line)
+        for line in lines:
+            painter.drawText(QPointF(place.center().x() - text_width(line, size, False) / 2, y), line)
             y += leading
-
-
-@lru_cache(maxsize=4096)
-def _wrapped(title: str, width: float, rows: int, size: int) -> tuple[tuple[str, float], ...]:
-    """Return a title as lines that fit a width, each with its own width; the last of them is elided."""
-    metrics = QFontMetricsF(ui_font(size))
-    lines: list[str] = []
-    for word in title.split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if not lines or (len(lines) < rows and metrics.horizontalAdvance(longer) > width):
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    elided = [metrics.elidedText(line, Qt.TextElideMode.ElideRight, width) for line in lines]
-    return tuple((line, metrics.horizontalAdvance(line)) for line in elided)
 
 
 def _paint_marks(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours) -> None:

@@ -90,7 +90,7 @@ def organise_menu(window: Editor, needs: Needs) -> Menu:
             "&Find …",
             window.canvas.open_find,
             keys=("Ctrl+F",),
-            help="Find blocks and frames by title, type and values",
+            help="Find blocks and frames by title, type, comment, colour and values",
             needs=needs.patch,
             canvas_only=True,
         ),
@@ -130,20 +130,27 @@ def organise_menu(window: Editor, needs: Needs) -> Menu:
             needs=needs.patch,
         ),
         Command(
-            "edit_frame",
-            "&Edit frame …",
-            window.canvas.organise.edit_frame,
-            help="Title, comment, colour",
-            needs=needs.frame,
+            "mark",
+            "&Title, comment, colour …",
+            organise.mark,
+            keys=("N",),
+            help="Note something on the selected blocks, or on a frame, and give them a colour",
+            needs=needs.copyable,
+            canvas_only=True,
+            words="edit frame note annotate describe",
         ),
         Menu(
-            "frame_colour",
-            "Frame &colour",
+            "colour",
+            "&Colour",
             [
-                Command(f"frame_{name}", name.capitalize(), partial(organise.colour_frames, name), needs=needs.frame)
-                for name in COLOURS
+                *(
+                    Command(f"colour_{name}", name.capitalize(), partial(organise.colour, name), needs=needs.copyable)
+                    for name in COLOURS
+                ),
+                None,
+                Command("colour_none", "Of the &category", partial(organise.colour, ""), needs=node),
             ],
-            needs=needs.frame,
+            needs=needs.copyable,
         ),
         Command("select_in_frame", "Select &in frame", organise.select_in_frames, needs=needs.frame),
         None,

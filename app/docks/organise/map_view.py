@@ -72,7 +72,7 @@ class MapView(ViewKeys):
             painter.drawRect(on_map(layout.box))
         painter.setPen(Qt.PenStyle.NoPen)
         for view in scene.nodes.values():
-            colour = theme.accent if view.isSelected() else far_tint(view.model.category, theme)
+            colour = theme.accent if view.isSelected() else far_tint(view.model.category, theme, view.model.colour)
             painter.setBrush(qcolor(colour))
             rect = on_map(view.place)
             painter.drawRect(rect.adjusted(0, 0, max(2.0 - rect.width(), 0), max(2.0 - rect.height(), 0)))

@@ -86,6 +86,8 @@ def change_frames(patch: Patch, frames: Collection[str], *, gesture: object = No
     A frame grows upwards by the lines of a new comment, which would otherwise be behind its blocks.
     """
     changed = [name for name in fields if any(getattr(frame_of(patch, each), name) != fields[name] for each in frames)]
+    if not changed:
+        return
     with patch.edit(f"Change {' and '.join(changed)} of frame", gesture=gesture):
         for frame_id in frames:
             before = frame_of(patch, frame_id)

@@ -23,7 +23,7 @@ class Found:
 
 
 def find(patch: Patch, text: str) -> list[Found]:
-    """Return what holds every word of a text, best first: titles, then types and ids, then values and comments.
+    """Return what holds every word of a text, best first: titles, types and ids, then comments, colours and values.
 
     Blocks in groups are among them, and parts of patches inside blocks, with the id "block/part".
     """
@@ -43,7 +43,10 @@ def _of_node(patch: Patch, node: str, words: list[str]) -> Found | None:
     group = patch.group_of(node)
     place = f" in {patch.title(group)}" if group else ""
     names = [(title, held.type + place), (f"{node} {held.type}", f"{held.type}, {node}{place}")]
-    for rank, (where, why) in enumerate([*names, *_values(patch, node, place)]):
+    noted = [
+        (f"{held.comment} {held.colour}", f"{' '.join(held.comment.split())[:_LONGEST_VALUE] or held.colour}{place}")
+    ]
+    for rank, (where, why) in enumerate([*names, *noted, *_values(patch, node, place)]):
         if all(word in where.lower() or word in title.lower() for word in words):
             return Found(node, title, why, min(rank, 2))
     return None

@@ -85,6 +85,10 @@ def _words(old: Node, new: Node) -> Iterator[str]:
         yield f"keys of {', '.join(moving)}"
     if old.title != new.title:
         yield f"title {old.title or 'none'} → {new.title or 'none'}"
+    if old.colour != new.colour:
+        yield f"colour {old.colour or 'none'} → {new.colour or 'none'}"
+    if old.comment != new.comment:
+        yield "comment"
     if old.mode != new.mode:
         yield f"{old.mode or 'active'} → {new.mode or 'active'}"
     if old.region != new.region:
@@ -104,6 +108,10 @@ def _settings(old: Node, new: Node) -> Iterator[Change]:
         yield changes.NodeMoved(old.id, new.position, old.position)
     if old.title != new.title:
         yield changes.NodeRenamed(old.id, new.title, old.title)
+    if old.colour != new.colour:
+        yield changes.NodeColoured(old.id, new.colour, old.colour)
+    if old.comment != new.comment:
+        yield changes.NodeCommented(old.id, new.comment, old.comment)
     if old.mode != new.mode:
         yield changes.NodeModeChanged(old.id, new.mode, old.mode)
 

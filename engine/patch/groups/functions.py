@@ -29,8 +29,7 @@ Path = tuple[str, ...]
 _LIGHT = (
     changes.ParameterChanged,
     changes.CurveChanged,
-    changes.NodeMoved,
-    changes.NodeRenamed,
+    changes.NodeLooksChanged,
     changes.NodeModeChanged,
 )
 
@@ -204,12 +203,9 @@ def _mapped(patch: GroupedContents, source: str, target: str, made: Iterable[Cha
                 held = patch.nodes[twin].curves.get(name, ())
                 if held != keys:
                     yield changes.CurveChanged(twin, name, keys, held)
-            case changes.NodeMoved(_, position) if position != patch.nodes[twin].position:
-                yield changes.NodeMoved(twin, position, patch.nodes[twin].position)
-            case changes.NodeRenamed(_, title) if title != patch.nodes[twin].title:
-                yield changes.NodeRenamed(twin, title, patch.nodes[twin].title)
-            case changes.NodeModeChanged(_, mode) if mode != patch.nodes[twin].mode:
-                yield changes.NodeModeChanged(twin, mode, patch.nodes[twin].mode)
+            case changes.NodeLooksChanged() | changes.NodeModeChanged():
+                if (same := changes.for_node(change, patch.nodes[twin])) is not None:
+                    yield same
 
 
 def _own_parameters(patch: GroupedContents, instance: str) -> set[tuple[str, str]]:

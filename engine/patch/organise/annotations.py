@@ -177,9 +177,9 @@ def checked_annotation(annotation: Annotation) -> Annotation:
             if min(size) < LEAST_SIDE:
                 raise PatchError(f"size of a frame must be at least {LEAST_SIDE:g} each way, got {shown(size)}")
             _name("id of a frame", annotation.id)
-            _text("title of a frame", annotation.title, LONGEST_TITLE)
-            _text("comment of a frame", annotation.comment, LONGEST_COMMENT)
-            _text("group of a frame", annotation.group, LONGEST_TITLE)
+            check_text("title of a frame", annotation.title, LONGEST_TITLE)
+            check_text("comment of a frame", annotation.comment, LONGEST_COMMENT)
+            check_text("group of a frame", annotation.group, LONGEST_TITLE)
             position = checked_position(annotation.position, "position of a frame")
             return msgspec.structs.replace(annotation, position=position, size=size)
         case Dots():
@@ -197,8 +197,8 @@ def checked_annotation(annotation: Annotation) -> Annotation:
                 raise PatchError(
                     f"zoom of a bookmark must be from {_ZOOMS[0]} to {_ZOOMS[1]}, got {shown(annotation.zoom)}"
                 )
-            _text("title of a bookmark", annotation.title, LONGEST_TITLE)
-            _text("group of a bookmark", annotation.group, LONGEST_TITLE)
+            check_text("title of a bookmark", annotation.title, LONGEST_TITLE)
+            check_text("group of a bookmark", annotation.group, LONGEST_TITLE)
             centre = checked_position(annotation.centre, "centre of a bookmark")
             return msgspec.structs.replace(annotation, centre=centre, zoom=zoom)
         case Preset():
@@ -257,6 +257,7 @@ def _name(what: str, text: object) -> None:
         raise PatchError(f"{what} must be a text of 1 to {LONGEST_TITLE} characters, got {shown(text)}")
 
 
-def _text(what: str, text: object, most: int) -> None:
+def check_text(what: str, text: object, most: int) -> None:
+    """Raise PatchError unless `text` is a text that files hold, of at most so many characters."""
     if not isinstance(text, str) or len(text) > most or any("\ud800" <= c <= "\udfff" for c in text):
         raise PatchError(f"{what} must be a text of at most {most} characters, got {shown(text)}")

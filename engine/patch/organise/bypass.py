@@ -325,14 +325,14 @@ class RunningChanges:
                 return True
             case changes.ParameterChanged(node, name):
                 return node in self._patch.nodes and not self._patch.decides_interface(node, name)
-        return isinstance(change, changes.NodeMoved)
+        return isinstance(change, changes.NodeLooksChanged)
 
     def _light(self, before: Running, made: list[Change]) -> list[Change]:
         """Return the changes of nodes that run, where no node or connection changes."""
         kept: list[Change] = []
         for change in made:
             if (
-                isinstance(change, changes.ParameterChanged | changes.CurveChanged | changes.NodeMoved)
+                isinstance(change, changes.ParameterChanged | changes.CurveChanged | changes.NodeLooksChanged)
                 and change.node in before.nodes
             ):
                 before.nodes[change.node] = changes.applied(before.nodes[change.node], change)
@@ -378,8 +378,7 @@ def _difference(before: Running, after: Running, made: list[Change]) -> list[Cha
     single = (
         changes.ParameterChanged,
         changes.CurveChanged,
-        changes.NodeMoved,
-        changes.NodeRenamed,
+        changes.NodeLooksChanged,
         changes.NodeRegionChanged,
     )
     steps += [change for change in made if isinstance(change, single) and change.node in kept]

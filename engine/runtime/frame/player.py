@@ -23,8 +23,7 @@ SPACING, MOST_BYTES = 30, 256 << 20
 _NEVER = 1 << 60
 #: Messages after which frames are as before.
 _NEUTRAL = (
-    changes.NodeMoved,
-    changes.NodeRenamed,
+    changes.NodeLooksChanged,
     changes.NodeModeChanged,
     changes.AnnotationChanged,
     changes.SentinelChanged,

@@ -225,7 +225,7 @@ class CudaContext:
             case changes.AnnotationChanged(key, None, RunOrder() as order):
                 self.orders.pop(key, None)
                 self.dirty.mark_structure("order of", f"{order.first} and {order.then}", nodes=nodes_of(change))
-            case changes.NodeMoved() | changes.NodeRenamed() | changes.NodeModeChanged() | changes.AnnotationChanged():
+            case changes.NodeLooksChanged() | changes.NodeModeChanged() | changes.AnnotationChanged():
                 return  # the running graph is not affected; `RunningChanges` leaves blocks out
         if self.muted.reasons:
             self._release(change)

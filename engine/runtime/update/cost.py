@@ -167,7 +167,7 @@ class _Edits:
                     self._costs.append(EditCost(UpdateLevel.CODE, cause))
             case changes.AnnotationChanged(value=RunOrder()) | changes.AnnotationChanged(previous=RunOrder()):
                 self._restructure(edit, f"order of {' and '.join(changes.nodes_of(edit))}")
-            case SetProfiling() | changes.NodeMoved() | changes.NodeRenamed() | changes.AnnotationChanged():
+            case SetProfiling() | changes.NodeLooksChanged() | changes.AnnotationChanged():
                 pass  # the engine runs as before
             case changes.NodeModeChanged():
                 pass  # the client asks for the changes of the part that runs

@@ -9,13 +9,14 @@ from PySide6.QtCore import QPointF, Qt
 from tests.app.app_support import make_report
 from tests.app.canvas.canvas_support import Hand, place
 from warploom.app.canvas.canvas import Canvas
-from warploom.app.canvas.frames.frame_form import FrameForm
+from warploom.app.canvas.mark_form import MarkForm
 from warploom.app.canvas.search.search_popup import SearchPopup
+from warploom.app.view_models.lists.find import find
 from warploom.app.view_models.tooltips import node_tooltip
 from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import Mode, PortRef
 from warploom.engine.patch.document import Patch
-from warploom.engine.patch.files import dump_patch
+from warploom.engine.patch.files import dump_patch, parse_patch
 from warploom.engine.patch.organise.annotations import Dots, Frame
 from warploom.engine.protocol.messages import BufferReport, NodeState
 
@@ -195,7 +196,7 @@ def test_a_frame_is_renamed_coloured_copied_and_deleted(hand: Hand, chain: Patch
     """A copy has the blocks in it too; Delete removes the frame and leaves its blocks."""
     hand.canvas.select(["loose"])
     hand.canvas.add_frame()
-    form = hand.canvas.findChild(FrameForm)
+    form = hand.canvas.findChild(MarkForm)
     assert form is not None
     form.title.setText("Tone")
     form.comment.setPlainText("What it does")
@@ -260,3 +261,34 @@ def test_the_layout_leaves_room_for_thumbnails(canvas: Canvas, hand: Hand, chain
     closer = gap()
     canvas.thumbnails.set_shown(True)
     assert gap() >= min(place(hand, "b").width(), 110) + 5 > closer
+
+
+@pytest.mark.feature("marks")
+def test_blocks_have_a_comment_and_a_colour(hand: Hand, chain: Patch) -> None:
+    """Both are set for all selected blocks at once, and copied, saved, found and undone; a longer title makes room."""
+    before = dump_patch(chain)
+    hand.canvas.select(["a", "b"])
+    hand.canvas.organise.mark()
+    form = hand.canvas.findChild(MarkForm)
+    assert form is not None
+    form.comment.setPlainText("Bright parts\nonly")
+    form.colours.button(2).click()
+    form.accept()
+    assert [(chain.nodes[n].comment, chain.nodes[n].colour) for n in "abc"] == [("Bright parts\nonly", "teal")] * 2 + [
+        ("", "")
+    ]
+    assert place(hand, "a").height() > place(hand, "c").height()
+    assert [hit.id for hit in find(chain, "bright parts")] == ["a", "b"] == [hit.id for hit in find(chain, "teal")]
+    assert "Bright parts" in node_tooltip(chain, "a", None)
+    hand.canvas.edits.duplicate()
+    copy = parse_patch(dump_patch(chain))
+    assert [node.comment for node in copy.nodes.values()].count("Bright parts\nonly") == 4
+    assert (chain.undo(), chain.undo(), dump_patch(chain)) == (
+        "Duplicate",
+        "Change comment and colour of 2 blocks",
+        before,
+    )
+    hand.canvas.organise.rename(chain, "b", "A title that is longer than before, and needs more room")
+    assert place(hand, "b").right() < place(hand, "c").left()
+    chain.undo()
+    assert dump_patch(chain) == before

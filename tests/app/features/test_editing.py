@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from tests.app.app_support import FakeEngine, move_pointer
 from tests.app.canvas.canvas_support import Hand, place
 from tests.app.features.person import CONTROL, LEFT, SHIFT, Person
-from warploom.app.canvas.frames.frame_form import FrameForm
+from warploom.app.canvas.mark_form import MarkForm
 from warploom.app.docks.organise.history import EditList
 from warploom.app.inspector.parameter_editors import NumberEditor
 from warploom.app.window.main_window import MainWindow
@@ -50,8 +50,8 @@ def test_a_frame_has_a_title_and_a_comment(person: Person) -> None:
     """Ctrl+Shift+F puts a frame around the selection; title and comment are typed, Tab goes on."""
     person.select("noise", "blur")
     person.press(Qt.Key.Key_F, CONTROL | SHIFT)
-    person.until(lambda: isinstance(person.window.canvas.findChild(FrameForm), FrameForm))
-    person.until(lambda: person.window.canvas.findChild(FrameForm).title.hasFocus())  # type: ignore[union-attr]
+    person.until(lambda: isinstance(person.window.canvas.findChild(MarkForm), MarkForm))
+    person.until(lambda: person.window.canvas.findChild(MarkForm).title.hasFocus())  # type: ignore[union-attr]
     person.type("Soft", Qt.Key.Key_Tab)
     person.type("A soft background", Qt.Key.Key_Tab)
     person.type("", Qt.Key.Key_Return)

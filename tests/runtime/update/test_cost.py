@@ -73,10 +73,12 @@ class Drafter(Editor):
         self.patch.set(node, count=self._chance.choice((1, 5, 60, 64, 65, 200)))
 
     def lay(self) -> None:
-        """Move and rename a node."""
+        """Move, rename and colour a node, and comment on it."""
         node = self._chance.choice(sorted(self.patch.nodes))
         self.patch.move(node, (self._chance.random(), 0.0))
         self.patch.rename(node, f"a name {self._chance.random()}")
+        self.patch.set_colour(node, self._chance.choice(("blue", "")))
+        self.patch.set_comment(node, f"a note {self._chance.random()}")
 
     def cut(self) -> None:
         """Remove a connection."""

@@ -91,6 +91,8 @@ any_change = st.one_of(
     *[st.builds(changes.ParameterChanged, ids, names, values, values)] * 3,
     st.builds(changes.NodeMoved, ids, positions, positions),
     st.builds(changes.NodeRenamed, ids, st.text(max_size=3), st.text(max_size=3)),
+    st.builds(changes.NodeColoured, ids, st.text(max_size=3), st.text(max_size=3)),
+    st.builds(changes.NodeCommented, ids, st.text(max_size=3), st.text(max_size=3)),
     st.builds(changes.NodeRegionChanged, ids, scopes, scopes),
     st.builds(changes.BlockTypesChanged, st.frozensets(st.sampled_from(TYPES), max_size=3)),
 )
@@ -156,9 +158,9 @@ def followed(came: list[Message]) -> tuple[set[str], dict[PortRef, Connection], 
                 del wires[connection.target]
             case changes.NodeRemoved() | changes.Connected() | changes.Disconnected():
                 refused += 1
-            case changes.ParameterChanged(node=node_id) | changes.NodeMoved(node=node_id):
+            case changes.ParameterChanged(node=node_id) | changes.NodeRegionChanged(node=node_id):
                 refused += node_id not in there
-            case changes.NodeRenamed(node=node_id) | changes.NodeRegionChanged(node=node_id):
+            case changes.NodeLooksChanged(node=node_id):
                 refused += node_id not in there
     return there, wires, refused
 
