@@ -1,4 +1,5 @@
-// The codes of elements, and elements from codes: for sorting, and for running extremes.
+// The codes of elements, and elements from codes: for sorting, and for running extremes. And the last steps of a sort of
+// floats.
 #include "codes.cuh"
 
 __device__ inline void put_code(void* codes, int is_wide, size_t i, unsigned long long code) {
@@ -48,4 +49,85 @@ extern "C" __global__ void decode(
             code = ~code & all;
         put_whole(out, type, i, code);
     }
+}
+
+// Where a list of floats, which is sorted but for NaN and the order of zeros, has its parts. In a list of ascending
+// order, NaN with a sign come first, and others last; in one of descending order, the other way round.
+struct Parts {
+    unsigned long long starts[4];    // of numbers before 0, zeros, numbers after 0, and the NaN that come last
+    unsigned long long first_zeros;  // the number of zeros that must come first: -0, or 0 if the order is descending
+};
+
+template <typename Word> struct Floats {
+    Word* x;
+    Word sign, infinity;
+    bool descending;
+
+    __device__ bool is_first(Word bits) const { return ((bits & sign) != 0) != descending; }
+
+    // 0 for NaN that come first, or the number of the part.
+    __device__ unsigned int part_of(Word bits) const {
+        const Word magnitude = bits & ~sign;
+        if (magnitude > infinity) return is_first(bits) ? 0 : 4;
+        return magnitude == 0 ? 2 : is_first(bits) ? 1 : 3;
+    }
+};
+
+template <typename Work> __device__ inline void by_width(void* x, int is_wide, int descending, Work work) {
+    if (is_wide)
+        work(Floats<unsigned long long>{static_cast<unsigned long long*>(x), 1ull << 63, 0x7FFull << 52, descending != 0});
+    else
+        work(Floats<unsigned int>{static_cast<unsigned int*>(x), 1u << 31, 0xFFu << 23, descending != 0});
+}
+
+// Finds the starts of the parts, each with one warp, which compares 32 places in each turn.
+extern "C" __global__ void find_parts(void* x, int is_wide, int descending, Parts* parts, unsigned long long count) {
+    const unsigned int part = threadIdx.x / 32 + 1, lane = threadIdx.x % 32;
+    if (threadIdx.x == 0) parts->first_zeros = 0;
+    by_width(x, is_wide, descending, [=](auto floats) {
+        unsigned long long low = 0, high = count;
+        while (low < high) {
+            const unsigned long long step = (high - low + 31) / 32, at = low + (lane + 1) * step - 1;
+            const unsigned int before = __ballot_sync(~0u, at < high && floats.part_of(floats.x[at]) < part);
+            const unsigned int found = __popc(before);
+            high = min(high, low + (found + 1) * step - 1);
+            low += found * step;
+        }
+        if (lane == 0) parts->starts[part - 1] = low;
+    });
+}
+
+extern "C" __global__ void count_zeros(void* x, int is_wide, int descending, Parts* parts, unsigned long long count) {
+    const unsigned long long first = parts->starts[1] + blockIdx.x * blockDim.x + threadIdx.x, end = parts->starts[2];
+    by_width(x, is_wide, descending, [=](auto floats) {
+        unsigned int found = 0;
+        for (unsigned long long i = first; i < end; i += gridDim.x * blockDim.x) found += floats.is_first(floats.x[i]);
+        if (found != 0) atomicAdd(&parts->first_zeros, static_cast<unsigned long long>(found));
+    });
+}
+
+// Reverses the list, and in the second launch all but the NaN that came first, if there are any: these are last then.
+extern "C" __global__ void reverse(
+    void* x, int is_wide, int descending, const Parts* parts, unsigned long long count, int is_second) {
+    const unsigned long long nans = parts->starts[0], size = is_second ? count - nans : count;
+    if (nans == 0) return;
+    by_width(x, is_wide, descending, [=](auto floats) {
+        for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < size / 2; i += gridDim.x * blockDim.x) {
+            const auto moved = floats.x[i];
+            floats.x[i] = floats.x[size - 1 - i];
+            floats.x[size - 1 - i] = moved;
+        }
+    });
+}
+
+// Puts zeros in order, and takes the sign from NaN.
+extern "C" __global__ void settle(void* x, int is_wide, int descending, const Parts* parts, unsigned long long count) {
+    const unsigned long long nans = parts->starts[0], zeros = parts->starts[1] - nans;
+    const unsigned long long others = parts->starts[2] - nans, last = parts->starts[3] - nans;
+    const unsigned long long thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+    by_width(x, is_wide, descending, [=](auto floats) {
+        for (unsigned long long i = zeros + thread; i < others; i += threads)
+            floats.x[i] = (i - zeros < parts->first_zeros) != floats.descending ? floats.sign : 0;
+        for (unsigned long long i = last + thread; i < count; i += threads) floats.x[i] &= ~floats.sign;
+    });
 }

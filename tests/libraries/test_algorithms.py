@@ -111,10 +111,10 @@ class Kernels:
         source = CudaFile(str(KERNELS_FOLDER / file), options=CudaOptions(defines=defines or {}))
         self.module = device.load_module(load_image(source, architecture).payload(architecture))
 
-    def __call__(self, entry: str, *given: Any, thread_blocks: int = 2) -> tuple[Array, ...]:
+    def __call__(self, entry: str, *given: Any, thread_blocks: int = 2, threads: int = 256) -> tuple[Array, ...]:
         """Launch a kernel, and return the contents of its arrays."""
         buffers = [self.device.upload(item) if isinstance(item, np.ndarray) else item for item in given]
-        self.device.launch(self.module.kernel(entry), (thread_blocks,), (256,), buffers)
+        self.device.launch(self.module.kernel(entry), (thread_blocks,), (threads,), buffers)
         self.device.synchronize()
         arrays = [each for each in buffers if not isinstance(each, np.generic)]
         found = tuple(np.array(each.download()) for each in arrays)
@@ -146,6 +146,32 @@ def test_codes_have_the_order_of_elements(device: Device, dtype: str) -> None:
         if x.dtype.kind == "f":
             signs = np.signbit(from_bf16(back) if dtype == "bf16" else back)
             np.testing.assert_array_equal(signs, np.signbit(x) & ~np.isnan(x))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_sorted_floats_are_settled(device: Device, dtype: str) -> None:
+    """After a sort that takes -0 for 0 and puts NaN of one sign first, kernels move NaN last, without sign, and -0."""
+    launch, source = Kernels(device, "order.cu"), np.random.default_rng(3)
+    odd = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, np.finfo(dtype).smallest_subnormal], dtype)
+    for trial, size in enumerate((1, 1, 2, 2, 31, 33, 1000, 1000, 1000, 70_001)):
+        chosen = source.choice(odd, source.integers(1, odd.size))
+        x = np.where(source.random(size) < source.random(), source.choice(chosen, size), source.normal(size=size))
+        x, descending = x.astype(dtype), bool(source.integers(2)) != bool(trial % 2)
+        keys, by = np.abs(x).view(f"u{x.itemsize}").astype(object), np.signbit(x)
+        keys[by] = -keys[by]
+        mixed = x[np.argsort(-keys if descending else keys, kind="stable")]
+        given = np.int32(x.itemsize == 8), np.int32(descending)
+        parts, count = np.full(5, 7, np.uint64), np.uint64(size)
+        _, parts = launch("find_parts", mixed, *given, parts, count, thread_blocks=1, threads=128)
+        _, parts = launch("count_zeros", mixed, *given, parts, count)
+        for is_second in (0, 1):
+            mixed, _ = launch("reverse", mixed, *given, parts, count, np.int32(is_second))
+        out, _ = launch("settle", mixed, *given, parts, count)
+        np.testing.assert_array_equal(out, x[ordered(x, descending)])
+        negative = np.signbit(out[(out == 0) | np.isnan(out)])
+        zeros = np.count_nonzero(out == 0)
+        np.testing.assert_array_equal(negative[:zeros], np.sort(negative[:zeros])[:: 1 if descending else -1])
+        assert np.count_nonzero(negative) == np.count_nonzero(by & (x == 0)) and not negative[zeros:].any()
 
 
 @pytest.mark.parametrize("is_product", [False, True])

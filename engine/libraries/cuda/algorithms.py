@@ -22,7 +22,7 @@ from warploom.engine.kernel_sources.cuda.nvrtc import CompileCache
 from warploom.engine.libraries.algorithms import Histogram, Order, Scan, Sort
 from warploom.engine.libraries.call import LibraryCall, LibraryError
 from warploom.engine.libraries.cuda.plan import Addresses, Handles, LibraryPlan, PlanMaker
-from warploom.engine.types import DType, bf16, boolean, f16, f32, f64
+from warploom.engine.types import DType, bf16, boolean, f16, f32, f64, s32, s64, u32, u64
 from warploom.engine.types.element_numbers import element_number
 from warploom.engine.types.layout import ALLOCATION_ALIGNMENT, Layout
 
@@ -86,7 +86,9 @@ class _Algorithm:
 
 @dataclass(frozen=True)
 class _RadixSort(_Algorithm):
-    """Sorts codes of the first type, and with them positions of the second, if there is one."""
+    """Sorts numbers of the first type, and with them positions of the second, if there is one."""
+
+    descending: bool = False
 
     def compiled(self) -> Any:
         # Not proxies: cuda.compute takes values at address 0 for none, and would compile a sort of keys alone.
@@ -97,7 +99,7 @@ class _RadixSort(_Algorithm):
             d_out_keys=keys,
             d_in_values=moved,
             d_out_values=moved,
-            order=SortOrder.ASCENDING,
+            order=SortOrder.DESCENDING if self.descending else SortOrder.ASCENDING,
             compute_capability=self.capability,
         )
 
@@ -176,47 +178,92 @@ class _Plan:
         self._handles.launch(_FILE, "decode", self._count, stream, *given, *rest)
 
 
-class SortPlan(_Plan):
-    """Codes of the elements, sorted by their bits; with positions, only these are kept."""
+class _SortPlan(_Plan):
+    """The common part of the sorts: CUB's call, and its temporary memory."""
 
-    def __init__(self, call: Sort | Order, layouts: Mapping[str, Layout], handles: Handles) -> None:
-        super().__init__(layouts["x"], layouts["x"].dtype, handles)
-        self._descending, self._has_positions = call.descending, isinstance(call, Order)
-        types = (self._code, "u4") if self._has_positions else (self._code,)
-        self._sort = handles.get(_RadixSort(self._capability, types), _forget)
-        code_bytes = self._count * np.dtype(self._code).itemsize
-        self._codes, self._sorted = self.reserve(code_bytes), self.reserve(code_bytes)
-        self._positions = self.reserve(4 * self._count if self._has_positions else 0)
-        self._temporary_bytes = self._call(None, 0, 0, 0)
+    def prepare(self, sort: _RadixSort) -> None:
+        """Get the algorithm."""
+        self._types, self._sort = sort.types, self._handles.get(sort, _forget)
+        self._temporary_bytes = self.sort(None, 0, 0)
         self._temporary = self.reserve(self._temporary_bytes)
-        handles.load(_FILE)  # loaded before anything is captured
+        self._handles.load(_FILE)  # loaded before anything is captured
 
-    def issue(self, stream: int, at: Addresses) -> None:
-        """Encode, sort, and decode."""
-        out, positions = at.operands["out"], at.workspace + self._positions if self._has_positions else 0
-        codes, result = at.workspace + self._codes, at.workspace + self._sorted
-        self.encode(stream, at.operands["x"], codes, positions, descending=self._descending)
-        temporary = _List(at.workspace + self._temporary, "u1", self._temporary_bytes)
-        self._call(temporary, at.workspace, out, stream)
-        if not self._has_positions:
-            self.decode(stream, result, out, descending=self._descending)
-
-    def _call(self, temporary: _List | None, workspace: int, out: int, stream: int) -> int:
-        """Sort, or return the bytes of temporary memory that this needs."""
-        codes, result = (_List(workspace + at, self._code, self._count) for at in (self._codes, self._sorted))
-        positions = _List(workspace + self._positions, "u4", self._count) if self._has_positions else None
+    def sort(
+        self, at: Addresses | None, keys: int, result: int, values: tuple[int, int] = (0, 0), stream: int = 0
+    ) -> int:
+        """Sort keys, and with them values, from addresses to others. Without `at`, return the bytes that this needs."""
+        temporary = at and _List(at.workspace + self._temporary, "u1", self._temporary_bytes)
+        lists = (_List(address, self._types[0], self._count) for address in (keys, result))
+        moved = (_List(address, self._types[1], self._count) if self._types[1:] else None for address in values)
+        names = ("d_in_keys", "d_out_keys", "d_in_values", "d_out_values")
         size: int = self._sort(
             temp_storage=temporary,
-            d_in_keys=codes,
-            d_out_keys=result,
-            d_in_values=positions,
-            d_out_values=_List(out, "u4", self._count) if self._has_positions else None,
+            **dict(zip(names, (*lists, *moved), strict=True)),
             num_items=self._count,
             begin_bit=0,
             end_bit=self._bits,
             stream=_Stream(stream),
         )
         return size
+
+
+#: Types that CUB sorts itself. It would compare others as well, but each of them has to be compiled.
+_SORTED: Mapping[DType, str] = {f32: "f4", f64: "f8", s32: "i4", s64: "i8", u32: "u4", u64: "u8"}
+#: The most threads that look for elements in the wrong place; there are few such elements, or none.
+_SETTLING = 1 << 18
+
+
+class NumberSortPlan(_SortPlan):
+    """Numbers, sorted by CUB. It puts NaN of one sign first, and mixes zeros of both; these are moved afterwards."""
+
+    def __init__(self, call: Sort, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        dtype = layouts["x"].dtype
+        super().__init__(layouts["x"], dtype, handles)
+        self._descending, self._is_float = call.descending, dtype.kind == "float"
+        self._parts = self.reserve(40)
+        self.prepare(_RadixSort(self._capability, (_SORTED[dtype],), call.descending))
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Sort, and move NaN and zeros."""
+        out = at.operands["out"]
+        self.sort(at, at.operands["x"], out, stream=stream)
+        if not self._is_float:
+            return
+        launch = partial(self._handles.launch, _FILE)
+        given = (out, c_void_p), (self._code == "u8", c_int), (self._descending, c_int)
+        rest = (at.workspace + self._parts, c_void_p), (self._count, c_ulonglong)
+        threads = min(self._count, _SETTLING)
+        launch("find_parts", 128, stream, *given, *rest, thread_block=128)
+        launch("count_zeros", threads, stream, *given, *rest)
+        for is_second in (False, True):
+            launch("reverse", threads, stream, *given, *rest, (is_second, c_int))
+        launch("settle", threads, stream, *given, *rest)
+
+
+class CodeSortPlan(_SortPlan):
+    """Codes of the elements, sorted by their bits; with positions, only these are kept."""
+
+    def __init__(self, call: Sort | Order, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        super().__init__(layouts["x"], layouts["x"].dtype, handles)
+        self._descending, self._has_positions = call.descending, isinstance(call, Order)
+        code_bytes = self._count * np.dtype(self._code).itemsize
+        self._codes, self._sorted = self.reserve(code_bytes), self.reserve(code_bytes)
+        self._positions = self.reserve(4 * self._count if self._has_positions else 0)
+        self.prepare(_RadixSort(self._capability, (self._code, "u4") if self._has_positions else (self._code,)))
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Encode, sort, and decode."""
+        out, positions = at.operands["out"], at.workspace + self._positions if self._has_positions else 0
+        codes, result = at.workspace + self._codes, at.workspace + self._sorted
+        self.encode(stream, at.operands["x"], codes, positions, descending=self._descending)
+        self.sort(at, codes, result, (positions, out), stream)
+        if not self._has_positions:
+            self.decode(stream, result, out, descending=self._descending)
+
+
+def _sort_plan(call: Sort, layouts: Mapping[str, Layout], handles: Handles) -> LibraryPlan:
+    """Return the plan of a sort."""
+    return (NumberSortPlan if layouts["x"].dtype in _SORTED else CodeSortPlan)(call, layouts, handles)
 
 
 #: The bits of positive infinity; without these, the bits below the sign are the code of negative infinity.
@@ -334,8 +381,8 @@ def _forget(algorithm: Any) -> None:
 
 
 PLANS: Mapping[type[LibraryCall], PlanMaker] = {
-    Sort: SortPlan,
-    Order: SortPlan,
+    Sort: _sort_plan,
+    Order: CodeSortPlan,
     Scan: _scan_plan,
     Histogram: HistogramPlan,
 }
