@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from warploom import Engine, load_patch
-from warploom.engine.protocol.messages import Observe, Viewing
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 
 FOLDER = Path(__file__).parents[1] / "resources" / "examples"
 #: Twice the size of the picture on a card, for screens of scale 2.
@@ -78,13 +78,13 @@ def film(path: Path) -> list[Image.Image]:
     with Engine(patch, device="host") as engine:
         for _ in range(before):
             engine.step()
-        engine.post(Observe({viewer: Viewing()}))
+        engine.post(ObservePorts({viewer: picture_of(viewer)}))
         for frame in range(PICTURES * step):
             report = engine.step()
             assert not report.failed, report
-            preview = engine.take_preview(viewer)
-            if frame % step == 0 and preview is not None:
-                pictures.append(framed(preview.pixels))
+            sample = engine.take_sample(viewer)
+            if frame % step == 0 and sample is not None and sample.data is not None:
+                pictures.append(framed(sample.data))
     return pictures
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
@@ -11,23 +11,20 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
 from warploom.app.qt.display_rate import refresh_rate
-from warploom.app.view_models.profile.tape import Moment, Shown, Tape
+from warploom.app.view_models.profile.tape import Moment, Tape
 from warploom.engine.diagnostics import Diagnostic
 from warploom.engine.profiling.profile import Profile
 from warploom.engine.protocol.child.liveness import SILENT_S
 from warploom.engine.protocol.messages import (
     FrameReport,
     Frozen,
-    Observe,
     ObserveProfile,
     Offered,
-    Preview,
     Saved,
     StateCopy,
     UpdateRecord,
-    Viewing,
 )
-from warploom.engine.protocol.sampling import ObservePorts, Sample, Sampling
+from warploom.engine.protocol.sampling import ObservePorts, Reduction, Sample, Sampling
 
 if TYPE_CHECKING:
     from warploom.engine.protocol.client import Client
@@ -48,11 +45,10 @@ class Bridge(QObject):
     preparing = Signal(bool)
     #: What the engine waits for before it can run the patch, or "".
     waiting = Signal(str)
-    preview = Signal(Preview)
-    #: What is looked at in a port; its name is "OWNER/NAME", see `observe_ports`.
+    #: What is looked at in a port or viewer; its name is "OWNER/NAME", see `observe_ports`.
     sampled = Signal(Sample)
     #: The editor shows a recorded frame from now on, a `Moment`, in place of the present; or None: the present again.
-    #: `preview` and `sampled` follow with what was recorded.
+    #: `sampled` follows with what was recorded.
     looked_back = Signal(cast("type[Moment | None]", object))
     #: The profile of the newest measured frames; emitted only while there is a watcher.
     profiled = Signal(Profile)
@@ -70,10 +66,8 @@ class Bridge(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine: Client | None = None
-        self._observed: dict[str, Viewing] = {}
         self._samplings: dict[str, Sampling] = {}
-        self._has_posted_viewers = True  # whether the engine has the newest `_observed`
-        self._has_posted_ports = True  # and the newest `_samplings`
+        self._has_posted = True  # whether the engine has the newest `_samplings`
         self._takes_samples = False
         #: What was shown in the last frames.
         self.tape = Tape()
@@ -110,32 +104,24 @@ class Bridge(QObject):
         self.last_report = None
         self.tape.clear()
         self._set_preparing(False)
-        self._post_observed()
         self._post_samplings()
         self._ask_profiles()
         self._update_timer()
 
-    def observe(self, viewers: dict[str, Viewing]) -> None:
-        """Request the pictures of exactly these viewers, by node id. The bridge sets the rates of those without one."""
-        others = viewers.keys() != self._observed.keys()
-        self._observed, self._has_posted_viewers = viewers, False
-        if others:
-            self.tape.keep_only(self._observed.keys() | self._samplings.keys())
-            if self.moment is not None:
-                self._show_recorded(viewers, {})
-            self._post_observed()
-        self._update_timer()
-
     def observe_ports(self, owner: str, samplings: dict[str, Sampling]) -> None:
-        """Request exactly these samples for an owner, by names of its own; they are requested in the next poll."""
+        """Request exactly these samples for an owner, by names of its own; they are requested in the next poll.
+
+        The bridge sets the rates of pictures without one.
+        """
         others = {name: each for name, each in self._samplings.items() if name.partition("/")[0] != owner}
         wanted = others | {f"{owner}/{name}": each for name, each in samplings.items()}
         if wanted != self._samplings:
-            new = {name: each for name, each in wanted.items() if each != self._samplings.get(name)}
-            self._samplings, self._has_posted_ports = wanted, False
-            self.tape.keep_only(self._observed.keys() | wanted.keys())
+            new = [name for name, each in wanted.items() if each != self._samplings.get(name)]
+            self._samplings, self._has_posted = wanted, False
+            self.tape.keep_only(wanted.keys())
             if self.moment is not None:
-                self._show_recorded({}, new)
+                self._show_recorded(new)
+            self._update_timer()
 
     def look_back(self, moment: Moment | None) -> None:
         """Show a recorded frame in place of the present, or the present again."""
@@ -144,20 +130,16 @@ class Bridge(QObject):
         self.moment = moment
         self.looked_back.emit(moment)
         if moment is not None:
-            self._show_recorded(self._observed, self._samplings)
+            self._show_recorded(self._samplings)
         elif self._engine is not None:  # everything is sent again, even if the engine is paused
-            self._engine.post(Observe({}))
             self._engine.post(ObservePorts({}))
-            self._post_observed()
             self._post_samplings()
 
-    def _show_recorded(self, viewers: Mapping[str, Viewing], samplings: Mapping[str, Sampling]) -> None:
+    def _show_recorded(self, names: Iterable[str]) -> None:
         assert self.moment is not None
-        for node in viewers:
-            if isinstance(shown := self.moment.shown(node), Preview):
-                self.preview.emit(shown)
-        for name, sampling in tuple(samplings.items()):
-            if sampling.rate is not None and isinstance(shown := self.moment.shown(name, sampling), Sample):
+        wanted = self._paced()
+        for sampling, name in [(wanted[name], name) for name in names if name in wanted]:
+            if sampling.rate is not None and (shown := self.moment.shown(name, sampling)) is not None:
                 self.sampled.emit(shown)
 
     def watch_profile(self, watcher: object, watches: bool) -> None:
@@ -172,7 +154,6 @@ class Bridge(QObject):
         """Pause or resume: while the window is minimised, only displays that a viewer fills get pictures."""
         if active != self._active:
             self._active = active
-            self._post_observed()
             self._post_samplings()
             self._ask_profiles()
             self._update_timer()
@@ -182,9 +163,7 @@ class Bridge(QObject):
         engine = self._engine
         if engine is None:
             return
-        if not self._has_posted_viewers:  # sizes and pointers change more often than pictures
-            self._post_observed()
-        if not self._has_posted_ports:
+        if not self._has_posted:  # sizes and pointers change more often than pictures
             self._post_samplings()
         report = engine.take_report()
         if report is not None:
@@ -197,10 +176,6 @@ class Bridge(QObject):
         if (waits_for := engine.transport.waits_for) != self._waits_for:
             self._waits_for = waits_for
             self.waiting.emit(waits_for)
-        for node in self._observed:
-            preview = engine.take_preview(node)
-            if preview is not None and self._is_live(preview):
-                self.preview.emit(preview)
         for name in tuple(self._samplings):
             sample = engine.take_sample(name)
             if sample is not None and self._is_live(sample):
@@ -225,11 +200,11 @@ class Bridge(QObject):
                 case Diagnostic():
                     self.failed.emit(event)
 
-    def _is_live(self, shown: Shown) -> bool:
+    def _is_live(self, sample: Sample) -> bool:
         """Record something that is shown; return False while the past is shown in its place."""
-        if isinstance(shown, Sample) and shown.sampling.rate is None:
+        if sample.sampling.rate is None:
             return True  # it is for a file
-        self.tape.put(shown, time.monotonic())
+        self.tape.put(sample, time.monotonic())
         return self.moment is None
 
     def _note(self, report: FrameReport) -> None:
@@ -244,20 +219,25 @@ class Bridge(QObject):
             self.is_preparing = is_preparing
             self.preparing.emit(is_preparing)
 
-    def _post_observed(self) -> None:
-        self._has_posted_viewers = True
-        if self._engine is not None:
-            viewers = self._observed if self._active else self._on_screens()
-            paced = {node: replace(viewing, rate=viewing.rate or self._pace) for node, viewing in viewers.items()}
-            self._engine.post(Observe(paced))
+    def _paced(self) -> dict[str, Sampling]:
+        """Return the samples to request, with rates for all pictures.
 
-    def _on_screens(self) -> dict[str, Viewing]:
-        """Return the viewers that fill a display, which has a rate of its own."""
-        return {node: viewing for node, viewing in self._observed.items() if viewing.rate is not None}
+        While the window is minimised, these are the pictures of viewers that fill a display, which has its own rate.
+        """
+        pictures = {name for name, each in self._samplings.items() if each.reduction is Reduction.PICTURE}
+        if not self._active:
+            return {name: self._samplings[name] for name in pictures if self._samplings[name].rate is not None}
+        # One viewer in the front window gets the display's rate, several get less.
+        in_front = QGuiApplication.applicationState() is Qt.ApplicationState.ApplicationActive
+        pace = self._rate if in_front and len(pictures) == 1 else min(SHARED_RATE, self._rate)
+        return {
+            name: replace(each, rate=pace) if name in pictures and each.rate is None else each
+            for name, each in self._samplings.items()
+        }
 
     def _post_samplings(self) -> None:
-        self._has_posted_ports = True
-        wanted = self._samplings if self._active else {}
+        self._has_posted = True
+        wanted = self._paced()
         if self._engine is not None and (wanted or self._takes_samples):
             self._engine.post(ObservePorts(wanted))
             self._takes_samples = bool(wanted)
@@ -272,17 +252,11 @@ class Bridge(QObject):
         if not self._profile_watchers:
             self.profile = None  # it would be outdated for the next watcher
 
-    @property
-    def _pace(self) -> float:
-        """Return pictures per second: the display's rate for one viewer in the front window, otherwise less."""
-        in_front = QGuiApplication.applicationState() is Qt.ApplicationState.ApplicationActive
-        return self._rate if in_front and len(self._observed) == 1 else min(SHARED_RATE, self._rate)
-
     def _on_application_state(self, state: Qt.ApplicationState) -> None:
-        self._has_posted_viewers = False
+        self._has_posted = False
 
     def _update_timer(self) -> None:
-        is_needed = self._engine is not None and (self._active or bool(self._on_screens()))
+        is_needed = self._engine is not None and (self._active or bool(self._paced()))
         if is_needed and not self._timer.isActive():
             self._timer.start()
         elif not is_needed:

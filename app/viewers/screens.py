@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QWidget
 
-from warploom.engine.protocol.messages import Preview, Viewing
+from warploom.engine.protocol.sampling import Sampling, picture_of
 from warploom.engine.types import Array
 
 _CURSOR_MS, _HINT_MS = 2000, 3000
@@ -51,7 +51,7 @@ class ScreenView(QWidget):
     #: The window was closed.
     closed = Signal()
     #: The size at which pictures are needed changed.
-    viewing_changed = Signal()
+    sampling_changed = Signal()
 
     def __init__(self, title: str, display: QScreen, *, hints: bool) -> None:
         super().__init__()
@@ -72,13 +72,12 @@ class ScreenView(QWidget):
         # Without OpenGL the picture is drawn in memory, and may tear.
         self._surface = _Surface(self) if QOpenGLContext().create() else None
 
-    @property
-    def viewing(self) -> Viewing:
-        """The pictures that the display needs: their size in its pixels, and its rate."""
+    def sampling(self, node: str) -> Sampling:
+        """Return what the display needs of a viewer's pictures: their size in its pixels, and its rate."""
         ratio, rate = self.display.devicePixelRatio(), self.display.refreshRate()
         size = self.display.geometry().size()
-        whole = round(size.width() * ratio), round(size.height() * ratio)
-        return Viewing(None if self.fills else whole, rate if rate > 0 else None)
+        whole = round(size.height() * ratio), round(size.width() * ratio)
+        return picture_of(node, () if self.fills else whole, rate if rate > 0 else None)
 
     def show_pixels(self, pixels: Array) -> None:
         """Show a picture at the next refresh; its memory is kept until another one comes."""
@@ -149,7 +148,7 @@ class ScreenView(QWidget):
             self.close()
         elif event.key() == Qt.Key.Key_F and not event.modifiers():
             self.fills = not self.fills
-            self.viewing_changed.emit()
+            self.sampling_changed.emit()
             self.draw()
         else:
             super().keyPressEvent(event)
@@ -167,7 +166,7 @@ class Screens(QObject):
     """The viewers that fill a display, by node id; at most one on each display."""
 
     #: Another viewer needs pictures, or other ones.
-    viewing_changed = Signal()
+    sampling_changed = Signal()
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -178,9 +177,9 @@ class Screens(QObject):
         application.screenRemoved.connect(self._on_removed)
 
     @property
-    def viewing(self) -> dict[str, Viewing]:
+    def samplings(self) -> dict[str, Sampling]:
         """What the displays need, by node id."""
-        return {node: view.viewing for node, view in self.views.items()}
+        return {node: view.sampling(node) for node, view in self.views.items()}
 
     def usual(self) -> QScreen:
         """Return the display to use when none was chosen: one on which the window is not, or else its own."""
@@ -196,19 +195,14 @@ class Screens(QObject):
             if other == node or view.display is display:
                 view.close()
         view = ScreenView(title, display, hints=display is self._window.screen())
-        view.viewing_changed.connect(self.viewing_changed)
+        view.sampling_changed.connect(self.sampling_changed)
         view.closed.connect(partial(self._on_closed, node))
         self.views[node] = view
         if pixels is not None:
             view.show_pixels(pixels)
         view.showFullScreen()
         view.activateWindow()
-        self.viewing_changed.emit()
-
-    def show_preview(self, preview: Preview) -> None:
-        """Pass a picture to the display of its viewer."""
-        if preview.node in self.views:
-            self.views[preview.node].show_pixels(preview.pixels)
+        self.sampling_changed.emit()
 
     def close(self, node: str) -> None:
         """End the full screen of a viewer, if it has one."""
@@ -222,7 +216,7 @@ class Screens(QObject):
 
     def _on_closed(self, node: str) -> None:
         self.views.pop(node, None)
-        self.viewing_changed.emit()
+        self.sampling_changed.emit()
 
     def _on_removed(self, display: QScreen) -> None:
         for view in list(self.views.values()):

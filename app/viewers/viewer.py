@@ -16,7 +16,7 @@ from warploom.app.viewers.picture_view import PictureView
 from warploom.app.widgets.empty_state import EmptyState
 from warploom.app.widgets.frame_rate import FrameRate
 from warploom.engine.figures import format_rate
-from warploom.engine.protocol.messages import Preview, Viewing
+from warploom.engine.protocol.sampling import Sample, Sampling, picture_of
 
 _PATIENCE_MS = 3000
 _FREEZE = "Freeze: keep this picture while the patch plays"
@@ -99,15 +99,16 @@ class PictureSaver(QObject):
 
 
 class ViewerPanel(QWidget):
-    """Shows the previews of one node."""
+    """Shows the pictures of one node."""
 
     #: Saving the picture failed; the text is the reason.
     failed = Signal(str)
-    #: `viewing` changed.
-    viewing_changed = Signal()
+    #: `sampling` changed.
+    sampling_changed = Signal()
 
-    def __init__(self, hint: str) -> None:
+    def __init__(self, hint: str, node: str = "") -> None:
         super().__init__()
+        self._node = node
         self.picture = PictureView()
         self.page = EmptyState(self.picture, hint)
         self.probe_label = QLabel(objectName="figures")
@@ -122,7 +123,7 @@ class ViewerPanel(QWidget):
         column.addWidget(self._footer)
         self._saver = PictureSaver(self)
         self._saver.failed.connect(self.failed)
-        self._saver.wants_whole_changed.connect(self._report_viewing)
+        self._saver.wants_whole_changed.connect(self._report_sampling)
         self._rate, self._pictures = FrameRate(), 0
         self._drawn_s = 0.0
         self._moment: Moment | None = None
@@ -133,8 +134,8 @@ class ViewerPanel(QWidget):
         self._footer.hide()
         self.picture.probed.connect(self._on_probed)
         self.picture.view_changed.connect(self._show_status)
-        self.picture.view_changed.connect(self._report_viewing)
-        self._reported = self.viewing
+        self.picture.view_changed.connect(self._report_sampling)
+        self._reported = self.sampling
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self._copy = self.addAction(icon("copy"), "Copy picture\tCtrl+C", self.copy_picture)
         CopyKey(self.picture, self.copy_picture)
@@ -143,10 +144,11 @@ class ViewerPanel(QWidget):
         self.addAction("Actual pixels", self.picture.show_actual_pixels)
 
     @property
-    def viewing(self) -> Viewing:
+    def sampling(self) -> Sampling:
         """The present requirements for the picture: its size on the screen, and the pixel under the pointer."""
+        size = None if self._saver.wants_whole else self.picture.wanted_size
         probe = None if self.picture.is_whole else self.picture.probe
-        return Viewing(None if self._saver.wants_whole else self.picture.wanted_size, probe=probe)
+        return picture_of(self._node, size[::-1] if size else (), probe=probe[::-1] if probe else None)
 
     def look_back(self, moment: Moment | None) -> None:
         """Prepare for the recorded picture of a moment, which arrives next, or return to the present."""
@@ -160,17 +162,20 @@ class ViewerPanel(QWidget):
             self.status_label.style().polish(self.status_label)
             self._enable_saving(moment is None)
 
-    def show_preview(self, preview: Preview) -> None:
+    def show_sample(self, sample: Sample) -> None:
         """Show a new picture, unless the viewer is frozen."""
-        if self.is_frozen:
+        if self.is_frozen or sample.data is None:
             return
-        self._frame = preview.frame
-        self.picture.show_pixels(preview.pixels, preview.shape)
-        if preview.probed is not None and self.picture.probe is not None:
-            self._show_pixel(preview.probed.x, preview.probed.y, preview.probed.value)
+        self._frame = sample.frame
+        height, width = sample.shape
+        self.picture.show_pixels(sample.data, (height, width))
+        probe = sample.sampling.probe
+        if sample.probed is not None and probe is not None and self.picture.probe is not None:
+            red, green, blue, alpha = sample.probed.tolist()
+            self._show_pixel(probe[1], probe[0], (red, green, blue, alpha))
         if self.picture.is_whole and self._saver.wants_whole:
             self._saver.take(self.picture.picture())
-        self._report_viewing()
+        self._report_sampling()
         now_s = time.monotonic()
         self._pictures += 1
         self._rate.add(self._pictures, now_s)
@@ -191,7 +196,7 @@ class ViewerPanel(QWidget):
         self.freeze.setToolTip("Go on with the present picture" if frozen else _FREEZE)
         self._enable_saving(not frozen or self.picture.is_whole)
         self._show_status()
-        self.viewing_changed.emit()
+        self.sampling_changed.emit()
 
     def save_picture(self) -> None:
         """Ask for a file and save the current picture, in full size."""
@@ -239,7 +244,7 @@ class ViewerPanel(QWidget):
         elif (colour := self.picture.pixel(*point)) is not None:
             self._show_pixel(*point, colour)
         # Otherwise the pixel comes with the next picture; until then, the text stays.
-        self._report_viewing()
+        self._report_sampling()
 
     def _show_pixel(self, x: int, y: int, colour: tuple[int, int, int, int]) -> None:
         red, green, blue, alpha = colour
@@ -254,10 +259,10 @@ class ViewerPanel(QWidget):
         self.probe_label.setText(text)
         self.status_label.setVisible(not text or width(text) + self.status_label.sizeHint().width() < room)
 
-    def _report_viewing(self) -> None:
-        if self.viewing != self._reported:
-            self._reported = self.viewing
-            self.viewing_changed.emit()
+    def _report_sampling(self) -> None:
+        if self.sampling != self._reported:
+            self._reported = self.sampling
+            self.sampling_changed.emit()
 
     def _on_stays(self) -> None:
         self._rate.clear()

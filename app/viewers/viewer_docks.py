@@ -28,8 +28,11 @@ from warploom.engine.patch.changes import (
     NodeRenamed,
 )
 from warploom.engine.patch.document import Patch
-from warploom.engine.protocol.messages import FrameReport, NodeState, Preview, Viewing
+from warploom.engine.protocol.messages import FrameReport, NodeState
+from warploom.engine.protocol.sampling import Sample, Sampling
 
+#: Of the samples that viewers request.
+OWNER = "viewers"
 _NO_VIEWER = "Add a Viewer block and connect an image"
 _NO_IMAGE = "Connect an image to this viewer"
 _WAITING = "Waiting for the first picture …"
@@ -39,8 +42,6 @@ _COMPILING = "Compiling the patch …"
 class ViewerDocks(QObject):
     """Keeps a dock for each viewer node, tabbed together; without a viewer node, a dock shows how to add one."""
 
-    #: The set of visible viewers, or their requirements, changed: a dict of `Viewing` by node id.
-    visible_changed = Signal(dict)
     failed = Signal(str)
 
     def __init__(self, window: QMainWindow) -> None:
@@ -58,7 +59,7 @@ class ViewerDocks(QObject):
         self.docks: dict[str, QDockWidget] = {}
         #: The viewers that fill a display.
         self.screens = Screens(window)
-        self.screens.viewing_changed.connect(self._report_visible)
+        self.screens.sampling_changed.connect(self._report_visible)
 
     def follow(self, editor: Editor) -> None:
         """Follow the patch's viewers and their pictures, and request the pictures of visible viewers."""
@@ -66,9 +67,8 @@ class ViewerDocks(QObject):
         editor.session.replaced.connect(self.set_patch)
         editor.bridge.report.connect(self.show_report)
         editor.bridge.looked_back.connect(self.look_back)
-        editor.bridge.preview.connect(self.show_preview)
+        editor.bridge.sampled.connect(self.show_sample)
         editor.canvas.node_activated.connect(self.reveal)
-        self.visible_changed.connect(editor.bridge.observe)
 
     def viewer(self, node: str) -> ViewerPanel:
         """Return the viewer of a node."""
@@ -88,11 +88,13 @@ class ViewerDocks(QObject):
         if self.docks:
             next(iter(self.docks.values())).raise_()
 
-    def show_preview(self, preview: Preview) -> None:
-        """Pass a picture to its viewer, if that still exists."""
-        if preview.node in self.docks:
-            self.viewer(preview.node).show_preview(preview)
-            self.screens.show_preview(preview)
+    def show_sample(self, sample: Sample) -> None:
+        """Pass a picture to its viewer, if that still exists, and to the display that the viewer fills."""
+        owner, _, node = sample.name.partition("/")
+        if owner == OWNER and node in self.docks:
+            self.viewer(node).show_sample(sample)
+            if node in self.screens.views and sample.data is not None:
+                self.screens.views[node].show_pixels(sample.data)
 
     def look_back(self, moment: Moment | None) -> None:
         """Prepare for the recorded pictures of a moment, which arrive next, or return to the present."""
@@ -149,9 +151,9 @@ class ViewerDocks(QObject):
         block_type = self._patch.block_type(node)
         if block_type is None or not shows_pictures(block_type):
             return
-        viewer = ViewerPanel(self._hint(node))
+        viewer = ViewerPanel(self._hint(node), node)
         viewer.look_back(self._moment)
-        viewer.viewing_changed.connect(partial(self._on_viewing, node))
+        viewer.sampling_changed.connect(partial(self._on_sampling, node))
         offer_pin(viewer, partial(self._pin, node))
         viewer.addAction("Fill a display").triggered.connect(lambda _checked=False: self.fill_screen(node))
         dock = self._make_dock(f"viewer:{node}", "", viewer)
@@ -220,16 +222,17 @@ class ViewerDocks(QObject):
             self._seen ^= {node}
             self._report_visible()
 
-    def _on_viewing(self, node: str) -> None:
+    def _on_sampling(self, node: str) -> None:
         if node in self._seen and node in self.docks:
             self._report_visible()
 
     def _report_visible(self) -> None:
         shown = {node: self.viewer(node) for node in self.docks if node in self._seen}
-        wanted = {node: viewer.viewing for node, viewer in shown.items() if not viewer.is_frozen}
-        for node, viewing in self.screens.viewing.items():
-            wanted[node] = _larger(viewing, wanted.get(node, viewing))
-        self.visible_changed.emit(wanted)
+        wanted = {node: viewer.sampling for node, viewer in shown.items() if not viewer.is_frozen}
+        for node, sampling in self.screens.samplings.items():
+            wanted[node] = _larger(sampling, wanted.get(node, sampling))
+        if self._editor is not None:
+            self._editor.bridge.observe_ports(OWNER, wanted)
 
     def _on_change(self, change: Change) -> None:
         match change:
@@ -257,9 +260,7 @@ class ViewerDocks(QObject):
                     self._remove(node.id)
 
 
-def _larger(screen: Viewing, dock: Viewing) -> Viewing:
+def _larger(screen: Sampling, dock: Sampling) -> Sampling:
     """Return the pictures that are large enough for a display and a dock, at the display's rate."""
-    if screen.size is None or dock.size is None:
-        return replace(screen, size=None, probe=dock.probe)
-    width, height = (max(pair) for pair in zip(screen.size, dock.size, strict=True))
-    return replace(screen, size=(width, height), probe=dock.probe)
+    # Without a size, all pixels are wanted.
+    return replace(screen, size=tuple(map(max, zip(screen.size, dock.size, strict=False))), probe=dock.probe)

@@ -28,7 +28,6 @@ from warploom.engine.protocol.messages import (
     Edited,
     FrameReport,
     Message,
-    Preview,
     Saved,
     SetLeftOut,
     SetOsc,
@@ -49,7 +48,7 @@ class Transport(Protocol):
 
     #: The device that the engine uses.
     info: DeviceInfo
-    #: The engine's reports, pictures and events.
+    #: The engine's reports, samples and events.
     outbox: Outbox
     #: Whether the engine runs in another process: when that ends, a new one can go on.
     has_own_process: bool
@@ -306,11 +305,6 @@ class Client:
     def take_profile(self) -> Profile | None:
         """Return the newest profile that was not taken yet; there are profiles while `ObserveProfile` is on."""
         return self._outbox.take_profile()
-
-    @checked()
-    def take_preview(self, node_id: str) -> Preview | None:
-        """Return a viewer's newest picture that was not taken yet; `Observe` chooses the viewers."""
-        return self._outbox.take_preview(node_id)
 
     @checked()
     def take_sample(self, name: str) -> Sample | None:

@@ -6,10 +6,9 @@ Messages to the engine have no answer; messages with an answer are in `questions
 from collections.abc import Callable
 from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-import numpy as np
 
 from warploom.engine.arguments import check_of, shown
 from warploom.engine.device.device import checked_time_limit
@@ -21,7 +20,7 @@ from warploom.engine.patch.changes import Change, PortRef
 from warploom.engine.patch.organise.osc_addresses import OscTable
 from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.protocol.engine_state import EngineState
-from warploom.engine.protocol.pacing import Pacing, is_rate
+from warploom.engine.protocol.pacing import Pacing
 from warploom.engine.protocol.sampling import ObservePorts
 from warploom.engine.types import Array
 
@@ -61,32 +60,6 @@ class KernelFilesChanged(msgspec.Struct, frozen=True, tag=True):
     """Kernel sources were saved."""
 
     paths: frozenset[Path]
-
-
-class Viewing(msgspec.Struct, frozen=True):
-    """How a viewer is shown.
-
-    `size` is (width, height) of the whole picture on the screen, in pixels; a larger picture is not needed. None asks
-    for every pixel. `rate` is the most pictures a second; None sets no limit. `probe` is (x, y) of a pixel of the whole
-    picture whose value is wanted. Raise WarploomError if the rate is not positive.
-    """
-
-    size: tuple[int, int] | None = None
-    rate: float | None = None
-    probe: tuple[int, int] | None = None
-
-    def __post_init__(self) -> None:
-        if self.rate is not None and not is_rate(self.rate):
-            raise WarploomError(
-                f"viewer's rate must be a positive number of pictures a second, got {shown(self.rate)}; "
-                "None takes them all"
-            )
-
-
-class Observe(msgspec.Struct, frozen=True, tag=True):
-    """The visible viewers, by node id: only their pictures are read back."""
-
-    viewers: dict[str, Viewing]
 
 
 class SetRunning(msgspec.Struct, frozen=True, tag=True):
@@ -269,7 +242,6 @@ Message = (
     Change
     | Edited
     | KernelFilesChanged
-    | Observe
     | ObservePorts
     | SetRunning
     | SetPacing
@@ -475,31 +447,6 @@ class FrameReport(msgspec.Struct, frozen=True, tag=True):
             for name, node in sorted(self.nodes.items())
         ]
         return html_table(("node", "type", "state", "time", "message"), rows, caption)
-
-
-class Probed(msgspec.Struct, frozen=True):
-    """A pixel of the whole picture: red, green, blue and alpha, 0 to 255, sRGB."""
-
-    x: int
-    y: int
-    value: tuple[int, int, int, int]
-
-
-class Preview(msgspec.Struct, frozen=True, tag=True):
-    """A viewer's picture: `pixels` is (height, width, 4) of uint8, sRGB, and may be smaller than the whole picture."""
-
-    node: str
-    frame: int
-    pixels: np.ndarray[Any, Any]
-    #: Height and width of the whole picture; None when `pixels` is all of it.
-    whole: tuple[int, int] | None = None
-    #: The pixel that was requested, when `pixels` does not hold it.
-    probed: Probed | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Height and width of the whole picture."""
-        return self.whole or (self.pixels.shape[0], self.pixels.shape[1])
 
 
 class Saved(msgspec.Struct, frozen=True, tag=True):

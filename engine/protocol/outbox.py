@@ -1,4 +1,4 @@
-"""The outbox: the newest report and pictures, and events. A late reader misses reports; no one waits."""
+"""The outbox: the newest report and samples, and events. A late reader misses reports; no one waits."""
 
 from collections import deque
 from collections.abc import Callable
@@ -8,13 +8,13 @@ import numpy as np
 
 from warploom.engine.diagnostics import Diagnostic
 from warploom.engine.profiling.profile import Profile
-from warploom.engine.protocol.messages import FrameReport, Frozen, Offered, Preview, Saved, StateCopy, UpdateRecord
+from warploom.engine.protocol.messages import FrameReport, Frozen, Offered, Saved, StateCopy, UpdateRecord
 from warploom.engine.protocol.sampling import Sample
 
 #: Number of events kept for a reader that never reads.
 EVENT_LIMIT = 1000
-#: Returns a picture whose pixels it copies with the function that it gets.
-MakePreview = Callable[[Callable[[Any], Any]], Preview]
+#: Returns a sample. The pixels of a picture are copied with the function that it gets.
+MakeSample = Callable[[Callable[[Any], Any]], Sample]
 Happening = Saved | Diagnostic | UpdateRecord | Frozen | StateCopy | Offered
 
 
@@ -24,37 +24,27 @@ class Outbox:
     def __init__(self) -> None:
         self._report: deque[FrameReport] = deque(maxlen=1)
         self._profile: deque[Profile] = deque(maxlen=1)
-        self._previews: dict[str, MakePreview] = {}
-        self._samples: dict[str, Sample] = {}
+        self._samples: dict[str, MakeSample] = {}
         self._events: deque[Happening] = deque(maxlen=EVENT_LIMIT)
-        #: Called after a picture or an event was put, on the writer's thread.
+        #: Called after a sample or an event was put, on the writer's thread.
         self.wake: Callable[[], object] = lambda: None
         #: Replaces the report.
         self.put_report: Callable[[FrameReport], None] = self._report.append
         #: Replaces the profile.
         self.put_profile: Callable[[Profile], None] = self._profile.append
 
-    def put_preview(self, node: str, make: MakePreview) -> None:
-        """Offer a viewer's picture. The reader calls `make`, so the copy costs the engine no time."""
-        self._previews[node] = make
-        self.wake()
-
-    def drop_preview(self, node: str) -> bool:
-        """Withdraw an offer; False when there is none, or a reader has taken it."""
-        return self._previews.pop(node, None) is not None
-
-    def put_sample(self, sample: Sample) -> None:
-        """Replace the sample of its name."""
-        self._samples[sample.name] = sample
+    def put_sample(self, name: str, make: MakeSample) -> None:
+        """Replace the sample of a name. The reader calls `make`, so a copy costs the engine no time."""
+        self._samples[name] = make
         self.wake()
 
     def has_sample(self, name: str) -> bool:
         """True if the last sample of this name was not taken yet."""
         return name in self._samples
 
-    def drop_sample(self, name: str) -> None:
-        """Remove a sample that is no longer wanted."""
-        self._samples.pop(name, None)
+    def drop_sample(self, name: str) -> bool:
+        """Remove a sample that is no longer wanted; False when there is none, or a reader has taken it."""
+        return self._samples.pop(name, None) is not None
 
     def put_event(self, event: Happening) -> None:
         """Add an event."""
@@ -75,26 +65,15 @@ class Outbox:
         except IndexError:
             return None
 
-    def take_preview(self, node: str, copy: Callable[[Any], Any] = np.ndarray.copy) -> Preview | None:
-        """Return a viewer's newest picture that was not taken yet."""
-        make = self._previews.pop(node, None)
+    def take_sample(self, name: str, copy: Callable[[Any], Any] = np.ndarray.copy) -> Sample | None:
+        """Return the newest sample of this name that was not taken yet."""
+        make = self._samples.pop(name, None)
         return None if make is None else make(copy)
 
-    def take_next_preview(self, copy: Callable[[Any], Any]) -> Preview | None:
-        """Return a picture that was not taken yet, of each viewer in turn."""
-        return next((found for node in tuple(self._previews) if (found := self.take_preview(node, copy))), None)
-
-    def take_sample(self, name: str) -> Sample | None:
-        """Return the newest sample of this name that was not taken yet."""
-        return self._samples.pop(name, None)
-
-    def take_samples(self, most: int | None = None) -> list[Sample]:
+    def take_samples(self, copy: Callable[[Any], Any], most: int | None = None) -> list[Sample]:
         """Return samples that were not taken yet, those that wait for the longest time first."""
-        return [found for name in tuple(self._samples)[:most] if (found := self._samples.pop(name, None)) is not None]
-
-    def take_previews(self, copy: Callable[[Any], Any]) -> list[Preview]:
-        """Return the newest picture of every viewer that was not taken yet."""
-        return [preview for node in tuple(self._previews) if (preview := self.take_preview(node, copy)) is not None]
+        names = tuple(self._samples)[:most]
+        return [sample for name in names if (sample := self.take_sample(name, copy)) is not None]
 
     def take_events(self) -> list[Happening]:
         """Return the events since the last call, oldest first."""

@@ -60,7 +60,7 @@ from warploom.engine.protocol.child.process import EngineProcess, start_process
 from warploom.engine.protocol.child.report_changes import NO_REPORT, ReportChange, changed_report
 from warploom.engine.protocol.client import Client
 from warploom.engine.protocol.elsewhere.far_engine import FarEngine
-from warploom.engine.protocol.messages import Edited, FrameReport, Message, Preview, StateCopy
+from warploom.engine.protocol.messages import Edited, FrameReport, Message, StateCopy
 from warploom.engine.protocol.outbox import Outbox
 from warploom.engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
 from warploom.engine.protocol.sampling import Sample
@@ -418,10 +418,8 @@ class PipeTransport:
                 self.outbox.put_report(self._last)
             case Profile():
                 self.outbox.put_profile(message)
-            case Preview():
-                self.outbox.put_preview(message.node, lambda _: message)
             case Sample():
-                self.outbox.put_sample(message)
+                self.outbox.put_sample(message.name, lambda _: message)
             case StateCopy():  # it is kept for long, and its place in the shared memory must be free again
                 self.outbox.put_event(message.with_buffers(np.ndarray.copy))
             case Failed(diagnostic):

@@ -1,4 +1,4 @@
-"""Sampling: what a person looks at in an output port of a running patch, without a block for it.
+"""Sampling: what a person looks at in an output port of a running patch, or in a viewer.
 
 A sample is made of the contents that `Client.read` would return after the same frame. Like a read, watching a port
 changes no graph and no other port's contents (update level NONE): a buffer whose memory has been reused in the frame,
@@ -27,6 +27,7 @@ class Reduction(StrEnum):
     PICK = "pick"  # its first element
     MEAN = "mean"  # NaN if an element is; uint8 stays uint8
     EXTREMES = "extremes"  # the least and the greatest number, on an axis of their own, which is the first
+    PICTURE = "picture"  # its light; see `picture_of`
 
 
 class Sampling(msgspec.Struct, frozen=True):
@@ -55,6 +56,24 @@ class Sampling(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         if self.rate is not None and not is_rate(self.rate):
             raise WarploomError(f"rate must be a positive number of samples a second, got {shown(self.rate)}")
+        if self.reduction is Reduction.PICTURE and (len(self.size) not in (0, 2) or len(self.probe or "yx") != 2):
+            found = f"{self.size} and {self.probe}"
+            raise WarploomError(f"size and probe of a picture must have two numbers each, got {found}")
+
+
+def picture_of(
+    viewer: str,
+    size: tuple[int, int] | tuple[()] = (),
+    rate: float | None = None,
+    probe: tuple[int, int] | None = None,
+) -> Sampling:
+    """Return what is wanted of the picture that a viewer shows, uchar4[height, width] in sRGB.
+
+    `size` is the room for it, (height, width): the picture keeps its proportions, and has no more pixels than its
+    buffer. Where nothing is transferred, all pixels come; then there is no probed one. The next picture is taken once
+    the last one was fetched. A viewer without a picture gets no sample, and a diagnostic if there is a reason.
+    """
+    return Sampling(PortRef(viewer, ""), size=size, reduction=Reduction.PICTURE, rate=rate, probe=probe)
 
 
 class ObservePorts(msgspec.Struct, frozen=True, tag=True):

@@ -44,14 +44,14 @@ from warploom.engine.protocol.child.frames import read_frame, write_frame
 from warploom.engine.protocol.child.hello import hello
 from warploom.engine.protocol.child.liveness import HEARTBEAT_S
 from warploom.engine.protocol.child.report_changes import NO_REPORT, report_change
-from warploom.engine.protocol.child.shared_pictures import SharedPictures, inherited
+from warploom.engine.protocol.child.shared_pictures import PlacedArray, SharedPictures, inherited
 from warploom.engine.protocol.elsewhere.far_client import FarClient, placed_here
 from warploom.engine.protocol.elsewhere.messages import Content, Files, Got, Packed, Part
-from warploom.engine.protocol.messages import Edited, Message, Observe, Saved, SetTrust, StateCopy
+from warploom.engine.protocol.messages import Edited, Message, Saved, SetTrust, StateCopy
 from warploom.engine.protocol.outbox import Happening
 from warploom.engine.protocol.pipe import KINDS
 from warploom.engine.protocol.questions import Close, CopyState, Open, Question, SaveTo
-from warploom.engine.protocol.sampling import Sample
+from warploom.engine.protocol.sampling import ObservePorts, Sample
 from warploom.engine.readings import here
 from warploom.engine.runtime.engine import LocalEngine
 from warploom.engine.runtime.observed.launch_watch import LaunchWatch
@@ -252,8 +252,8 @@ class _Server:
         return True
 
     def _post(self, message: Message) -> None:
-        if isinstance(message, Observe) and self._far is not None:
-            self._far.observe(message.viewers)
+        if isinstance(message, ObservePorts) and self._far is not None:
+            self._far.observe(message.samplings)
         if self._engine is not None:
             self._engine.post(message if self._far is None else placed_here(message))
 
@@ -377,8 +377,7 @@ class _Server:
                 if (profile := outbox.take_profile()) is not None:
                     news.append(profile)
             if far is None:
-                news += outbox.take_previews(self._copy)
-                news += map(self._placed_sample, outbox.take_samples())
+                news += map(self._placed_sample, outbox.take_samples(self._copy))
             else:
                 far.begin_large(outbox)
             for event in outbox.take_events():
@@ -399,7 +398,8 @@ class _Server:
 
     def _placed(self, contents: Array) -> Array:
         """Return an array in the shared memory if it is large."""
-        return contents if self._pictures is None or contents.nbytes < _PART_BYTES else self._copy(contents)
+        is_there = self._pictures is None or isinstance(contents, PlacedArray)
+        return contents if is_there or contents.nbytes < _PART_BYTES else self._copy(contents)
 
 
 def _number_of(frame: bytes) -> int | None:

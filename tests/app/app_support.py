@@ -15,9 +15,9 @@ from warploom.engine.device.device import DeviceInfo
 from warploom.engine.patch.document import Patch
 from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.profiling.profile import Profile
-from warploom.engine.protocol.messages import EditCost, EngineStatistics, FrameReport, Preview, UpdateLevel
+from warploom.engine.protocol.messages import EditCost, EngineStatistics, FrameReport, UpdateLevel
 from warploom.engine.protocol.pacing import Pacing
-from warploom.engine.protocol.sampling import Sample
+from warploom.engine.protocol.sampling import Reduction, Sample, picture_of
 
 
 class EveryParameter(Block, id="test_app.every_parameter", category="Test"):
@@ -71,7 +71,6 @@ class FakeEngine:
         self.patch, self.profiling, self.transport = patch, profiling, self
         self.posted: list[Any] = []
         self.reports: list[FrameReport] = []
-        self.previews: dict[str, Preview] = {}
         self.samples: dict[str, Sample] = {}
         self.profiles: list[Profile] = []
         self.events: list[Any] = []
@@ -101,9 +100,6 @@ class FakeEngine:
     def take_profile(self) -> Profile | None:
         return self.profiles.pop() if self.profiles else None
 
-    def take_preview(self, node: str) -> Preview | None:
-        return self.previews.pop(node, None)
-
     def take_sample(self, name: str) -> Sample | None:
         return self.samples.pop(name, None)
 
@@ -113,6 +109,26 @@ class FakeEngine:
 
     def close(self) -> None:
         self.closed.set()
+
+
+def shown_picture(
+    node: str,
+    frame: int,
+    pixels: np.ndarray,
+    whole: tuple[int, int] | None = None,
+    probe: tuple[int, int] | None = None,
+    probed: tuple[int, int, int, int] | None = None,
+) -> Sample:
+    """Return the picture of a viewer, with the value of the pixel in a row and column."""
+    height, width = whole or pixels.shape[:2]
+    part, value = ((0, height), (0, width)), None if probed is None else np.array(probed, np.uint8)
+    wanted = picture_of(node, rate=30.0, probe=probe)
+    return Sample(f"viewers/{node}", wanted, frame, "uchar4", (height, width), part, pixels, value)
+
+
+def is_picture(sample: Sample) -> bool:
+    """Return whether a sample is the picture of a viewer."""
+    return sample.sampling.reduction is Reduction.PICTURE
 
 
 def make_report(**fields: Any) -> FrameReport:

@@ -15,8 +15,8 @@ import numpy as np
 from warploom import Engine, Patch, ProfilingLevel, open_device
 from warploom.engine.device.device import Device
 from warploom.engine.patch.files import load_patch
-from warploom.engine.protocol.messages import Observe, Viewing
 from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 SECONDS, TURNS = 0.25, 5
@@ -42,7 +42,7 @@ def frames_per_second(engine: Engine, *, overlap: bool) -> float:
     before, start = engine.core.launcher.launches, time.perf_counter()
     while (elapsed := time.perf_counter() - start) < SECONDS:
         engine.take_report()
-        engine.take_preview("viewer")
+        engine.take_sample("viewer")
         time.sleep(1 / 60)
     rate = (engine.core.launcher.launches - before) / elapsed
     engine.stop()
@@ -53,7 +53,7 @@ def bench(device: Device, name: str, patch: Patch, profiling: ProfilingLevel) ->
     """Print the frames a second of a patch with each pacing, and of steps by hand."""
     with Engine(patch, device, profiling=profiling) as engine:
         engine.step()
-        engine.post(Observe({"viewer": Viewing((512, 512), 60.0)}))  # in patches that have the viewer
+        engine.post(ObservePorts({"viewer": picture_of("viewer", (512, 512), 60.0)}))  # in patches that have the viewer
         steps = []
         for _ in range(200):
             start = time.perf_counter()

@@ -15,7 +15,7 @@ from statistics import median
 from warploom import Patch, ProfilingLevel
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.protocol.client import Client
-from warploom.engine.protocol.messages import Observe, Viewing
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 from warploom.engine.runtime.engine import open_engine
 
 SECONDS, SLIDERS = 4.0, 60
@@ -57,18 +57,18 @@ def measure(name: str, device: str, command: str | None) -> None:
     """Print the figures of one engine."""
     patch = animated()
     with open_engine(patch, device, command, profiling=ProfilingLevel.NONE) as engine:
-        engine.post(Observe({"viewer": Viewing()}))
+        engine.post(ObservePorts({"viewer": picture_of("viewer")}))
         engine.start(rate=60)
         time.sleep(1.5)
-        engine.take_preview("viewer")
+        engine.take_sample("viewer")
         pictures, began_s, used_s = 0, time.perf_counter(), processor_s()
         while time.perf_counter() - began_s < SECONDS:
-            pictures += engine.take_preview("viewer") is not None
+            pictures += engine.take_sample("viewer") is not None
             time.sleep(0.001)
         used = (processor_s() - used_s) / SECONDS
         patch.remove("wave")
         time.sleep(0.3)
-        to_picture = from_slider_ms(patch, lambda: engine.take_preview("viewer") is not None)
+        to_picture = from_slider_ms(patch, lambda: engine.take_sample("viewer") is not None)
         to_report = from_slider_ms(patch, lambda: _is_hot(engine))
     print(
         f"{name:>15}: {pictures / SECONDS:.1f} pictures a second, {100 * used:.0f} % of a core here; "

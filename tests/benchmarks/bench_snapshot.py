@@ -19,11 +19,11 @@ from warploom import Engine, Patch, ProfilingLevel, open_device
 from warploom.engine.device.device import Device
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import load_patch
-from warploom.engine.protocol.messages import Observe, Viewing
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 from warploom.engine.runtime.preview.reading import read_buffer
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
-DOCK = (960, 540)
+DOCK = (540, 960)
 READS_A_SECOND = 60
 
 
@@ -65,18 +65,20 @@ def reader(take: object) -> Iterator[list[int]]:
     thread.join()
 
 
-def measure(patch: Patch, device: Device, nodes: list[str], viewing: Viewing | None, seconds: float) -> list[float]:
+def measure(
+    patch: Patch, device: Device, nodes: list[str], size: tuple[int, ...] | None, seconds: float
+) -> list[float]:
     """Return the mean, median, 99th percentile and worst frame in ms, and pictures a second; None means the old way."""
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
-        before = Before(engine, nodes if viewing is None else [])
-        if viewing is not None:
-            engine.post(Observe(dict.fromkeys(nodes, viewing)))
+        before = Before(engine, nodes if size is None else [])
+        if size is not None:
+            engine.post(ObservePorts({node: picture_of(node, size) for node in nodes}))
         for _ in range(20):
             engine.step()
         core, times = engine.core, []
 
         def take() -> int:
-            return before.take_all() + sum(engine.take_preview(node) is not None for node in nodes)
+            return before.take_all() + sum(engine.take_sample(node) is not None for node in nodes)
 
         with reader(take) as count:
             end = time.perf_counter() + seconds
@@ -116,11 +118,11 @@ def main() -> None:
         for _ in range(3):
             nodes.append(patch.add("io.viewer").id)
             patch.connect(shown, PortRef(nodes[-1], "image"))
-        idle = measure(patch, device, [], Viewing(), given.seconds)
+        idle = measure(patch, device, [], (), given.seconds)
         print(f"{name}: nobody looks   mean {idle[0]:.3f} median {idle[1]:.3f} p99 {idle[2]:.3f} worst {idle[3]:.2f}")
         for count in (1, 4):
-            for way, viewing in (("before", None), ("in full", Viewing()), ("in a dock", Viewing(DOCK))):
-                mean, median, most, worst, rate = measure(patch, device, nodes[:count], viewing, given.seconds)
+            for way, size in (("before", None), ("in full", ()), ("in a dock", DOCK)):
+                mean, median, most, worst, rate = measure(patch, device, nodes[:count], size, given.seconds)
                 print(
                     f"  {count} viewers, {way:9}  mean {mean:.3f} ({mean / idle[0]:.2f} x) median {median:.3f} "
                     f"p99 {most:.3f} ({most / idle[2]:.2f} x) worst {worst:.2f}   {rate:.0f} pictures/s"

@@ -14,7 +14,7 @@ from warploom.blocks.io.decode_image import load_linear
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.document import NodeRef
 from warploom.engine.patch.files import load_patch, save_patch
-from warploom.engine.protocol.messages import Observe, Viewing
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 
 
 def _encode(linear: Any) -> Any:
@@ -149,11 +149,11 @@ def _shown(image: Any, **parameters: Any) -> Any:
     viewer = patch.add("io.viewer", **parameters)
     patch.connect(patch.add("io.image_array", data=image)["out"], viewer["image"])
     with Engine(patch, device="host") as engine:
-        engine.post(Observe({viewer.id: Viewing()}))
+        engine.post(ObservePorts({viewer.id: picture_of(viewer.id)}))
         engine.step()
-        preview = engine.take_preview(viewer.id)
+        preview = engine.take_sample(viewer.id)
     assert preview is not None
-    return preview.pixels
+    return preview.data
 
 
 @pytest.mark.parametrize("exposure", [-8.0, -1.5, 0.0, 0.25, 3.0])

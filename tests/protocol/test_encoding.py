@@ -21,10 +21,10 @@ from warploom.engine.diagnostics import DeviceError, Diagnostic, Severity, Warpl
 from warploom.engine.patch.changes import Change, Node, NodeAdded, ParameterChanged, PortRef
 from warploom.engine.profiling.trace import TraceSlice
 from warploom.engine.protocol.child.encoding import FromEngine, ToEngine, encode, make_decoder
-from warploom.engine.protocol.messages import Message, SetKernelTimeLimit, Viewing, check_message
+from warploom.engine.protocol.messages import Message, SetKernelTimeLimit, check_message
 from warploom.engine.protocol.pacing import Pacing, PacingMode
 from warploom.engine.protocol.questions import AnyQuestion, Question
-from warploom.engine.protocol.sampling import Reduction, Sampling
+from warploom.engine.protocol.sampling import Reduction, Sampling, picture_of
 
 #: There are a hundred kinds of messages, so each has few examples.
 of_each_kind = settings(max_examples=many(12))
@@ -49,18 +49,24 @@ st.register_type_strategy(msgspec.Raw, st.builds(lambda value: msgspec.Raw(encod
 st.register_type_strategy(
     Pacing, st.just(Pacing.free()) | st.builds(Pacing, st.sampled_from([PacingMode.FIXED, PacingMode.DISPLAY]), RATES)
 )
-PIXELS = st.none() | st.tuples(INTEGERS, INTEGERS)
-st.register_type_strategy(Viewing, st.builds(Viewing, PIXELS, st.none() | RATES, PIXELS))
 st.register_type_strategy(SetKernelTimeLimit, st.builds(SetKernelTimeLimit, st.none() | RATES))
 INDICES = st.lists(st.integers(0, 2**62), max_size=3).map(tuple)
+PIXELS = st.tuples(st.integers(0, 2**62), st.integers(0, 2**62))
 st.register_type_strategy(
     Sampling,
     st.builds(
+        picture_of,
+        st.text(),
+        st.just(()) | PIXELS.map(lambda size: (size[0] + 1, size[1] + 1)),
+        st.none() | RATES,
+        st.none() | PIXELS,
+    )
+    | st.builds(
         Sampling,
         st.builds(PortRef, st.text(), st.text()),
         st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3).map(tuple),
         INDICES.map(lambda sizes: tuple(size + 1 for size in sizes)),
-        st.sampled_from(Reduction),
+        st.sampled_from([each for each in Reduction if each is not Reduction.PICTURE]),
         st.text(),
         st.none() | INDICES,
         st.integers(0, 4096),
@@ -69,7 +75,7 @@ st.register_type_strategy(
     ),
 )
 #: Types whose fields refuse some values of the right type.
-CHECKED = (Pacing, Viewing, SetKernelTimeLimit, Sampling)
+CHECKED = (Pacing, SetKernelTimeLimit, Sampling)
 
 
 @cache

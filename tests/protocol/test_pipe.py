@@ -29,16 +29,15 @@ from warploom.engine.protocol.messages import (
     EditCost,
     Edited,
     FrameReport,
-    Observe,
     ObserveProfile,
     Saved,
     SaveOutputs,
     SetProfiling,
     SetRunning,
     UpdateRecord,
-    Viewing,
 )
 from warploom.engine.protocol.pipe import connect
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 from warploom.engine.runtime.engine import open_engine
 
 Connect = Callable[[Patch], Client]
@@ -181,15 +180,15 @@ def test_pictures_and_saved_files_arrive(connected: Connect, tmp_path: Path) -> 
     rows, columns = np.indices((4, 8)) // 2
     light = (rows + columns) % 2 == 1
     with connected(patch) as client:
-        client.post(Observe({"viewer": Viewing()}))
+        client.post(ObservePorts({"viewer": picture_of("viewer")}))
         client.step()
-        preview = client.take_preview("viewer")
+        preview = client.take_sample("viewer")
         assert preview is not None
-        assert preview.pixels.shape == (4, 8, 4)
-        assert set(np.unique(preview.pixels[..., 0] > 128)) == {False, True}
-        dark_first = bool(preview.pixels[0, 0, 0] > 128)
-        np.testing.assert_array_equal(preview.pixels[..., 0] > 128, light ^ dark_first)
-        assert client.take_preview("viewer") is None
+        assert preview.data.shape == (4, 8, 4)
+        assert set(np.unique(preview.data[..., 0] > 128)) == {False, True}
+        dark_first = bool(preview.data[0, 0, 0] > 128)
+        np.testing.assert_array_equal(preview.data[..., 0] > 128, light ^ dark_first)
+        assert client.take_sample("viewer") is None
         save_patch(patch, tmp_path / "board.loom")
         client.post(SaveOutputs("save"))
         client.step()

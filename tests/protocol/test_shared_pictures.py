@@ -13,7 +13,7 @@ from tests.fuzzing import many, seeds
 from warploom.engine.protocol.child import shared_pictures
 from warploom.engine.protocol.child.encoding import encode, make_decoder
 from warploom.engine.protocol.child.shared_pictures import PlacedArray, SharedPictures, inherited, make_descriptor
-from warploom.engine.protocol.messages import Preview
+from warploom.engine.protocol.sampling import Sample, picture_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="memory without a name is of Linux")
 
@@ -32,7 +32,7 @@ def test_pictures_stay_as_they_are_while_they_are_used(monkeypatch: pytest.Monke
     """A later picture never changes an earlier one, of random sizes, kept for random times as arrays or views."""
     monkeypatch.setattr(shared_pictures, "_SIZE_BYTES", 1 << 16)
     chance, (writer, reader) = random.Random(seed), both_ends()
-    decoder = make_decoder(Preview, reader)
+    decoder = make_decoder(Sample, reader)
     kept: list[tuple[np.ndarray, np.ndarray]] = []
     placed = copied = 0
     for number in range(many(400)):
@@ -40,10 +40,10 @@ def test_pictures_stay_as_they_are_while_they_are_used(monkeypatch: pytest.Monke
         pixels = np.random.default_rng(number).integers(0, 256, (height, width, 4), np.uint8)
         copy = writer.place(pixels)
         placed, copied = placed + isinstance(copy, PlacedArray), copied + (not isinstance(copy, PlacedArray))
-        preview = decoder.decode(encode(Preview("viewer", number, copy)))
+        preview = decoder.decode(encode(Sample("viewer", picture_of("viewer"), number, data=copy)))
         del copy
-        seen = preview.pixels[chance.choice((slice(None), slice(1, None))), ::-1] if chance.random() < 0.5 else None
-        kept.append((preview.pixels, pixels) if seen is None else (seen, np.array(seen)))
+        seen = preview.data[chance.choice((slice(None), slice(1, None))), ::-1] if chance.random() < 0.5 else None
+        kept.append((preview.data, pixels) if seen is None else (seen, np.array(seen)))
         del preview, seen
         assert all(np.array_equal(found, expected) for found, expected in kept)
         while len(kept) > chance.randrange(12):

@@ -18,8 +18,8 @@ from warploom.engine.protocol.child.encoding import Alive, encode
 from warploom.engine.protocol.child.frames import read_frame, write_frame
 from warploom.engine.protocol.child.process import EngineProcess
 from warploom.engine.protocol.child.shared_pictures import SharedPictures, make_descriptor
-from warploom.engine.protocol.messages import Observe, Viewing
 from warploom.engine.protocol.pipe import connect
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 from warploom.engine.runtime.serve import serve
 
 _WILD: tuple[Any, ...] = (
@@ -146,7 +146,7 @@ def test_a_client_survives_any_answers(seed: int) -> None:
     patch.connect(pixels["out"], viewer["image"])
     try:
         with connect(patch, process, "host", profiling=ProfilingLevel.NONE, waits=chance.random() < 0.5) as client:
-            client.post(Observe({"viewer": Viewing((8, 8))}))
+            client.post(ObservePorts({"viewer": picture_of("viewer", (8, 8))}))
             for _ in range(4):
                 for ask in (
                     client.step,
@@ -159,8 +159,8 @@ def test_a_client_survives_any_answers(seed: int) -> None:
                         ask()
                     client.take_report()
                     client.take_events()
-                    picture = client.take_preview("viewer")
-                    assert picture is None or np.asarray(picture.pixels).dtype == np.uint8
+                    picture = client.take_sample("viewer")
+                    assert picture is None or picture.data is None or np.asarray(picture.data).dtype == np.uint8
     except WarploomError:
         pass
     finally:

@@ -33,16 +33,8 @@ from warploom.engine.kernel_sources.sources import KernelSource
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import dump_patch
 from warploom.engine.profiling.profile import BufferStatistics
-from warploom.engine.protocol.messages import (
-    FrameReport,
-    Message,
-    Observe,
-    ObserveProfile,
-    Reset,
-    SetFusing,
-    SetProfiling,
-    Viewing,
-)
+from warploom.engine.protocol.messages import FrameReport, Message, ObserveProfile, Reset, SetFusing, SetProfiling
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 from warploom.engine.runtime.model import describe_patch
 from warploom.engine.runtime.model.describe_patch import PlacedNode
 from warploom.engine.runtime.model.module_cache import LoadedModule, ModuleCache
@@ -180,7 +172,7 @@ class Side:
         viewers = [node.id for node in self.engine.patch.nodes.values() if node.type == "io.viewer"]
         if viewers != self._viewers:
             self._viewers = viewers
-            self.engine.post(Observe(dict.fromkeys(viewers, Viewing())))
+            self.engine.post(ObservePorts({viewer: picture_of(viewer) for viewer in viewers}))
         with self.lent(lent):
             return self.engine.step()
 
@@ -192,8 +184,8 @@ class Side:
 
     def pictures(self) -> Contents:
         """Return the viewers' pictures that are new since the last call."""
-        taken = {viewer: self.engine.take_preview(viewer) for viewer in self._viewers}
-        return {PortRef(viewer, "picture"): each.pixels.copy() for viewer, each in taken.items() if each is not None}
+        taken = {viewer: self.engine.take_sample(viewer) for viewer in self._viewers}
+        return {PortRef(viewer, "picture"): each.data.copy() for viewer, each in taken.items() if each is not None}
 
     def surveyed(self, report: FrameReport, found: Contents) -> tuple[int, list[str]]:
         """Compare the statistics of this frame, if it was measured deeply, with the contents of ports.

@@ -25,8 +25,9 @@ from warploom.engine.device.host.device import HostDevice
 from warploom.engine.diagnostics import Diagnostic, PatchError, WarploomError
 from warploom.engine.patch.document import NodeRef
 from warploom.engine.patch.files import dump_patch
-from warploom.engine.protocol.messages import Observe, Reset, SaveOutputs, SetPacing, SetProfiling, SetRunning, Viewing
+from warploom.engine.protocol.messages import Reset, SaveOutputs, SetPacing, SetProfiling, SetRunning
 from warploom.engine.protocol.pacing import Pacing, PacingMode
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 
 ARRAY = np.arange(16, dtype=np.float32).reshape(4, 4)
 #: How many calls of each session fail in an ordinary run.
@@ -85,10 +86,10 @@ class Session:
         found = [*(report.diagnostics if report is not None else ()), *self.engine.take_events()]
         self.said |= {item.message for item in found if isinstance(item, Diagnostic)}
 
-    def take_preview(self) -> None:
+    def take_sample(self) -> None:
         """Take the picture, so that the next one may follow."""
         if self.engine is not None:
-            self.engine.take_preview("show")
+            self.engine.take_sample("show")
 
     def launch_by_operation(self) -> None:
         """Launch the graph operation by operation, as the search for a culprit does."""
@@ -162,10 +163,10 @@ def flat(session: Session, folder: Path) -> Iterator[Callable[[], object]]:
     patch.set(product, transpose_a=True)
     yield session.frame
     yield lambda: session.post(session.kernels.write("scale.cu", _OTHER_SCALE))
-    yield lambda: session.post(Observe({"show": Viewing((8, 8))}))
-    yield session.take_preview
-    yield lambda: session.post(Observe({"show": Viewing()}))
-    yield session.take_preview
+    yield lambda: session.post(ObservePorts({"show": picture_of("show", (8, 8))}))
+    yield session.take_sample
+    yield lambda: session.post(ObservePorts({"show": picture_of("show")}))
+    yield session.take_sample
     yield lambda: session.frame(free_running=True)
     patch.set(count, size=150)
     yield session.frame
@@ -187,7 +188,7 @@ def flat(session: Session, folder: Path) -> Iterator[Callable[[], object]]:
     yield lambda: session.post(SetPacing(Pacing(PacingMode.FREE, None, True)))
     for _ in range(8):
         yield lambda: session.frame(free_running=True)
-    yield lambda: session.post(Observe({}))
+    yield lambda: session.post(ObservePorts({}))
     for _ in range(8):
         yield lambda: session.frame(free_running=True)
     yield lambda: session.engine and session.engine.post(SetRunning(False))
@@ -251,7 +252,7 @@ def nested(session: Session, folder: Path) -> Iterator[Callable[[], object]]:
     yield session.launch_by_operation
     patch.set(turn, size=90)
     yield session.frame
-    yield lambda: session.post(Observe({"show": Viewing()}))
+    yield lambda: session.post(ObservePorts({"show": picture_of("show")}))
     yield lambda: session.post(Reset())
     patch.undo()
     yield session.frame

@@ -29,9 +29,9 @@ from warploom.engine.protocol.child.encoding import (
     make_decoder,
 )
 from warploom.engine.protocol.child.frames import read_frame, write_frame
-from warploom.engine.protocol.messages import Observe, ObserveProfile, SetProfiling, SetRunning, Viewing
+from warploom.engine.protocol.messages import ObserveProfile, SetProfiling, SetRunning
 from warploom.engine.protocol.questions import Open, Question, Read, Step
-from warploom.engine.protocol.sampling import ObservePorts, Sampling
+from warploom.engine.protocol.sampling import ObservePorts, Sampling, picture_of
 from warploom.engine.runtime.serve import serve
 
 GOOD: tuple[Any, ...] = (
@@ -39,7 +39,7 @@ GOOD: tuple[Any, ...] = (
     NodeAdded(Node(id="b", type="io.load_image", parameters={"file": Path("a") / "b.png"})),
     Connected(Connection(PortRef("a", "out"), PortRef("b", "x"))),
     ParameterChanged("a", "gain", 1.5, None),
-    Observe({"a": Viewing((3, 4), 0.5, None)}),
+    ObservePorts({"a": picture_of("a", (3, 4), 0.5, None)}),
     ObservePorts({"a": Sampling(PortRef("a", "out"), ((0, 3),), (4,), probe=(2,), bins=8, rate=0.5)}),
     SetRunning(True, 3),
     SetProfiling(ProfilingLevel.NONE),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from warploom.app.view_models.profile.flight import UNMEASURED, Flight
 from warploom.engine.figures import format_bytes, plural
-from warploom.engine.protocol.messages import FrameReport, Preview
+from warploom.engine.protocol.messages import FrameReport
 from warploom.engine.protocol.sampling import Reduction, Sample, Sampling
 
 #: The tape keeps so many bytes in all, so many of one picture, and at most so many things of a name a second.
@@ -19,9 +19,7 @@ MOST_BYTES, MOST_OF_ONE, RATE = 64 << 20, 256 << 10, 10
 _LEAST_BYTES = 1 << 10
 _VALUES = "values"
 
-#: Something that was shown after a frame; a picture by its node, a sample by its name.
-Shown = Sample | Preview
-_Entry = tuple[int, Shown | Mapping[str, float] | None]
+_Entry = tuple[int, Sample | Mapping[str, float] | None]
 
 
 class Tape:
@@ -41,9 +39,9 @@ class Tape:
             return ""
         return f"{plural(names, 'output')} recorded, {format_bytes(self.size_bytes)} of {format_bytes(MOST_BYTES)}"
 
-    def put(self, shown: Shown, now_s: float) -> None:
+    def put(self, shown: Sample, now_s: float) -> None:
         """Record something that is shown at a time in seconds, unless the last one of its name was just before."""
-        name = shown.node if isinstance(shown, Preview) else shown.name
+        name = shown.name
         if now_s - self._put_s.get(name, -1.0) >= 1 / RATE and (made := small(shown)) is not None:
             self._put_s[name] = now_s
             self._add(name, made.frame, made, _size(made))
@@ -74,7 +72,7 @@ class Tape:
         made.size_bytes = self.size_bytes
         return made
 
-    def find(self, name: str, frame: int, sampling: Sampling | None = None) -> Shown | None:
+    def find(self, name: str, frame: int, sampling: Sampling | None = None) -> Sample | None:
         """Return what was last shown under a name until a frame.
 
         With `sampling`, it is of that port and kind, and else one that was shown under another name.
@@ -83,7 +81,7 @@ class Tape:
         if sampling is None or _fits(found, sampling):
             return found
         others = (self._at(other, frame) for other in self._tracks if other != name)
-        fitting = (each for each in others if isinstance(each, Sample) and _fits(each, sampling))
+        fitting = (each for each in others if each is not None and _fits(each, sampling))
         return next((replace(each, name=name) for each in fitting), None)
 
     def values(self, frame: int) -> Mapping[str, float]:
@@ -91,16 +89,16 @@ class Tape:
         found = self._entry(_VALUES, frame)
         return found if isinstance(found, Mapping) else {}
 
-    def _at(self, name: str, frame: int) -> Shown | None:
+    def _at(self, name: str, frame: int) -> Sample | None:
         found = self._entry(name, frame)
         return None if isinstance(found, Mapping) else found
 
-    def _entry(self, name: str, frame: int) -> Shown | Mapping[str, float] | None:
+    def _entry(self, name: str, frame: int) -> Sample | Mapping[str, float] | None:
         track = self._tracks.get(name, [])
         place = bisect_right(track, frame, key=lambda entry: entry[0])
         return track[place - 1][1] if place else None
 
-    def _add(self, name: str, frame: int, shown: Shown | Mapping[str, float] | None, size_bytes: int) -> None:
+    def _add(self, name: str, frame: int, shown: Sample | Mapping[str, float] | None, size_bytes: int) -> None:
         track, entry = self._tracks.setdefault(name, []), (frame, shown)
         if track and track[-1][0] > frame:  # the engine began again at frame 0
             track.clear()
@@ -116,16 +114,13 @@ class Tape:
                 del first[0]
 
 
-def small(shown: Shown) -> Shown | None:
+def small(shown: Sample) -> Sample | None:
     """Return a copy of something that is shown, with few enough bytes; None if it can't be made so small."""
-    if isinstance(shown, Preview):
-        step = _step(shown.pixels.nbytes)
-        return replace(shown, pixels=shown.pixels[::step, ::step].copy(), whole=shown.shape, probed=None)
     if shown.data is None:
         return None
     axes, step = len(shown.shape), _step(shown.data.nbytes)
     data = shown.data
-    if step > 1 and axes >= 2 and shown.sampling.reduction is Reduction.MEAN:
+    if step > 1 and axes >= 2 and shown.sampling.reduction in (Reduction.MEAN, Reduction.PICTURE):
         every, rest = slice(None, None, step), (slice(None),) * (data.ndim - axes)
         data = data[(slice(None),) * (axes - 2) + (every, every) + rest]
     elif step > 1 and axes == 1 and shown.sampling.reduction is Reduction.PICK:
@@ -139,13 +134,12 @@ def _step(size_bytes: int) -> int:
     return max(1, math.ceil(math.sqrt(size_bytes / MOST_OF_ONE)))
 
 
-def _size(shown: Shown) -> int:
-    data = shown.pixels if isinstance(shown, Preview) else shown.data
-    return _LEAST_BYTES + (data.nbytes if data is not None else 0)
+def _size(shown: Sample) -> int:
+    return _LEAST_BYTES + (shown.data.nbytes if shown.data is not None else 0)
 
 
-def _fits(shown: Shown | None, sampling: Sampling) -> bool:
-    if not isinstance(shown, Sample):
+def _fits(shown: Sample | None, sampling: Sampling) -> bool:
+    if shown is None:
         return False
     other = shown.sampling
     return (other.port, other.reduction, other.field) == (sampling.port, sampling.reduction, sampling.field)
@@ -178,7 +172,7 @@ class Moment:
             return f"frame {frame:,}, earlier"
         return f"frame {frame:,}, {ago(self._now_s - self._flight.began_s(int(places[-1])))}"
 
-    def shown(self, name: str, sampling: Sampling | None = None) -> Shown | None:
+    def shown(self, name: str, sampling: Sampling | None = None) -> Sample | None:
         """Return what was shown under a name, see `Tape.find`; None if nothing was recorded."""
         return None if self._is_former else self._tape.find(name, self.frame, sampling)
 

@@ -22,7 +22,7 @@ from warploom.engine.profiling.profile import Profile
 from warploom.engine.protocol.child.report_changes import ReportChange
 from warploom.engine.protocol.child.shared_pictures import PlacedArray, SharedPictures
 from warploom.engine.protocol.elsewhere.messages import CodedPicture, Content, Files, Got, Lacks, Packed, Part, Written
-from warploom.engine.protocol.messages import Frozen, Message, Offered, Preview, Saved, StateCopy, UpdateRecord
+from warploom.engine.protocol.messages import Frozen, Message, Offered, Saved, StateCopy, UpdateRecord
 from warploom.engine.protocol.questions import AnyQuestion
 from warploom.engine.protocol.sampling import Sample
 
@@ -101,7 +101,6 @@ FromEngine = (
     Hello
     | ReportChange
     | Profile
-    | Preview
     | Sample
     | Saved
     | UpdateRecord

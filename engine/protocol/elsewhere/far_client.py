@@ -12,16 +12,18 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from warploom.engine.platforms.paths import path_of
 from warploom.engine.protocol.child.encoding import PATH_CODE, encode
 from warploom.engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
 from warploom.engine.protocol.elsewhere.messages import Content, Files, Got, Lacks, Packed, Part, Written
 from warploom.engine.protocol.elsewhere.mirror import Mirror
-from warploom.engine.protocol.elsewhere.pictures import CODINGS, PictureCoder
-from warploom.engine.protocol.messages import KernelFilesChanged, Preview, Saved, SaveOutputs, Viewing
+from warploom.engine.protocol.elsewhere.pictures import CODINGS, Coding, PictureCoder
+from warploom.engine.protocol.messages import KernelFilesChanged, Saved, SaveOutputs
 from warploom.engine.protocol.outbox import Outbox
 from warploom.engine.protocol.questions import CostOf, SaveTo, WatchFiles
+from warploom.engine.protocol.sampling import Reduction, Sample, Sampling
 from warploom.engine.readings import here
 
 #: How long a client may be silent. A line that was cut may never be reported, and the device must not stay in use.
@@ -34,7 +36,7 @@ _STILL_S = 0.3
 class _Sent:
     """A picture that was sent with less than all of its pixels, and when that began."""
 
-    preview: Preview
+    sample: Sample
     sent_s: float
 
 
@@ -47,10 +49,10 @@ class FarClient:
     def __init__(self, client: str, lost: Callable[[], None]) -> None:
         self.mirror = Mirror(client)
         self._line, self._parts, self._coder = Line(), Parts(), PictureCoder()
-        self._viewers: dict[str, Viewing] = {}
-        #: The pictures that are not exact, by viewer; the exact one may be given up for a newer picture.
+        self._samplings: dict[str, Sampling] = {}
+        #: The pictures that are not exact, by name; the exact one may be given up for a newer picture.
         self._coarse: dict[str, _Sent] = {}
-        self._is_refining = self._is_samples_turn = False
+        self._is_refining = False
         #: Files that the patch has written, and answers that follow them.
         self._unsent: deque[bytes] = deque()
         self._root = os.fsencode(self.mirror.root)
@@ -93,9 +95,9 @@ class FarClient:
         lacking = self.mirror.take(message)
         return Lacks(tuple(lacking)) if lacking else None
 
-    def observe(self, viewers: dict[str, Viewing]) -> None:
-        """Note which pixels are probed."""
-        self._viewers = viewers
+    def observe(self, samplings: dict[str, Sampling]) -> None:
+        """Note what is looked at, and which pixels are probed."""
+        self._samplings = samplings
 
     def send_saved(self, saved: Saved, *, is_event: bool) -> bool:
         """Send a file of the mirror back; return False if it is none, or is gone."""
@@ -129,7 +131,7 @@ class FarClient:
         return self._line.part()
 
     def begin_large(self, outbox: Outbox) -> None:
-        """Begin a written file or the newest picture of a viewer, if the line is free for one."""
+        """Begin a written file or a sample, if the line is free for one."""
         line = self._line
         if (line.is_sending and not self._is_refining) or not line.room:
             return
@@ -137,34 +139,30 @@ class FarClient:
             line.begin(self._unsent.popleft())
             self._is_refining = False
             return
-        self._is_samples_turn = not self._is_samples_turn
-        if self._is_samples_turn:
-            for sample in outbox.take_samples(1):
-                line.begin(packed(encode(sample), waits=True))
-                self._is_refining = False
-                return
-        preview = outbox.take_next_preview(np.ndarray.copy)
-        if preview is not None:
-            coding = self._coder.choose(preview.pixels, line.rate)
-            self._begin(preview, coding)
+        for sample in outbox.take_samples(np.ndarray.copy, 1):
             self._is_refining = False
+            if sample.data is None or sample.sampling.reduction is not Reduction.PICTURE:
+                line.begin(packed(encode(sample), waits=True))
+                return
+            coding = self._coder.choose(sample.data, line.rate)
+            self._begin(sample, coding)
             if coding.is_exact:
-                self._coarse.pop(preview.node, None)
+                self._coarse.pop(sample.name, None)
             else:
-                self._coarse[preview.node] = _Sent(preview, time.monotonic())
-        elif self._coarse and line.is_idle:
-            node, coarse = next(iter(self._coarse.items()))
-            if node not in self._viewers:
-                del self._coarse[node]
+                self._coarse[sample.name] = _Sent(sample, time.monotonic())
+            return
+        if self._coarse and line.is_idle:
+            name, coarse = next(iter(self._coarse.items()))
+            if name not in self._samplings:
+                del self._coarse[name]
             elif time.monotonic() - coarse.sent_s > _STILL_S:
-                del self._coarse[node]
-                self._begin(coarse.preview, CODINGS[1])
+                del self._coarse[name]
+                self._begin(coarse.sample, CODINGS[1])
                 self._is_refining = True
 
-    def _begin(self, preview: Preview, coding: Any) -> None:
-        viewing = self._viewers.get(preview.node)
-        probe = viewing.probe if viewing is not None else None
-        self._line.begin(encode(self._coder.code(preview, coding, probe)))
+    def _begin(self, sample: Sample, coding: Coding) -> None:
+        newest = self._samplings.get(sample.name, sample.sampling)
+        self._line.begin(encode(self._coder.code(replace(sample, sampling=newest), coding)))
 
     def _watch(self, lost: Callable[[], None]) -> None:
         while not self._ended.wait(LOST_S / 10):

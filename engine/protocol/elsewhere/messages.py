@@ -4,7 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from warploom.engine.protocol.messages import Probed, Saved
+from warploom.engine.protocol.messages import Saved
+from warploom.engine.protocol.sampling import Sample
 
 # In both directions.
 
@@ -65,16 +66,16 @@ class Lacks(msgspec.Struct, frozen=True, tag=True):
 
 
 class CodedPicture(msgspec.Struct, frozen=True, tag=True):
-    """A `Preview` whose pixels are compressed; `size` is the (width, height) of `data`, `shown` that of the pixels."""
+    """A viewer's picture whose pixels are compressed, and a sample with the rest.
 
-    node: str
-    frame: int
+    `size` is the (width, height) of `data`, `shown` that of the pixels.
+    """
+
+    sample: Sample
     coding: str
     size: tuple[int, int]
     shown: tuple[int, int]
     data: bytes
-    whole: tuple[int, int] | None = None
-    probed: Probed | None = None
     alpha: bytes = b""
 
 

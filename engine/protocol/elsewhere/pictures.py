@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from warploom.engine.platforms.files import named_contents
 from warploom.engine.protocol.elsewhere.messages import CodedPicture
-from warploom.engine.protocol.messages import Preview, Probed
+from warploom.engine.protocol.sampling import Sample
 from warploom.engine.types import Array
 
 #: The time in which a picture should be coded and sent.
@@ -69,33 +70,30 @@ class PictureCoder:
 
         return next((coding for coding in CODINGS if time_s(coding) <= BUDGET_S), CODINGS[-1])
 
-    def code(self, preview: Preview, coding: Coding, probe: tuple[int, int] | None) -> CodedPicture:
-        """Return a picture in a coding; the value of the pixel at `probe` is sent exactly."""
-        pixels, alpha = preview.pixels, b""
+    def code(self, sample: Sample, coding: Coding) -> CodedPicture:
+        """Return a picture in a coding; the value of the probed pixel is sent exactly."""
+        pixels, alpha = sample.data, b""
+        assert pixels is not None
         height, width = pixels.shape[:2]
-        probed = preview.probed
+        rest = replace(sample, data=None)
         if coding is _PLAIN:
             data, size = pixels.tobytes(), (width, height)
         elif coding is _ZLIB:
             data, size = _deflated(pixels), (width, height)
         else:
-            if probed is None and probe is not None and preview.shape == (height, width):
-                x, y = probe
-                if 0 <= x < width and 0 <= y < height:
-                    red, green, blue, opaque = pixels[y, x].tolist()
-                    probed = Probed(x, y, (red, green, blue, opaque))
+            row, column = sample.sampling.probe or (height, width)
+            if sample.shape == (height, width) and row < height and column < width:
+                rest = replace(rest, probed=pixels[row, column].copy())
             small = np.ascontiguousarray(pixels[:: coding.step, :: coding.step])
             data, size = _to_jpeg(small, coding.quality), (small.shape[1], small.shape[0])
             if not (small[..., 3] == 255).all():
                 alpha = _deflated(small[..., 3])
         bytes_each = (len(data) + len(alpha)) / max(width * height, 1)
         self._pixel_bytes[coding] = (self._pixel_bytes[coding] + bytes_each) / 2
-        return CodedPicture(
-            preview.node, preview.frame, coding.name, size, (width, height), data, preview.whole, probed, alpha
-        )
+        return CodedPicture(rest, coding.name, size, (width, height), data, alpha)
 
 
-def decoded(coded: CodedPicture) -> Preview:
+def decoded(coded: CodedPicture) -> Sample:
     """Return the picture. Raise msgspec.DecodeError if its data are not of its coding."""
     (width, height), (shown_width, shown_height) = coded.size, coded.shown
     is_sound = all(0 < n <= shown or n == shown == 0 for n, shown in zip(coded.size, coded.shown, strict=True))
@@ -112,7 +110,7 @@ def decoded(coded: CodedPicture) -> Preview:
             pixels = pixels[rows[:, None], columns]
     except (ValueError, KeyError, zlib.error) as problem:
         raise msgspec.DecodeError(f"a picture must be of its coding, got: {problem}") from None
-    return Preview(coded.node, coded.frame, pixels, coded.whole, coded.probed)
+    return replace(coded.sample, data=pixels)
 
 
 def _plain(data: bytes, shape: tuple[int, ...]) -> Array:

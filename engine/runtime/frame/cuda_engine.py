@@ -37,7 +37,7 @@ from warploom.engine.runtime.frame.state_keeper import StateKeeper
 from warploom.engine.runtime.measure.profiler import FrameProfiler
 from warploom.engine.runtime.measure.recorder import FlightRecorder
 from warploom.engine.runtime.model.context import CudaContext
-from warploom.engine.runtime.preview.previews import Previews
+from warploom.engine.runtime.preview.samples import Samples
 from warploom.engine.runtime.report.diagnostics_log import log_diagnostic
 from warploom.engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
 from warploom.engine.runtime.report.faults import find_fault
@@ -88,10 +88,10 @@ class CudaEngine:
             #: Measures some of the launches.
             self.profiler = FrameProfiler(device, services.uniforms, services.times, profiling, found.follow_measuring)
             failing.callback(self.profiler.close)
-            self.previews = Previews(services, self.outbox, found.follow_pictures)
-            failing.callback(self.previews.close)
+            self.samples = Samples(services, self.outbox, found.follow_pictures)
+            failing.callback(self.samples.close)
             #: Launches the graph, and waits for it.
-            self.launcher = Launcher(device, services.uniforms, self.clock, self.profiler, self.previews)
+            self.launcher = Launcher(device, services.uniforms, self.clock, self.profiler, self.samples)
             #: The live blocks of the graph.
             self.live = LiveBuffers(self.context)
             failing.pop_all()
@@ -100,7 +100,7 @@ class CudaEngine:
         self._heard_ns = self._ended_ns = self._waited_ns = self._pictures_ns = 0
         self._followed: object = None  # the last update that `live` has followed
         self._thread = 0  # the thread that activated the device last
-        self.results = Results(self.context, self.updates, self.launcher, self.previews, self.outbox)
+        self.results = Results(self.context, self.updates, self.launcher, self.samples, self.outbox)
         self._states = StateKeeper(self.context, self.updates, self.launcher, self.clock)
         self.player = Player(self.clock, self._states, self.launcher, self.updates)
         self._reporter = Reporter(self.context, self.updates, self.profiler)
@@ -121,7 +121,7 @@ class CudaEngine:
             return True
         if self.launcher.live is not None and self.launcher.live.is_flying:
             return True
-        return self.updates.pending or self.previews.has_work or bool(self.updates.diagnostics.fading)
+        return self.updates.pending or self.samples.has_work or bool(self.updates.diagnostics.fading)
 
     def frame(self, *, free_running: bool = False, real_time: bool = False, due_ns: int = 0) -> FrameReport:
         """Run one frame and return its report.
@@ -386,7 +386,7 @@ class CudaEngine:
         Then raise a DeviceError that came up, unless the engine had failed before.
         """
         try:
-            parts = self.recorder, self.previews, self.results.saver, self.profiler, self.updates
+            parts = self.recorder, self.samples, self.results.saver, self.profiler, self.updates
             wait = self.device.activate, self.launcher.stream.synchronize
             release_all(
                 *wait, self.live.close, *(part.close for part in parts), self.launcher.destroy, self.context.close
@@ -407,10 +407,8 @@ class CudaEngine:
                     self.context.dirty.kernel_files |= paths
                     self.context.dirty.read_files |= paths
                     self.context.services.modules.overtake(paths)
-                case messages.Observe(viewers):
-                    self.previews.observe(viewers)
                 case ObservePorts(samplings):
-                    self.previews.samples.observe(samplings)
+                    self.samples.observe(samplings)
                 case messages.SetRunning(running, frames):
                     self.player.play(running, frames)
                 case messages.SetPacing(pacing):
@@ -477,7 +475,7 @@ class CudaEngine:
     def _sample_osc(self) -> None:
         """Sample the buffers that are sent; their blocks may be there only after an update."""
         osc = self.context.value_graph.osc
-        self.previews.samples.give(
+        self.samples.give(
             {
                 f"\0osc {number}": (Sampling(out.port, part), partial(_send_sample, osc, out))
                 for number, (out, part) in enumerate(osc.buffers().items())

@@ -15,7 +15,7 @@ from warploom.engine.device.releasing import release_all
 from warploom.engine.runtime.frame.clock import Clock
 from warploom.engine.runtime.frame.live_buffers import LiveBuffers
 from warploom.engine.runtime.measure.profiler import FrameProfiler
-from warploom.engine.runtime.preview.previews import Previews
+from warploom.engine.runtime.preview.samples import Samples
 
 #: The frames of a burst take the device about this long at most, since a message may wait as long.
 BURST_NS = 40_000
@@ -33,10 +33,10 @@ class Launcher:
     """
 
     def __init__(
-        self, device: Device, uniforms: FrameUniforms, clock: Clock, profiler: FrameProfiler, previews: Previews
+        self, device: Device, uniforms: FrameUniforms, clock: Clock, profiler: FrameProfiler, samples: Samples
     ) -> None:
         self._device, self._uniforms, self._clock = device, uniforms, clock
-        self._profiler, self._previews = profiler, previews
+        self._profiler, self._samples = profiler, samples
         self._free: list[Event] = []
         #: The events of the bursts that were not seen to end.
         self.flying: deque[Event] = deque()
@@ -96,8 +96,8 @@ class Launcher:
                 contents = np.empty(size, np.uint8)
                 self._device.read(memory, contents)
                 self.redrawn.append((memory, contents))
-        if self._previews.reads_graph:
-            self._previews.before_launch(stream)
+        if self._samples.reads_graph:
+            self._samples.before_launch(stream)
         if self.live is not None:
             self.live.feed(compiled, stream)
         self.launching_ns = begun_ns = _now_ns()
@@ -166,7 +166,7 @@ class Launcher:
     def settle(self) -> None:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
         self.finish()
-        self._previews.before_update()
+        self._samples.before_update()
 
     def quiesce(self) -> None:
         """Settle, and restore the state from before a redrawn frame."""

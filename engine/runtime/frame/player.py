@@ -27,7 +27,6 @@ _NEUTRAL = (
     changes.NodeModeChanged,
     changes.AnnotationChanged,
     changes.SentinelChanged,
-    messages.Observe,
     ObservePorts,
     messages.ObserveProfile,
     messages.SetRunning,

@@ -1,4 +1,4 @@
-"""What is read after a frame: ports, samples, the pictures of viewers, and outputs that are saved to files."""
+"""What is read after a frame: ports, samples, and outputs that are saved to files."""
 
 import time
 from typing import Any
@@ -13,10 +13,10 @@ from warploom.engine.profiling.side_work import SideKind
 from warploom.engine.protocol.outbox import Outbox
 from warploom.engine.runtime.frame.launcher import Launcher
 from warploom.engine.runtime.model.context import CudaContext
+from warploom.engine.runtime.preview.copies import PortCopy
 from warploom.engine.runtime.preview.outputs import Saver
-from warploom.engine.runtime.preview.previews import Previews
 from warploom.engine.runtime.preview.reading import lasting_place, read_port
-from warploom.engine.runtime.preview.samples import SampleCopy
+from warploom.engine.runtime.preview.samples import Samples
 from warploom.engine.runtime.update.updater import Updater
 
 _now_ns = time.perf_counter_ns
@@ -26,15 +26,15 @@ class Results:
     """Reads the results of one engine's frames; `saver` writes files."""
 
     def __init__(
-        self, context: CudaContext, updates: Updater, launcher: Launcher, previews: Previews, outbox: Outbox
+        self, context: CudaContext, updates: Updater, launcher: Launcher, samples: Samples, outbox: Outbox
     ) -> None:
-        self._context, self._updates, self._launcher, self._previews = context, updates, launcher, previews
+        self._context, self._updates, self._launcher, self._samples = context, updates, launcher, samples
         self.saver = Saver(context.services, outbox)
 
     @property
     def is_watched(self) -> bool:
         """True if a viewer or a file waits for results."""
-        return bool(self.saver.asked) or self._previews.is_watched
+        return bool(self.saver.asked) or self._samples.is_watched
 
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
         """Return a copy of the contents of a port of the running graph in the last frame."""
@@ -75,21 +75,18 @@ class Results:
         )
 
     def collect(self, compiled: CompiledGraph | None, frame: int, last: int, *, plays: bool, by_hand: bool) -> None:
-        """Take the pictures of visible viewers, and save the requested outputs.
+        """Take the samples that are visible, and save the requested outputs.
 
         `frame` is what is shown, and `last` the last frame that has ended; `plays` means that others follow.
         """
-        previews = self._previews
-        if previews.is_watched:
+        samples = self._samples
+        if samples.is_watched:
             if by_hand:
-                previews.land()
-            readings = []
-            if previews.samples.is_watched:
-                readings = self._read_samples(compiled, frame, last, plays=plays, by_hand=by_hand)
-            launches = self._launcher.launches
-            previews.take(compiled, self._launcher.stream, launches, frame, readings, by_hand=by_hand)
+                samples.land()
+            copies = self._read_samples(compiled, frame, last, plays=plays, by_hand=by_hand)
+            samples.take(compiled, self._launcher.stream, self._launcher.launches, frame, copies, by_hand=by_hand)
             if by_hand:
-                previews.samples.finish()
+                samples.finish()
         # Edits made before the request count: a new file name, a new value.
         while self.saver.asked and not self._updates.pending:
             self._launcher.settle()
@@ -98,18 +95,18 @@ class Results:
 
     def _read_samples(
         self, compiled: CompiledGraph | None, present: int, last: int, *, plays: bool, by_hand: bool
-    ) -> list[SampleCopy]:
+    ) -> list[PortCopy]:
         """Take the samples that no copy beside the frames can give; return the copies for the others.
 
         While the engine is paused, the present frame is to come.
         """
-        samples, readings = self._previews.samples, []
+        samples, copies = self._samples, []
         for watch in samples.due(self._launcher.launches, last, by_hand=by_hand):
             port, frame = watch.sampling.port, last if watch.sampling.each_frame else present
             if (value := self._context.value_graph.value(port)) is not None:
                 samples.take_value(watch, value, frame)
-            elif (reading := samples.plan(compiled, watch, frame)) is not None:
-                readings.append(reading)
+            elif (copy := samples.plan(compiled, watch, frame)) is not None:
+                copies.append(copy)
             elif samples.needs_read(watch):
                 assert compiled is not None
                 if watch.sampling.in_place and plays and not compiled.is_still:
@@ -125,4 +122,4 @@ class Results:
                     continue
                 layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
                 samples.take_read(watch, layout, array, frame, _now_ns() - begun_ns)
-        return readings
+        return copies

@@ -149,9 +149,9 @@ class EngineLoop:
                 # A free frame follows at once. A sleep takes 60 us even when it is for no time at all, and threads that
                 # want the interpreter get it while the driver works.
                 if player.pacing.rate is not None or engine.launcher.launches == launches or lock.waiting:
-                    while engine.previews.is_flying and pacer.nap(wake):
+                    while engine.samples.is_flying and pacer.nap(wake):
                         with lock:
-                            engine.previews.offer()
+                            engine.samples.offer()
                     pacer.wait(wake)
             else:
                 if wake.acquire(timeout=_IDLE_NS / 1e9):

@@ -1,141 +1,182 @@
-"""Samples: what people look at in ports, read back after frames and reduced beside them.
+"""Samples: what people look at in ports and viewers, read back after frames beside the next ones.
 
-The bytes of a buffer that keeps its memory are copied like a viewer's picture (`previews.py`): on a second stream, into
-pinned memory; a GPU takes the means of a thumbnail's cells first, and only these are transferred. Other contents are
-read as `Client.read` does it. A thread makes the sample of them. The engine's thread spends a tenth of its time on this
-at most, and the other thread a third.
+After a launch, a second stream waits on the device for the end of the frame, and copies what is looked at to pinned
+memory. A GPU first scales pictures down to their shown size, and takes the means of a thumbnail's cells. The next
+launch waits, on the device too, until the graph's memory has been read. While it waits for the next frame, or else in a
+later one, the engine's thread finds the copies done. It waits for them only before an update, for the short time in
+which the buffers are read. By hand (`step`), all of this happens in the frame.
+
+A viewer's picture is offered to its reader as it arrived. Of other bytes, a thread makes the sample. Contents that
+don't keep their memory are read as `Client.read` does it. The engine's thread spends a tenth of its time on this at
+most, and the other thread a third.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import numpy as np
 from msgspec import structs
 
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
-from warploom.engine.device.protocol import MemoryPart, Stream, part_of
-from warploom.engine.diagnostics import WarploomError
+from warploom.engine.compiler.plan import Plan
+from warploom.engine.device.protocol import Stream
+from warploom.engine.device.releasing import release_all
+from warploom.engine.diagnostics import Diagnostic, Source, WarploomError, warning
+from warploom.engine.profiling.side_work import SideKind
 from warploom.engine.protocol.outbox import Outbox
-from warploom.engine.protocol.sampling import Reduction, Sample, Sampling
+from warploom.engine.protocol.sampling import Sample, Sampling
 from warploom.engine.runtime.model.context import DeviceServices
-from warploom.engine.runtime.preview.picture_slot import Downscaler, PictureSlot, next_due_ns
-from warploom.engine.runtime.preview.reading import elements_in, lasting_place
+from warploom.engine.runtime.preview.copies import (
+    Copy,
+    PictureCopy,
+    PictureSource,
+    PortCopy,
+    Watch,
+    picture_copy,
+    picture_sources,
+    port_copy,
+)
+from warploom.engine.runtime.preview.downscaler import Downscaler
+from warploom.engine.runtime.preview.reading import elements_in
 from warploom.engine.runtime.preview.reducing import make_sample, part_of_shape
+from warploom.engine.runtime.preview.slot import Slot
 from warploom.engine.types import Array, dtype_of
 from warploom.engine.types.layout import Layout
 
-#: A larger buffer is looked at in parts.
-MOST_BYTES = 256 << 20
 #: Samples take so many bytes a second at most, through a pipe too.
 BYTES_PER_S = 128e6
 _ENGINE_SHARE, _WORKER_SHARE = 10, 3
 
 
-@dataclass(eq=False)
-class Watch:
-    """A sampled port: the request, the time at which the next sample is due, and the identity of the last one."""
+class Samples:
+    """Takes samples for an engine; all methods belong to the engine's thread.
 
-    name: str
-    sampling: Sampling
-    slot: PictureSlot
-    due_ns: int = 0
-    key: object = None
-    value: Array | None = None
-    making: "Future[None] | None" = None
-
-    @property
-    def is_free(self) -> bool:
-        """True when no sample is under way."""
-        return self.slot.is_free and (self.making is None or self.making.done())
-
-
-@dataclass(frozen=True)
-class SampleCopy:
-    """Some bytes that are copied now: rows of a buffer from `first_row` on.
-
-    With `rows`, these are all that is copied, of `layout.shape[1:]` each; `memory` is then that of the whole buffer.
-    With `is_reduced`, the device takes the means of cells, and the cells of `layout` are all that is copied.
+    `tell` is called with the reason why pictures of observed viewers are missing or slow, whenever it changes.
     """
 
-    watch: Watch
-    layout: Layout
-    whole: Layout
-    memory: MemoryPart
-    first_row: int
-    frame: int
-    rows: tuple[int, ...] = ()
-    is_reduced: bool = False
-
-
-class Samples:
-    """Takes samples for an engine. Its methods belong to the engine's thread; `beside` makes the samples."""
-
     def __init__(
-        self,
-        services: DeviceServices,
-        outbox: Outbox,
-        beside: Executor,
-        downscaler: Downscaler,
-        clock: Callable[[], int],
+        self, services: DeviceServices, outbox: Outbox, tell: Callable[[tuple[Diagnostic, ...]], None]
     ) -> None:
-        self._device, self._pool, self._outbox, self._beside = services.device, services.pool, outbox, beside
-        self._downscaler, self._clock_ns = downscaler, clock
+        device = services.device
+        self._device, self._pool, self._times, self._outbox = device, services.pool, services.times, outbox
+        #: The time by which samples are due.
+        self.clock_ns: Callable[[], int] = time.perf_counter_ns
+        with ExitStack() as failing:
+            self._stream = device.create_stream()
+            failing.callback(self._stream.destroy)
+            events = []
+            for _ in range(4):
+                events.append(device.create_event())
+                failing.callback(events[-1].destroy)
+            self._ended, self._began, self._read, self._done = events
+            failing.pop_all()
+        #: Loads the kernel, reserves memory and makes samples, beside the frames.
+        self._beside = ThreadPoolExecutor(1, "warploom-samples")
+        self.downscaler = Downscaler(device, self._beside)
         self._watches: dict[str, Watch] = {}
-        self._spare: list[PictureSlot] = []
-        #: The last launch, and the last frame.
-        self._launch = self._frame = 0
+        self._spare: list[Slot] = []  # of what is no longer observed
         #: What the client looks at, and samples that are for others, with the functions that take them.
         self._asked: Mapping[str, Sampling] = {}
         self._takers: Mapping[str, tuple[Sampling, Callable[[Sample], None]]] = {}
+        self._flying: Sequence[Copy] = ()
+        #: The second stream still reads the graph's memory.
+        self.reads_graph = False
+        self._plan: Plan | None = None
+        self._sources: dict[str, PictureSource] = {}
+        self._unshowable: list[Diagnostic] = []
+        self._unloaded: list[Diagnostic] = []
+        self._tell = tell
+        self._problems: tuple[Diagnostic, ...] = ()  # the problems that were reported last
+        #: The last launch, and the last frame.
+        self._launch = self._last = 0
+
+    # What is observed
 
     def observe(self, samplings: Mapping[str, Sampling]) -> None:
         """Take these samples from now on, by name."""
         self._asked = samplings
         self._follow({**samplings, **{name: sampling for name, (sampling, _) in self._takers.items()}})
+        self._renew_problems()
+        if self._pictures and self._device.info.has_own_memory:
+            self.downscaler.load(wait=False)
 
     def give(self, takers: Mapping[str, tuple[Sampling, Callable[[Sample], None]]]) -> None:
-        """Take further samples, each for a function, which any thread may call."""
+        """Take further samples of ports, each for a function, which any thread may call."""
         self._takers = takers
         self.observe(self._asked)
 
     def _follow(self, samplings: Mapping[str, Sampling]) -> None:
         for name in self._watches.keys() - samplings.keys():
-            self._spare.append(self._watches.pop(name).slot)
-            self._outbox.drop_sample(name)
+            gone = self._watches.pop(name)
+            if self._outbox.drop_sample(name) and gone.is_picture:
+                gone.slot.is_free = True
+            self._spare.append(gone.slot)
         for name, sampling in samplings.items():
             watch = self._watches.get(name)
             if watch is None:
                 self._watches[name] = Watch(name, sampling, self._take_slot())
             elif sampling != watch.sampling:
-                watch.sampling, watch.due_ns, watch.key, watch.value = sampling, 0, None, None
+                if not watch.is_picture:  # whether another picture is wanted depends on the launch
+                    watch.due_ns, watch.key, watch.value = 0, None, None
+                elif sampling.rate != watch.sampling.rate:
+                    watch.due_ns = 0
+                watch.sampling = sampling
+
+    def _take_slot(self) -> Slot:
+        for index, slot in enumerate(self._spare):
+            if slot.is_free:
+                slot.refused = (0, "")
+                return self._spare.pop(index)
+        return Slot(self._device, self._pool)
+
+    @property
+    def _pictures(self) -> list[Watch]:
+        return [watch for watch in self._watches.values() if watch.is_picture]
 
     @property
     def is_watched(self) -> bool:
-        """True while a port is observed."""
-        return bool(self._watches)
+        """True while a port or viewer is observed, or a copy is under way."""
+        return bool(self._watches or self._flying)
 
-    def due(self, launch: int, frame: int, *, by_hand: bool) -> list[Watch]:
-        """Return the watches whose sample is to be taken now, after launch number `launch`.
-
-        `frame` is the number of the last frame.
-        """
-        self._launch, self._frame, now_ns = launch, frame, self._clock_ns()
-        return [
-            watch
-            for watch in self._watches.values()
-            if watch.is_free and (by_hand or (now_ns >= watch.due_ns and not self._outbox.has_sample(watch.name)))
-        ]
+    @property
+    def is_flying(self) -> bool:
+        """True while copies are under way."""
+        return bool(self._flying)
 
     @property
     def has_work(self) -> bool:
-        """True when there is a sample to take, even without a launch."""
-        return any(map(self.needs_read, self.due(self._launch, self._frame, by_hand=False)))
+        """True when there is something to offer or to take, or a problem to report, even without a launch."""
+        if self._flying or not self._watches:
+            return bool(self._flying)
+        untold = self._pictures and self.downscaler.problem is not None
+        due = self.due(self._launch, self._last, by_hand=False)
+        return bool(untold or self._due_pictures(0, by_hand=False) or any(map(self.needs_read, due)))
+
+    # Ports
+
+    def due(self, launch: int, last: int, *, by_hand: bool) -> list[Watch]:
+        """Return the watches of ports whose sample is to be taken now, after launch number `launch`.
+
+        `last` is the number of the last frame.
+        """
+        self._launch, self._last, now_ns = launch, last, self.clock_ns()
+        return [
+            watch
+            for watch in self._watches.values()
+            if not watch.is_picture
+            and watch.is_free
+            and (by_hand or (now_ns >= watch.due_ns and not self._outbox.has_sample(watch.name)))
+        ]
 
     def _key(self, watch: Watch) -> object:
         """Return the identity of the present sample of a watch."""
-        return (self._launch, self._frame) if watch.sampling.each_frame else self._launch
+        return (self._launch, self._last) if watch.sampling.each_frame else self._launch
+
+    def needs_read(self, watch: Watch) -> bool:
+        """True if a watch has no sample of this launch yet, or of this frame if it needs each."""
+        return watch.key != self._key(watch)
 
     def take_value(self, watch: Watch, value: float, frame: int) -> None:
         """Take a value port's sample, if it is new."""
@@ -146,46 +187,18 @@ class Samples:
             self._put(make_sample(watch.name, watch.sampling, frame, dtype_of(array), (), array))
             self._pace(watch, 0, 0)
 
-    def plan(self, compiled: CompiledGraph | None, watch: Watch, frame: int) -> SampleCopy | None:
+    def plan(self, compiled: CompiledGraph | None, watch: Watch, frame: int) -> PortCopy | None:
         """Return the copy for a watch; None if there is none, or the contents must be read otherwise (`needs_read`).
 
         A port without contents gets a sample without data.
         """
         if not self.needs_read(watch):
             return None
-        sampling, missing = watch.sampling, ""
-        inner = None if compiled is None else compiled.plan.inlined.output(sampling.port)
-        if compiled is None or inner not in compiled.plan.layouts:
-            missing = f"{sampling.port} is not part of the running graph"
-        else:
-            whole = compiled.plan.layouts[inner]
-            layout, first_row = _rows(whole, sampling)
-            place = lasting_place(compiled, sampling.port)
-            if place is not None and (rows := _single_rows(whole, sampling)):
-                reduces = self._can_reduce(whole, sampling)
-                picked = Layout(whole.dtype, (len(rows), sampling.size[1] if reduces else whole.shape[1]))
-                return SampleCopy(watch, picked, whole, place, 0, frame, rows, reduces)
-            if layout.span_bytes > MOST_BYTES:
-                missing = f"{whole} has {whole.span_bytes >> 20} MB, of which {MOST_BYTES >> 20} can be shown at once"
-            elif place is not None and layout.span_bytes:
-                row_bytes = whole.span_bytes // whole.shape[0] if whole.shape and layout is not whole else 0
-                part = part_of(place.whole, place.offset + first_row * row_bytes, layout.span_bytes)
-                return SampleCopy(watch, layout, whole, part, first_row, frame)
-            else:
-                return None
-        watch.key = self._key(watch)
-        self.miss(watch, frame, missing)
-        return None
-
-    def _can_reduce(self, whole: Layout, sampling: Sampling) -> bool:
-        """True when the device can take the means of cells, so that not all columns of their rows are transferred."""
-        is_smaller = len(sampling.size) == 2 and sampling.size[1] < whole.shape[1] and not sampling.field
-        is_all = part_of_shape(sampling, whole.shape) == tuple((0, extent) for extent in whole.shape)
-        return self._device.info.has_own_memory and is_smaller and is_all and self._downscaler.can_reduce(whole.dtype)
-
-    def needs_read(self, watch: Watch) -> bool:
-        """True if a watch has no sample of this launch yet, or of this frame if it needs each."""
-        return watch.key != self._key(watch)
+        made = port_copy(watch, compiled, self._key(watch), frame, self._device, self.downscaler)
+        if isinstance(made, str):
+            self.miss(watch, frame, made)
+            return None
+        return made
 
     def miss(self, watch: Watch, frame: int, missing: str) -> None:
         """Leave a sample without data."""
@@ -197,74 +210,179 @@ class Samples:
         """Make a sample of contents that `read_port` returned after `held_ns`."""
         watch.key = self._key(watch)
         self._pace(watch, held_ns, 0)
-        watch.making = self._beside.submit(self._make, watch, watch.sampling, frame, layout, array, 0)
+        watch.making = self._beside.submit(self._make, watch, watch.sampling, frame, layout, array)
 
-    def has_room(self, reading: SampleCopy, *, by_hand: bool) -> bool:
-        """False while memory is being reserved for a sample, and when there is none, which the sample then says."""
-        slot, staged = reading.watch.slot, self._device.info.has_own_memory
-        room = slot.make_room(reading.layout.span_bytes, on_device=staged, beside=self._beside, wait=by_hand)
-        if room is not False:
-            return room is True
-        self.miss(reading.watch, reading.frame, f"sample must fit in memory: {slot.refused[1]}")
-        return False
+    # Copies
 
-    def begin(self, reading: SampleCopy, stream: Stream) -> None:
-        """Copy bytes out of the graph's memory, on a stream."""
-        slot, begun_ns = reading.watch.slot, self._clock_ns()
-        slot.is_free, reading.watch.key = False, self._key(reading.watch)
-        is_staged, place, size = self._device.info.has_own_memory, reading.memory, reading.layout.span_bytes
-        if reading.is_reduced:
-            self._downscaler.reduce_cells(stream, place, reading.whole, slot.memory, reading.layout)
-        elif reading.rows:
-            size //= len(reading.rows)
-            for number, row in enumerate(reading.rows):
-                source = part_of(place.whole, place.offset + row * size, size)
-                if is_staged:
-                    stream.copy(part_of(slot.memory, number * size, size), source, size)
-                else:  # a copy on the host is done at once
-                    self._device.read(source, slot.pinned.array[number * size : (number + 1) * size])
-        else:
-            stream.copy(slot.memory if is_staged else slot.pinned, place, size)
-        self._pace(reading.watch, self._clock_ns() - begun_ns, 0)
+    def take(
+        self,
+        compiled: CompiledGraph | None,
+        stream: Stream,
+        launch: int,
+        frame: int,
+        copies: Sequence[PortCopy] = (),
+        *,
+        by_hand: bool,
+    ) -> None:
+        """Offer what has arrived, and begin to copy the pictures that are due, and some ports.
 
-    def transfer(self, reading: SampleCopy, stream: Stream) -> None:
-        """Copy the bytes to the host where `begin` has left them on the device."""
-        if self._device.info.has_own_memory:
-            slot = reading.watch.slot
-            stream.copy(slot.pinned, slot.memory, reading.layout.span_bytes)
-
-    def complete(self, reading: SampleCopy) -> None:
-        """Make the sample of bytes that have arrived."""
-        watch = reading.watch
-        if self._watches.get(watch.name) is not watch:
-            watch.slot.is_free = True
+        `launch` counts the launches on `stream`; the last one gave frame number `frame`. By hand, all pictures are due
+        and have been offered on return. Raise DeviceError if the device fails.
+        """
+        self.offer()
+        pictures = self._pictures
+        if compiled is None or not (pictures or copies) or (self._flying and not by_hand):
             return
-        array = elements_in(reading.layout, watch.slot.pinned.array[: reading.layout.span_bytes])
-        watch.making = self._beside.submit(
-            self._make,
-            watch,
-            watch.sampling,
-            reading.frame,
-            reading.whole,
-            array,
-            reading.first_row,
-            bool(reading.rows),
-        )
+        self._launch = launch
+        if compiled.plan is not self._plan:
+            self._plan = compiled.plan
+            self._sources, self._unshowable = picture_sources(compiled.plan)
+            for watch in pictures:
+                watch.slot.refused = (0, "")  # the update may have freed memory
+            self._renew_problems()
+        is_ready = not pictures or self._is_ready(wait=by_hand)
+        self._complete(wait=by_hand)
+        wanted = [*(self._due_pictures(frame, by_hand=by_hand) if is_ready else ()), *copies]
+        if roomy := [each for each in wanted if self._has_room(each, by_hand=by_hand)]:
+            try:
+                self._begin(compiled, stream, roomy)
+            except BaseException:
+                self._flying = ()
+                for each in roomy:
+                    each.watch.slot.is_free, each.watch.key = True, None
+                raise
+            self._complete(wait=by_hand)
 
-    def abandon(self, reading: SampleCopy) -> None:
-        """Forget a copy that has failed."""
-        reading.watch.slot.is_free, reading.watch.key = True, None
+    def land(self) -> None:
+        """Wait for what is under way, so that a frame by hand can take everything anew."""
+        self._complete(wait=True)
+        self.finish()
 
     def finish(self) -> None:
-        """Wait for the samples under way, for a frame by hand."""
+        """Wait for the samples that are being made, for a frame by hand."""
         for watch in self._watches.values():
             if watch.making is not None:
                 watch.making.result()
 
-    def slots(self) -> Iterator[PictureSlot]:
-        """Return all slots, for closing."""
-        yield from self._spare
-        yield from (watch.slot for watch in self._watches.values())
+    def before_launch(self, stream: Stream) -> None:
+        """Have the next launch on a stream wait, on the device, while the last frame's buffers are read."""
+        stream.wait(self._read)
+        self.reads_graph = False
+
+    def before_update(self) -> None:
+        """Wait until nothing reads the graph's memory, which may then be freed. This is soon, since no transfer reads
+        it.
+        """
+        if self.reads_graph:
+            self._read.synchronize()
+            self.reads_graph = False
+
+    def close(self) -> None:
+        """Free all resources, even if some calls fail; then raise their DeviceError."""
+        self._beside.shutdown()
+        for copy in self._flying:
+            copy.watch.slot.is_free = True
+        self._flying = ()
+        self._follow({})
+        used = self._ended, self._began, self._read, self._done, self._stream
+        slots = (slot.close for slot in self._spare)
+        release_all(self._stream.synchronize, *slots, self.downscaler.close, *(each.destroy for each in used))
+
+    def offer(self) -> None:
+        """Offer the pictures that have arrived, and have samples made of other bytes."""
+        if not self._flying or not self._done.is_reached:
+            return
+        flown, self._flying = self._flying, ()
+        self.reads_graph = False
+        ports = [copy.sampling.port for copy in flown]
+        what = str(ports[0]).rstrip(".") if len(ports) == 1 else f"{len(ports)} outputs"
+        size_bytes = sum(copy.size_bytes for copy in flown)
+        self._times.add(SideKind.READBACK, what, self._done.elapsed_ns(self._began), size_bytes)
+        for copy in flown:
+            watch = copy.watch
+            if self._watches.get(watch.name) is not watch:
+                watch.slot.is_free = True
+            elif isinstance(copy, PictureCopy):
+                self._outbox.put_sample(watch.name, copy.take)
+            elif isinstance(copy, PortCopy):
+                array = elements_in(copy.layout, watch.slot.pinned.array[: copy.size_bytes])
+                watch.making = self._beside.submit(
+                    self._make, watch, copy.sampling, copy.frame, copy.whole, array, copy.first_row, bool(copy.rows)
+                )
+
+    def _is_ready(self, *, wait: bool) -> bool:
+        """False while the kernel is being loaded."""
+        if self._device.info.has_own_memory or any(not source.is_dense for source in self._sources.values()):
+            if not self.downscaler.load(wait=wait):
+                return False
+            problem, self.downscaler.problem = self.downscaler.problem, None
+            if problem is not None:
+                self._unloaded = [problem]
+                self._renew_problems()
+        return True
+
+    def _due_pictures(self, frame: int, *, by_hand: bool) -> list[PictureCopy]:
+        """Return the pictures to take now: new ones, at each viewer's rate, of viewers whose last one was fetched."""
+        now_ns = self.clock_ns()
+        due = (watch for watch in self._pictures if watch.is_free and (by_hand or now_ns >= watch.due_ns))
+        sources, device, downscaler = self._sources, self._device, self.downscaler
+        made = (
+            picture_copy(watch, sources.get(watch.sampling.port.node), self._launch, frame, device, downscaler)
+            for watch in due
+        )
+        return [copy for copy in made if copy is not None]
+
+    def _begin(self, compiled: CompiledGraph, stream: Stream, copies: Sequence[Copy]) -> None:
+        stream.record(self._ended)
+        self._stream.wait(self._ended)
+        self._stream.record(self._began)
+        self.reads_graph = True
+        self._flying = copies
+        for copy in copies:
+            watch, begun_ns = copy.watch, self.clock_ns()
+            watch.slot.is_free, watch.key = False, copy.key
+            copy.begin(compiled, self._device, self.downscaler, self._stream)
+            if watch.refused is not None:
+                watch.refused = None
+                self._renew_problems()
+            self._pace(watch, 0 if watch.is_picture else self.clock_ns() - begun_ns, 0)
+        self._stream.record(self._read)
+        for copy in copies:  # after the event, so that the next launch doesn't wait for a transfer
+            copy.transfer(self._stream)
+        self._stream.record(self._done)
+
+    def _complete(self, *, wait: bool) -> None:
+        if self._flying and wait:
+            self._done.synchronize()
+        self.offer()
+
+    def _has_room(self, copy: Copy, *, by_hand: bool) -> bool:
+        """False while memory is being reserved for a sample, and when there is none, which is reported."""
+        watch, size_bytes = copy.watch, copy.room_bytes
+        room = watch.slot.make_room(size_bytes, on_device=copy.is_staged, beside=self._beside, wait=by_hand)
+        if room is not False:
+            return room is True
+        why = f"must fit in memory: {watch.slot.refused[1]}"
+        if isinstance(copy, PictureCopy):
+            text, node = f"picture of {copy.size[0]} x {copy.size[1]} {why}", copy.sampling.port.node
+            remedy = "show it smaller, or free memory"
+            watch.refused, watch.key = warning(text, node=node, remedy=remedy, source=Source.CAPACITY), copy.key
+            self._renew_problems()
+        else:
+            self.miss(watch, copy.frame, f"sample {why}")
+        return False
+
+    def _renew_problems(self) -> None:
+        pictures = self._pictures
+        nodes = {watch.sampling.port.node for watch in pictures}
+        unshown = [problem for problem in self._unshowable if problem.node in nodes]
+        refused = [watch.refused for watch in pictures if watch.refused is not None]
+        found = (*unshown, *(self._unloaded if pictures else ()), *refused)
+        if found != self._problems:
+            self._problems = found
+            self._tell(found)
+
+    # Samples that are made
 
     def _make(
         self,
@@ -273,7 +391,7 @@ class Samples:
         frame: int,
         whole: Layout,
         array: Array,
-        first_row: int,
+        first_row: int = 0,
         has_rows: bool = False,
     ) -> None:
         begun_ns = time.thread_time_ns()
@@ -296,46 +414,25 @@ class Samples:
     def _put(self, sample: Sample) -> None:
         taker = self._takers.get(sample.name)
         if taker is None:
-            self._outbox.put_sample(sample)
+            self._outbox.put_sample(sample.name, lambda _: sample)
         else:
             taker[1](sample)
 
     def _pace(self, watch: Watch, held_ns: int, worked_ns: int, size_bytes: int = 0) -> None:
         """Let the next sample wait so long that samples take only their share of threads and bytes."""
-        now_ns = self._clock_ns()
+        now_ns = self.clock_ns()
         count = max(1, len(self._watches))
         after_ns = max(_ENGINE_SHARE * held_ns, _WORKER_SHARE * worked_ns, int(1e9 * size_bytes / BYTES_PER_S)) * count
         at_ns = watch.due_ns if worked_ns or size_bytes else next_due_ns(watch.due_ns, now_ns, watch.sampling.rate)
         watch.due_ns = max(at_ns, now_ns + after_ns)
 
-    def _take_slot(self) -> PictureSlot:
-        for index, slot in enumerate(self._spare):
-            if slot.is_free:
-                slot.refused = (0, "")
-                return self._spare.pop(index)
-        return PictureSlot(self._device, self._pool)
 
+def next_due_ns(due_ns: int, now_ns: int, rate: float | None) -> int:
+    """Return when the sample after the present one is due; the present one was due at `due_ns`.
 
-def _single_rows(layout: Layout, sampling: Sampling) -> tuple[int, ...]:
-    """Return the first row of each cell, if a sample needs no others."""
-    if not (sampling.in_place and sampling.reduction is Reduction.MEAN and len(layout.shape) == 2 and sampling.size):
-        return ()
-    begin, end = part_of_shape(sampling, layout.shape)[0]
-    count = sampling.size[0]
-    is_needed = sampling.bins or sampling.probe is not None or layout.strides is not None
-    if is_needed or count >= end - begin or not layout.size_bytes:
-        return ()
-    return tuple(begin + number * (end - begin) // count for number in range(count))
-
-
-def _rows(layout: Layout, sampling: Sampling) -> tuple[Layout, int]:
-    """Return the layout of the rows that a sample needs, and the first of them; statistics need all."""
-    if sampling.bins or layout.strides is not None or not layout.shape:
-        return layout, 0
-    begin, end = part_of_shape(sampling, layout.shape)[0]
-    probe = sampling.probe
-    if probe is not None and len(probe) == len(layout.shape) and probe[0] < layout.shape[0]:
-        begin, end = min(begin, probe[0]), max(end, probe[0] + 1)
-    if (begin, end) == (0, layout.shape[0]):
-        return layout, 0
-    return Layout(layout.dtype, (end - begin, *layout.shape[1:])), begin
+    A late sample doesn't delay the next one, so the mean rate holds. At most one missed sample is made up for.
+    """
+    if rate is None:
+        return 0
+    interval_ns = round(min(1e9 / rate, 3.6e12))  # an hour at most, since clocks can't wait for arbitrarily long times
+    return max(due_ns + interval_ns, now_ns)

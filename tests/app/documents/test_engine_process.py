@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 from pytestqt.qtbot import QtBot
 
+from tests.app.app_support import is_picture
 from tests.app.conftest import Asked
 from tests.protocol.engine_process import COMMAND, the_child
 from warploom import Patch, ProfilingLevel
@@ -52,7 +53,7 @@ def test_an_engine_whose_process_dies_is_started_again(
         assert window.files.open_path(photo(tmp_path))
         patch = window.session.patch
         assert patch is not None
-        with qtbot.waitSignal(window.bridge.preview):
+        with qtbot.waitSignal(window.bridge.sampled, check_params_cb=is_picture):
             pass
         removal = [NodeRemoved(patch.nodes["viewer"])]
         cost = window.session.cost_of(removal)
@@ -65,13 +66,13 @@ def test_an_engine_whose_process_dies_is_started_again(
         qtbot.waitUntil(lambda: window.session.engine is not dead)
         assert "it was ended by SIGKILL" in window.log.lines[-1].record.text
         assert not window.banner.text
-        with qtbot.waitSignal(window.bridge.preview):
+        with qtbot.waitSignal(window.bridge.sampled, check_params_cb=is_picture):
             pass
         os.kill(the_child(), signal.SIGKILL)
         qtbot.waitUntil(lambda: bool(window.banner.text))
         assert "it was ended by SIGKILL" in window.banner.text
         assert window.session.cost_of(removal) is None
-        with qtbot.waitSignal(window.bridge.preview):
+        with qtbot.waitSignal(window.bridge.sampled, check_params_cb=is_picture):
             window.banner.buttons[0].click()
         assert not window.banner.text
     finally:
@@ -192,7 +193,7 @@ def test_a_silent_process_is_shown_and_can_be_waited_for_or_restarted(
         assert window.files.open_path(photo(tmp_path))
         patch = window.session.patch
         assert patch is not None
-        with qtbot.waitSignal(window.bridge.preview):
+        with qtbot.waitSignal(window.bridge.sampled, check_params_cb=is_picture):
             pass
         child = the_child()
         os.kill(child, signal.SIGSTOP)
@@ -209,7 +210,7 @@ def test_a_silent_process_is_shown_and_can_be_waited_for_or_restarted(
         os.kill(child, signal.SIGSTOP)
         qtbot.waitUntil(lambda: window.banner.text.startswith(said))
         monkeypatch.setattr(pipe, "PATIENCE_S", 0.2)
-        with qtbot.waitSignal(window.bridge.preview):
+        with qtbot.waitSignal(window.bridge.sampled, check_params_cb=is_picture):
             window.banner.buttons[0].click()
         qtbot.waitUntil(lambda: not window.banner.text)  # it may have said that the new process begins
         os.kill(child, signal.SIGKILL)

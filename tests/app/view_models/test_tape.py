@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.app.app_support import shown_picture
 from warploom.app.view_models.profile import tape as module
 from warploom.app.view_models.profile.tape import MOST_OF_ONE, Tape, ago, small
 from warploom.engine.patch.changes import PortRef
-from warploom.engine.protocol.messages import Preview
 from warploom.engine.protocol.sampling import Reduction, Sample, Sampling
 
 PORT = Sampling(PortRef("a", "out"), rate=20.0)
@@ -61,8 +61,8 @@ def test_a_port_is_found_under_another_name() -> None:
 
 def test_pictures_are_made_small() -> None:
     """A large picture has every n-th pixel and the size of the whole; what can't be made small is left out."""
-    made = small(Preview("viewer", 3, np.zeros((1080, 1920, 4), np.uint8)))
-    assert isinstance(made, Preview) and made.pixels.nbytes <= 1.1 * MOST_OF_ONE and made.shape == (1080, 1920)
+    made = small(shown_picture("viewer", 3, np.zeros((1080, 1920, 4), np.uint8)))
+    assert made is not None and made.data.nbytes <= 1.1 * MOST_OF_ONE and made.shape == (1080, 1920)
     cells = Sampling(PortRef("a", "out"), reduction=Reduction.MEAN)
     floats = Sample("x", cells, 3, "float4", (900, 900), ((0, 900), (0, 900)), np.zeros((900, 900, 4), np.float32))
     reduced = small(floats)

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from tests.app.app_support import make_report, run_command
+from tests.app.app_support import make_report, run_command, shown_picture
 from tests.app.viewers.test_ports import Ports, look_at, ports
 from tests.app.window.window_support import engine_of
 from warploom.app.docks.recorder import Recorder
@@ -17,7 +17,8 @@ from warploom.app.view_models.profile import tape
 from warploom.app.window.past_banner import PastBanner
 from warploom.engine.profiling.recorder import FRAME_ROW
 from warploom.engine.protocol.flight_record import BUDGET_NS, FlightRecord, NodeTimes
-from warploom.engine.protocol.messages import NodeReport, NodeState, Observe, Preview
+from warploom.engine.protocol.messages import NodeReport, NodeState
+from warploom.engine.protocol.sampling import ObservePorts
 from warploom.engine.types import NAMED
 
 __all__ = ["ports"]
@@ -54,7 +55,7 @@ def play(ports: Ports) -> None:
     for frame in range(1, 6):
         ports.hold("picture.out", NAMED["f32"], np.full((6, 8), frame, np.float32))
         ports.play_one(frame)
-        engine.previews["screen"] = Preview("screen", frame, np.full((4, 4, 4), frame, np.uint8))
+        engine.samples["viewers/screen"] = shown_picture("screen", frame, np.full((4, 4, 4), frame, np.uint8))
         engine.reports.append(make_report(frame=frame, nodes=NODES, values={"picture.gain": float(frame)}))
         ports.window.bridge.poll()
 
@@ -90,7 +91,7 @@ def test_the_slowest_frame_is_shown_everywhere_until_escape(ports: Ports, qtbot:
     before = len(engine_of(window).posted)
     QTest.keyClick(window, Qt.Key.Key_Escape)
     assert not recorder.freeze.isChecked() and banner.isHidden() and window.bridge.moment is None
-    assert Observe({}) in engine_of(window).posted[before:], "a paused engine sends everything again"
+    assert ObservePorts({}) in engine_of(window).posted[before:], "a paused engine sends everything again"
     ports.play(2)
     assert viewer.frame_label.text() == "frame 2" and viewer.save.isEnabled()
     qtbot.waitUntil(lambda: appearance.appearance.badge == "")

@@ -6,10 +6,9 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from tests.app.app_support import move_pointer
+from tests.app.app_support import move_pointer, shown_picture
 from warploom.app.viewers.picture_view import PictureView
 from warploom.app.viewers.viewer import ViewerPanel
-from warploom.engine.protocol.messages import Preview
 
 
 def gradient(width: int, height: int) -> np.ndarray:
@@ -113,7 +112,7 @@ def test_the_viewer_shows_its_hint_until_a_picture_comes(qtbot: QtBot) -> None:
     viewer.show()
     assert viewer.picture.picture_size is None
     assert not viewer.picture.isVisible()
-    viewer.show_preview(Preview("v", 3, gradient(30, 20)))
+    viewer.show_sample(shown_picture("v", 3, gradient(30, 20)))
     assert viewer.picture.isVisible()
     move_pointer(viewer.picture, viewer.picture.rect().center())
     x, y = viewer.picture.probe or (-1, -1)

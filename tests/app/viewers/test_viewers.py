@@ -13,14 +13,15 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
-from tests.app.app_support import FakeEngine, make_report, move_pointer
+from tests.app.app_support import FakeEngine, make_report, move_pointer, shown_picture
 from tests.app.viewers.test_picture_view import gradient
 from warploom.app.documents.bridge import SHARED_RATE, Bridge
 from warploom.app.theme.apply import apply_theme
 from warploom.app.viewers.picture_view import PictureView
 from warploom.app.viewers.viewer import ViewerPanel
 from warploom.engine.patch.changes import PortRef
-from warploom.engine.protocol.messages import NodeReport, NodeState, Observe, Preview, Probed, Viewing
+from warploom.engine.protocol.messages import NodeReport, NodeState
+from warploom.engine.protocol.sampling import ObservePorts, Sampling, picture_of
 
 
 @pytest.fixture
@@ -36,11 +37,11 @@ def view(qtbot: QtBot) -> PictureView:
 @pytest.fixture
 def viewer(qtbot: QtBot) -> ViewerPanel:
     """A viewer that shows a 120 by 60 version of a picture of 1000 by 500."""
-    viewer = ViewerPanel("Connect an image")
+    viewer = ViewerPanel("Connect an image", "v")
     qtbot.addWidget(viewer)
     viewer.resize(300, 200)
     viewer.show()
-    viewer.show_preview(Preview("v", 1, gradient(120, 60), (500, 1000)))
+    viewer.show_sample(shown_picture("v", 1, gradient(120, 60), (500, 1000)))
     return viewer
 
 
@@ -104,32 +105,32 @@ def test_a_viewer_asks_for_the_pixel_under_the_pointer(viewer: ViewerPanel) -> N
     move_pointer(viewer.picture, viewer.picture.rect().center())
     point = viewer.picture.probe
     assert point is not None
-    assert viewer.viewing.probe == point
+    assert viewer.sampling.probe == point[::-1]
     assert viewer.probe_label.text() == ""
-    viewer.show_preview(Preview("v", 2, gradient(120, 60), (500, 1000), Probed(*point, (1, 2, 3, 4))))
+    viewer.show_sample(shown_picture("v", 2, gradient(120, 60), (500, 1000), point[::-1], (1, 2, 3, 4)))
     assert viewer.probe_label.text() == f"({point[0]}, {point[1]})  1 2 3 4"
     move_pointer(viewer.picture, viewer.picture.rect().center() + QPoint(9, 0))
-    assert viewer.viewing.probe != point
+    assert viewer.sampling.probe != point[::-1]
     assert viewer.probe_label.text().endswith("1 2 3 4")
-    viewer.show_preview(Preview("v", 3, np.zeros((500, 1000, 4), np.uint8)))
-    assert viewer.viewing.probe is None
+    viewer.show_sample(shown_picture("v", 3, np.zeros((500, 1000, 4), np.uint8)))
+    assert viewer.sampling.probe is None
     viewer.picture.leaveEvent(object())
-    viewer.show_preview(Preview("v", 2, gradient(120, 60), (500, 1000), Probed(*point, (1, 2, 3, 4))))
+    viewer.show_sample(shown_picture("v", 2, gradient(120, 60), (500, 1000), point[::-1], (1, 2, 3, 4)))
     assert viewer.probe_label.text() == ""
 
 
 def test_a_viewer_reports_when_it_needs_something_else(qtbot: QtBot, viewer: ViewerPanel) -> None:
     """A viewer signals each change of its needs once, and nothing for a picture like the last one."""
-    told: list[Viewing] = []
-    viewer.viewing_changed.connect(lambda: told.append(viewer.viewing))
-    viewer.show_preview(Preview("v", 2, gradient(120, 60), (500, 1000)))
+    told: list[Sampling] = []
+    viewer.sampling_changed.connect(lambda: told.append(viewer.sampling))
+    viewer.show_sample(shown_picture("v", 2, gradient(120, 60), (500, 1000)))
     assert told == []
     viewer.picture.show_actual_pixels()
-    assert told == [Viewing()]
+    assert told == [picture_of("v")]
     viewer.picture.fit()
-    assert told[1:] == [Viewing((viewer.picture.width(), viewer.picture.height()))]
+    assert told[1:] == [picture_of("v", (viewer.picture.height(), viewer.picture.width()))]
     viewer.resize(320, 240)
-    assert told[-1] == Viewing((viewer.picture.width(), viewer.picture.height()))
+    assert told[-1] == picture_of("v", (viewer.picture.height(), viewer.picture.width()))
 
 
 @pytest.mark.parametrize(("width", "both", "has_place"), [(600, True, True), (340, False, True), (240, False, False)])
@@ -139,7 +140,7 @@ def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(
     """In a narrow viewer the pixel under the pointer replaces size and zoom; in a tight one it leaves out its place."""
     apply_theme(qapp, "dark")  # as in the editor: it decides how wide texts and buttons are
     viewer.resize(width, 200)
-    viewer.show_preview(Preview("v", 2, gradient(1000, 500)))
+    viewer.show_sample(shown_picture("v", 2, gradient(1000, 500)))
     move_pointer(viewer.picture, viewer.picture.rect().center())
     QApplication.processEvents()
     assert viewer.probe_label.fontMetrics().horizontalAdvance(viewer.probe_label.text()) <= viewer.probe_label.width()
@@ -155,7 +156,7 @@ def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: ViewerPanel, mon
     monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
     for picture in range(62):
         now_s[0] = start_s + picture / 30
-        viewer.show_preview(Preview("v", 2 + 7 * picture, gradient(120, 60), (500, 1000)))
+        viewer.show_sample(shown_picture("v", 2 + 7 * picture, gradient(120, 60), (500, 1000)))
     assert viewer.status_label.text().endswith(" · 30 fps")
     viewer._stays.timeout.emit()
     assert viewer.status_label.text().startswith("1000 × 500 · ")
@@ -201,12 +202,12 @@ def test_saving_fetches_the_whole_picture(
 ) -> None:
     """Saving requests the whole picture, during the dialog or after it, and afterwards the usual size again."""
     whole = np.random.default_rng(2).integers(0, 256, (500, 1000, 4), np.uint8)
-    usual = viewer.viewing
-    wanted: list[Viewing] = []
+    usual = viewer.sampling
+    wanted: list[Sampling] = []
 
     def fetch() -> None:
-        wanted.append(viewer.viewing)
-        viewer.show_preview(Preview("v", 2, whole))
+        wanted.append(viewer.sampling)
+        viewer.show_sample(shown_picture("v", 2, whole))
 
     file = tmp_path / "picture.png"
     meanwhile = fetch if comes == "before" else lambda: None
@@ -215,34 +216,34 @@ def test_saving_fetches_the_whole_picture(
     if comes == "after":
         assert not file.exists()
         fetch()
-    assert wanted == [Viewing()]
+    assert wanted == [picture_of("v")]
     saved = QImage(str(file))
     assert (saved.width(), saved.height()) == (1000, 500)
     assert saved.pixelColor(123, 45) == QColor(*whole[45, 123, :3].tolist())
-    assert viewer.viewing.size == usual.size
+    assert viewer.sampling.size == usual.size
 
 
 def test_a_picture_is_copied_in_full_size(viewer: ViewerPanel) -> None:
     """The menu of a viewer, and Ctrl+C in it, put the whole picture on the clipboard, even if a small one is shown."""
     whole = np.random.default_rng(3).integers(0, 256, (500, 1000, 4), np.uint8)
-    viewer.show_preview(Preview("v", 1, gradient(100, 50), (500, 1000)))
+    viewer.show_sample(shown_picture("v", 1, gradient(100, 50), (500, 1000)))
     QTest.keyClick(viewer.picture, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert viewer.viewing == Viewing()
-    viewer.show_preview(Preview("v", 2, whole))
+    assert viewer.sampling == picture_of("v")
+    viewer.show_sample(shown_picture("v", 2, whole))
     copied = QGuiApplication.clipboard().image()
     assert (copied.width(), copied.height()) == (1000, 500)
     assert copied.pixelColor(123, 45) == QColor(*whole[45, 123, :3].tolist())
-    assert viewer.viewing.size is not None
+    assert viewer.sampling.size
 
 
 def test_a_whole_picture_is_saved_as_it_was_when_asked(
     viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A picture is saved as it was when saving began, even if others come during the dialog."""
-    viewer.show_preview(Preview("v", 2, np.full((5, 5, 4), 10, np.uint8)))
-    later = Preview("v", 3, np.full((5, 5, 4), 99, np.uint8))
+    viewer.show_sample(shown_picture("v", 2, np.full((5, 5, 4), 10, np.uint8)))
+    later = shown_picture("v", 3, np.full((5, 5, 4), 99, np.uint8))
     file = tmp_path / "picture.png"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(file, lambda: viewer.show_preview(later)))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(file, lambda: viewer.show_sample(later)))
     viewer.save_picture()
     assert QImage(str(file)).pixelColor(2, 2) == QColor(10, 10, 10)
 
@@ -252,55 +253,53 @@ def test_saving_says_when_it_cannot_be_done(
 ) -> None:
     """Saving reports if no picture comes or the file can't be written; a cancelled dialog requests nothing."""
     monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(""))
-    usual = viewer.viewing
+    usual = viewer.sampling
     viewer.save_picture()
-    assert viewer.viewing == usual
+    assert viewer.sampling == usual
     monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(tmp_path / "picture.png"))
     viewer._saver._patience.setInterval(10)
     with qtbot.waitSignal(viewer.failed) as failed:
         viewer.save_picture()
     assert failed.args == ["picture must come from the engine in full size, got none; check that the engine is running"]
-    assert viewer.viewing == usual
+    assert viewer.sampling == usual
     monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(tmp_path / "no folder" / "picture.png"))
-    viewer.show_preview(Preview("v", 2, gradient(5, 5)))
+    viewer.show_sample(shown_picture("v", 2, gradient(5, 5)))
     with qtbot.waitSignal(viewer.failed) as failed:
         viewer.save_picture()
     assert str(failed.args[0]).startswith("picture must be writable as an image: ")
 
 
 def test_the_bridge_posts_to_the_engine_at_most_once_a_display_frame(qtbot: QtBot) -> None:
-    """The visible viewers are posted at once, and sizes at most once per display frame for all viewers together."""
+    """What is looked at is posted at most once per display frame, for all viewers together, and at a common rate."""
     bridge, engine = Bridge(), FakeEngine(None, None)  # type: ignore[arg-type]  # runs nothing
     bridge.set_engine(engine)  # type: ignore[arg-type]  # replaces an engine
     bridge._timer.stop()
     engine.posted.clear()
-    bridge.observe({"a": Viewing((10, 10))})
-    assert [set(message.viewers) for message in engine.posted] == [{"a"}]
     for width in range(20, 30):
-        bridge.observe({"a": Viewing((width, 10))})
-    assert len(engine.posted) == 1
+        bridge.observe_ports("viewers", {"a": picture_of("a", (10, width))})
+    assert not engine.posted
     bridge.poll()
     bridge.poll()
-    assert len(engine.posted) == 2
-    (viewing,) = engine.posted[-1].viewers.values()
-    assert viewing.size == (29, 10)
-    bridge.observe({"a": Viewing((10, 10)), "b": Viewing((10, 10))})
-    assert {viewing.rate for viewing in engine.posted[-1].viewers.values()} == {SHARED_RATE}
+    (message,) = engine.posted
+    assert message.samplings["viewers/a"].size == (10, 29)
+    bridge.observe_ports("viewers", {"a": picture_of("a", (10, 10)), "b": picture_of("b", (10, 10))})
+    bridge.poll()
+    assert {sampling.rate for sampling in engine.posted[-1].samplings.values()} == {SHARED_RATE}
     bridge.set_active(False)
-    assert engine.posted[-1] == Observe({})
+    assert engine.posted[-1] == ObservePorts({})
     bridge.set_engine(None)
 
 
 def test_a_frozen_viewer_keeps_its_picture(viewer: ViewerPanel, qtbot: QtBot) -> None:
     """A click on Freeze keeps the picture, asks for no other, and another click goes on."""
     told: list[None] = []
-    viewer.viewing_changed.connect(lambda: told.append(None))
+    viewer.sampling_changed.connect(lambda: told.append(None))
     before = viewer.picture.picture()
     qtbot.mouseClick(viewer.freeze, Qt.MouseButton.LeftButton)
     assert viewer.is_frozen and told and viewer.status_label.text() == "frozen at frame 1"
     assert not viewer.save_button.isEnabled(), "only a part of the pixels is here"
-    viewer.show_preview(Preview("v", 2, gradient(60, 30), (500, 1000)))
+    viewer.show_sample(shown_picture("v", 2, gradient(60, 30), (500, 1000)))
     assert viewer.picture.picture() == before
     qtbot.mouseClick(viewer.freeze, Qt.MouseButton.LeftButton)
-    viewer.show_preview(Preview("v", 3, gradient(60, 30), (500, 1000)))
+    viewer.show_sample(shown_picture("v", 3, gradient(60, 30), (500, 1000)))
     assert viewer.picture.picture() != before

@@ -22,7 +22,6 @@ from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.protocol.messages import (
     NodeReport,
     NodeState,
-    Observe,
     Reset,
     RunMuted,
     Saved,
@@ -34,6 +33,7 @@ from warploom.engine.protocol.messages import (
     UpdateLevel,
     UpdateRecord,
 )
+from warploom.engine.protocol.sampling import ObservePorts
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_playing_and_stepping(opened: MainWindow) -> None:
     opened.actions_by_id["profiling_per_kernel"].trigger()
     opened.actions_by_id["fuse"].trigger()
     opened.actions_by_id["fuse"].trigger()
-    sent = [message for message in engine_of(opened).posted if not isinstance(message, Observe)]
+    sent = [message for message in engine_of(opened).posted if not isinstance(message, ObservePorts)]
     assert sent == [
         SetRunning(False),
         SetRunning(True, frames=1),

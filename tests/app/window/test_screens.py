@@ -7,15 +7,19 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from tests.app.app_support import shown_picture
 from tests.app.window.window_support import engine_of, observed, patch_of
 from warploom.app.viewers.screens import ScreenView
 from warploom.app.window.main_window import MainWindow
-from warploom.engine.protocol.messages import Observe, Preview, SetInput, Viewing
+from warploom.engine.protocol.messages import SetInput
+from warploom.engine.protocol.sampling import ObservePorts, Reduction, Sampling, picture_of
 
 
-def _asked(window: MainWindow) -> dict[str, Viewing]:
+def _asked(window: MainWindow) -> dict[str, Sampling]:
     window.bridge.poll()
-    return next(message for message in reversed(engine_of(window).posted) if isinstance(message, Observe)).viewers
+    posted = reversed(engine_of(window).posted)
+    samplings = next(message for message in posted if isinstance(message, ObservePorts)).samplings
+    return {each.port.node: each for each in samplings.values() if each.reduction is Reduction.PICTURE}
 
 
 def _fill(window: MainWindow) -> ScreenView:
@@ -38,7 +42,7 @@ def test_f11_fills_a_display_with_the_viewer(opened: MainWindow, qtbot: QtBot) -
         display = view.display
         assert view.isFullScreen() and view.geometry() == display.geometry()
         size = display.geometry().size() * display.devicePixelRatio()
-        assert _asked(opened)["screen"] == Viewing((size.width(), size.height()), display.refreshRate())
+        assert _asked(opened)["screen"] == picture_of("screen", (size.height(), size.width()), display.refreshRate())
         leave(view)
         assert not opened.viewers.screens.views
         assert _asked(opened)["screen"] == docked
@@ -47,7 +51,7 @@ def test_f11_fills_a_display_with_the_viewer(opened: MainWindow, qtbot: QtBot) -
 def test_a_display_begins_with_the_picture_of_the_viewer(opened: MainWindow, qtbot: QtBot) -> None:
     """The next picture may not come, as while the patch is paused."""
     pixels = np.full((9, 16, 4), 200, np.uint8)
-    engine_of(opened).previews["screen"] = Preview("screen", 5, pixels)
+    engine_of(opened).samples["viewers/screen"] = shown_picture("screen", 5, pixels)
     qtbot.waitUntil(lambda: opened.viewers.viewer("screen").picture.pixels is not None)
     view = _fill(opened)
     view._hints = False
@@ -74,7 +78,7 @@ def test_a_picture_is_fitted_or_fills(opened: MainWindow, width: int, height: in
     """The picture keeps its proportions in the middle of black; F makes it fill the display, with every pixel."""
     view = _fill(opened)
     view._hints = False
-    engine_of(opened).previews["screen"] = Preview("screen", 5, np.full((height, width, 4), 200, np.uint8))
+    engine_of(opened).samples["viewers/screen"] = shown_picture("screen", 5, np.full((height, width, 4), 200, np.uint8))
     opened.bridge.poll()
     room = QRectF(view.rect())
     for fills in (False, True):
@@ -88,7 +92,7 @@ def test_a_picture_is_fitted_or_fills(opened: MainWindow, width: int, height: in
         if not fills and place.left() > 2:
             assert drawn.pixelColor(0, view.height() // 2).red() == 0
         QTest.keyClick(view, Qt.Key.Key_F)
-        assert (_asked(opened)["screen"].size is None) is not fills
+        assert bool(_asked(opened)["screen"].size) is fills
     QTest.keyClick(view, Qt.Key.Key_Escape)
 
 

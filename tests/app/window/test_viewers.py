@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
+from tests.app.app_support import shown_picture
 from tests.app.window.window_support import engine_of, observed, patch_of
 from warploom.app.window.main_window import MainWindow
-from warploom.engine.protocol.messages import (
-    Preview,
-)
 
 
 @pytest.fixture
@@ -35,7 +33,7 @@ def test_only_visible_viewers_are_observed(qtbot: QtBot, opened: MainWindow) -> 
     engine = engine_of(opened)
     qtbot.waitUntil(lambda: observed(engine) == {"screen"})
     opened.viewers.docks["screen"].hide()
-    assert observed(engine) == set()
+    qtbot.waitUntil(lambda: observed(engine) == set())
     opened.canvas.node_activated.emit("screen")
     qtbot.waitUntil(lambda: observed(engine) == {"screen"})
 
@@ -52,7 +50,7 @@ def test_a_preview_is_shown_in_its_viewer(opened: MainWindow, qtbot: QtBot) -> N
     """A viewer shows the picture that the engine sent."""
     engine = engine_of(opened)
     qtbot.waitUntil(lambda: observed(engine) == {"screen"})
-    engine.previews["screen"] = Preview("screen", 5, np.full((4, 6, 4), 90, np.uint8))
+    engine.samples["viewers/screen"] = shown_picture("screen", 5, np.full((4, 6, 4), 90, np.uint8))
     opened.bridge.poll()
     viewer = opened.viewers.viewer("screen")
     assert viewer.picture.picture_size == (6, 4)

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 from pytestqt.qtbot import QtBot
 
+from tests.app.app_support import is_picture
 from tests.app.conftest import Asked
 from tests.small_examples import small_file
 from warploom.app.docks.problems import Problems
@@ -42,7 +43,7 @@ def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
     qtbot.waitUntil(lambda: window.badge.label.text() == "host · still")
     assert window.docks.widget(Problems).list.topLevelItemCount() == 0
 
-    with qtbot.waitSignal(window.bridge.preview):
+    with qtbot.waitSignal(window.bridge.sampled, check_params_cb=is_picture):
         patch.set("tone", exposure=-2.0)
     qtbot.waitUntil(lambda: picture(window).mean() < first.mean() - 1)
     dark = picture(window)

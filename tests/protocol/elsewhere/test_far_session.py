@@ -24,9 +24,9 @@ from warploom.engine.patch.files import load_patch, save_patch
 from warploom.engine.protocol.child import liveness
 from warploom.engine.protocol.client import Client
 from warploom.engine.protocol.elsewhere import far_client
-from warploom.engine.protocol.messages import FrameReport, Observe, Saved, SaveOutputs, Viewing
+from warploom.engine.protocol.messages import FrameReport, Saved, SaveOutputs
 from warploom.engine.protocol.pipe import connect
-from warploom.engine.protocol.sampling import ObservePorts, Sample, Sampling
+from warploom.engine.protocol.sampling import ObservePorts, Sample, Sampling, picture_of
 
 SCALE = """.version 7.0
 .target sm_52
@@ -137,7 +137,9 @@ def edit(patch: Patch, mine: Path, client: Client, chance: random.Random) -> Non
         patch.undo,
         lambda: client.start(rate=60.0),
         client.stop,
-        lambda: client.post(Observe({"viewer": Viewing(probe=(1, 1))} if chance.random() < 0.7 else {})),
+        lambda: client.post(
+            ObservePorts({"viewer": picture_of("viewer", probe=(1, 1))} if chance.random() < 0.7 else {})
+        ),
     ]
     if chance.random() < 0.3:
         with patch.edit("several"):
@@ -188,12 +190,12 @@ def test_after_cuts_and_stalls_the_engine_equals_a_fresh_one(seed: int, mine: Pa
         until(lambda: {port: expected[port] for port in runs}.items() <= outputs(client, patch).items())
         assert len(runs) >= 6
         preview = None
-        client.post(Observe({"viewer": Viewing(probe=(1, 1))}))
+        client.post(ObservePorts({"viewer": picture_of("viewer", probe=(1, 1))}))
         client.step()
         while preview is None or preview.probed is not None:  # the exact picture comes last
-            preview = client.take_preview("viewer") or preview
+            preview = client.take_sample("viewer") or preview
             time.sleep(0.002)
-        assert preview.pixels.shape == (200, 320, 4)
+        assert preview.data.shape == (200, 320, 4)
         board = PortRef("board", "out")
         client.post(ObservePorts({"board": Sampling(board)}))
         client.step()

@@ -22,8 +22,8 @@ from tests.waiting import next_report, until
 from warploom import Engine
 from warploom.engine.diagnostics import DeviceError
 from warploom.engine.protocol.child import liveness
-from warploom.engine.protocol.messages import Observe, Viewing
 from warploom.engine.protocol.pipe import connect
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 
 SSHD = os.environ.get("WARPLOOM_SSHD", "")
 pytestmark = pytest.mark.skipif(not SSHD, reason="make test-ssh runs it")
@@ -120,7 +120,7 @@ def test_an_engine_behind_a_real_sshd(machine: Machine, mine: Path) -> None:
         figures["a saved kernel runs"] = time.monotonic() - begun_s
 
         machine.slow()
-        client.post(Observe({"viewer": Viewing(rate=60.0, probe=(1, 1))}))
+        client.post(ObservePorts({"viewer": picture_of("viewer", rate=60.0, probe=(1, 1))}))
         client.start(rate=60.0)
         delays, pictures, begun_s = [], 0, time.monotonic()
         for turn in range(60):
@@ -130,7 +130,7 @@ def test_an_engine_behind_a_real_sshd(machine: Machine, mine: Path) -> None:
             patch.set("board", cell=1 + turn % 9)
             next_report(client, lambda report, before=before: report.hot_updates > before)
             delays.append(time.monotonic() - moved_s)
-            pictures += client.take_preview("viewer") is not None
+            pictures += client.take_sample("viewer") is not None
         figures["a slider on 1 Mbit/s, median"] = float(np.median(delays))
         figures["a slider on 1 Mbit/s, worst"] = max(delays)
         figures["pictures a second"] = pictures / (time.monotonic() - begun_s)

@@ -11,7 +11,7 @@ from warploom.engine.protocol.child.encoding import FromEngine, encode, make_dec
 from warploom.engine.protocol.elsewhere.far_client import renamed
 from warploom.engine.protocol.elsewhere.messages import CodedPicture
 from warploom.engine.protocol.elsewhere.pictures import BUDGET_S, CODINGS, PictureCoder, decoded
-from warploom.engine.protocol.messages import Preview, Probed
+from warploom.engine.protocol.sampling import Sample, picture_of
 
 Pixels = np.ndarray
 
@@ -35,22 +35,22 @@ def test_a_picture_arrives_in_each_coding(seed: int) -> None:
     pixels, coder = picture(seed), PictureCoder()
     height, width = pixels.shape[:2]
     x, y = seed * 7 % width, seed * 5 % height
-    preview = Preview("show", 3, pixels, (height, width))
+    part = (0, height), (0, width)
+    preview = Sample("show", picture_of("show", probe=(y, x)), 3, "uchar4", (height, width), part, pixels)
     for coding in CODINGS:
-        frame = encode(coder.code(preview, coding, (x, y)))
+        frame = encode(coder.code(preview, coding))
         message = make_decoder(FromEngine).decode(frame)
         assert isinstance(message, CodedPicture)
         there = decoded(message)
-        assert (there.node, there.frame, there.whole) == ("show", 3, (height, width))
-        assert there.pixels.shape == pixels.shape and there.pixels.flags.writeable
+        assert (there.name, there.frame, there.shape) == ("show", 3, (height, width))
+        assert there.data.shape == pixels.shape and there.data.flags.writeable
         if coding.is_exact:
-            assert np.array_equal(there.pixels, pixels) and there.probed is None
+            assert np.array_equal(there.data, pixels) and there.probed is None
         else:
-            red, green, blue, alpha = pixels[y, x].tolist()
-            assert there.probed == Probed(x, y, (red, green, blue, alpha))
-            assert np.array_equal(there.pixels[0, 0, 3], pixels[0, 0, 3])
+            assert there.probed.tolist() == pixels[y, x].tolist()
+            assert np.array_equal(there.data[0, 0, 3], pixels[0, 0, 3])
             if seed % 3 == 1 and coding.step == 1:
-                assert np.abs(there.pixels.astype(int) - pixels).mean() < 12
+                assert np.abs(there.data.astype(int) - pixels).mean() < 12
 
 
 def test_a_slower_line_gets_a_coarser_coding() -> None:
@@ -71,7 +71,7 @@ def test_sizes_are_learned() -> None:
     coder, rate = PictureCoder(), 2.5e6
     for _ in range(6):
         coding = coder.choose(noise, rate)
-        size = len(coder.code(Preview("show", 1, noise), coding, None).data)
+        size = len(coder.code(Sample("show", picture_of("show"), 1, data=noise), coding).data)
     assert size / rate < 1.5 * BUDGET_S
 
 
@@ -87,10 +87,10 @@ def test_wrong_data_are_refused(
 ) -> None:
     """Data that are not of their coding raise a DecodeError, or are a picture of the size that is shown."""
     try:
-        there = decoded(CodedPicture("show", 1, coding, size, shown, data, alpha=alpha))
+        there = decoded(CodedPicture(Sample("show", picture_of("show"), 1), coding, size, shown, data, alpha=alpha))
     except msgspec.DecodeError:
         return
-    assert there.pixels.shape == (shown[1], shown[0], 4)
+    assert there.data.shape == (shown[1], shown[0], 4)
 
 
 texts = st.text("abc/é", max_size=9) | st.just("/cache/0/home/a.cu") | st.just("in /cache/0/home, or /cache/0/x")

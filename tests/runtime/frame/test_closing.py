@@ -17,9 +17,11 @@ from tests.runtime.preview.preview_support import LateDevice, LoggedStream, pict
 from warploom import Engine, Patch
 from warploom.engine.device.protocol import Event
 from warploom.engine.diagnostics import DeviceError
-from warploom.engine.protocol.messages import Observe, Preview, SaveOutputs, Viewing
+from warploom.engine.protocol.messages import SaveOutputs
+from warploom.engine.protocol.sampling import ObservePorts, Sample, picture_of
 from warploom.engine.runtime.preview import outputs
-from warploom.engine.runtime.preview.picture_slot import PictureSlot
+from warploom.engine.runtime.preview.copies import PictureCopy
+from warploom.engine.runtime.preview.slot import Slot
 
 
 class FailingStream(LoggedStream):
@@ -106,9 +108,9 @@ def test_after_a_fault_everything_that_can_be_freed_is_freed(
 ) -> None:
     """After a frame failed, closing frees all memory without raising the error again, also if repeated."""
     engine = Engine(patch, device)
-    engine.post(Observe({"show": Viewing((8, 8))}))
+    engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
     engine.step()
-    engine.take_preview("show")
+    engine.take_sample("show")
     fail(engine, device)
     engine.close()
     engine.close()
@@ -121,7 +123,7 @@ def test_a_device_that_fails_while_the_engine_closes_is_reported_once(
     """If the device fails while the engine closes, one error is raised and everything else is freed."""
     monkeypatch.setattr("warploom.engine.runtime.engine.open_device", lambda name, **options: device)
     engine = Engine(patch, "host")
-    engine.post(Observe({"show": Viewing((8, 8))}))
+    engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
     engine.step()
     device.has_failed = True
     with pytest.raises(DeviceError, match="the device has gone"):
@@ -136,23 +138,23 @@ def test_closing_does_not_wait_for_pictures(
     patch: Patch, device: FailingDevice, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Closing waits neither for copies of pictures, nor for readers to take them, nor for memory."""
-    close, free = PictureSlot.close, list[bool]()
-    monkeypatch.setattr(PictureSlot, "close", lambda slot: (free.append(slot.is_free), close(slot)))
+    close, free = Slot.close, list[bool]()
+    monkeypatch.setattr(Slot, "close", lambda slot: (free.append(slot.is_free), close(slot)))
     engine = Engine(patch, device)
     engine.step()
     core = engine.core
-    core.previews.downscaler.load(wait=True)
-    engine.post(Observe({"show": Viewing((8, 8))}))
+    core.samples.downscaler.load(wait=True)
+    engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
     if state != "reserving":
         engine.step()
     if state == "flying":
-        engine.take_preview("show")
+        engine.take_sample("show")
         device.is_late = True
     core.frame(free_running=True)
-    assert core.previews.has_work or state != "flying"
+    assert core.samples.has_work or state != "flying"
     engine.close()
     assert free == [True]
-    assert engine.take_preview("show") is None
+    assert engine.take_sample("show") is None
     assert device.is_empty
 
 
@@ -160,19 +162,19 @@ def test_closing_waits_for_a_picture_that_is_being_read(
     patch: Patch, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Closing waits for a reader of a picture, who gets the whole picture."""
-    take, is_taking, may_take = PictureSlot.take, threading.Event(), threading.Event()
+    take, is_taking, may_take = PictureCopy.take, threading.Event(), threading.Event()
 
-    def slowly(slot: PictureSlot, *picture: Any) -> Preview | None:
+    def slowly(copy: PictureCopy, by: Any) -> Sample:
         is_taking.set()
         assert may_take.wait()
-        return take(slot, *picture)
+        return take(copy, by)
 
-    monkeypatch.setattr(PictureSlot, "take", slowly)
+    monkeypatch.setattr(PictureCopy, "take", slowly)
     engine = Engine(patch, device)
-    engine.post(Observe({"show": Viewing((8, 8))}))
+    engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
     engine.step()
     with ThreadPoolExecutor(1) as reader:
-        taken = reader.submit(engine.take_preview, "show")
+        taken = reader.submit(engine.take_sample, "show")
         assert is_taking.wait()
         closing = threading.Thread(target=engine.close)
         closing.start()
@@ -181,8 +183,8 @@ def test_closing_waits_for_a_picture_that_is_being_read(
         may_take.set()
         preview = taken.result()
     closing.join()
-    assert isinstance(preview, Preview)
-    assert preview.pixels.shape == (4, 8, 4)
+    assert isinstance(preview, Sample)
+    assert preview.data.shape == (4, 8, 4)
     assert device.is_empty
 
 

@@ -13,7 +13,8 @@ from tests.waiting import next_report, until
 from warploom import Engine, Patch, UpdateLevel
 from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError
 from warploom.engine.patch.changes import PortRef
-from warploom.engine.protocol.messages import Observe, Reset, Saved, SaveOutputs, SetRunning, Viewing
+from warploom.engine.protocol.messages import Reset, Saved, SaveOutputs, SetRunning
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 from warploom.engine.runtime.update import updater as updates
 from warploom.engine.runtime.update.prepare import prepare
 
@@ -197,25 +198,25 @@ def test_pictures_come_only_from_viewers_that_somebody_looks_at(pictured: Patch)
     """Each launch gives a new picture to an observed viewer, and none to other viewers."""
     with Engine(pictured, device="host") as engine:
         engine.step()
-        assert engine.take_preview("left") is None
-        engine.post(Observe({"left": Viewing()}))
+        assert engine.take_sample("left") is None
+        engine.post(ObservePorts({"left": picture_of("left")}))
         engine.step()
-        preview = engine.take_preview("left")
+        preview = engine.take_sample("left")
         assert preview is not None
-        assert (preview.node, preview.frame, preview.pixels.shape, preview.pixels.dtype) == (
+        assert (preview.name, preview.frame, preview.data.shape, preview.data.dtype) == (
             "left",
             1,
             (2, 3, 4),
             np.uint8,
         )
-        assert (preview.pixels == 7).all()
-        assert engine.take_preview("left") is None
-        assert engine.take_preview("right") is None
+        assert (preview.data == 7).all()
+        assert engine.take_sample("left") is None
+        assert engine.take_sample("right") is None
         engine.step()
-        engine.take_preview("left")
-        engine.post(Observe({}))
+        engine.take_sample("left")
+        engine.post(ObservePorts({}))
         engine.step()
-        assert engine.take_preview("left") is None
+        assert engine.take_sample("left") is None
 
 
 def test_a_still_picture_is_made_once_and_again_after_an_edit(pictured: Patch) -> None:
@@ -223,17 +224,17 @@ def test_a_still_picture_is_made_once_and_again_after_an_edit(pictured: Patch) -
     with Engine(pictured, device="host") as engine:
         engine.start(rate=200)
         next_report(engine, lambda r: r.buffers)
-        engine.post(Observe({"right": Viewing()}))
-        until(lambda: engine.take_preview("right") is not None)
+        engine.post(ObservePorts({"right": picture_of("right")}))
+        until(lambda: engine.take_sample("right") is not None)
         time.sleep(0.05)
-        assert engine.take_preview("right") is None
+        assert engine.take_sample("right") is None
         pictured.set("image", data=np.full((2, 3, 4), 9, np.float32))
         found: list[int] = []
 
         def look() -> bool:
-            preview = engine.take_preview("right")
+            preview = engine.take_sample("right")
             if preview is not None:
-                found.append(int(preview.pixels[0, 0, 0]))
+                found.append(int(preview.data[0, 0, 0]))
             return bool(found)
 
         until(look)

@@ -21,18 +21,9 @@ from warploom.engine.device.open import open_device
 from warploom.engine.diagnostics import KernelFault
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import load_patch
-from warploom.engine.protocol.messages import (
-    Observe,
-    Reset,
-    Saved,
-    SaveOutputs,
-    SetProfiling,
-    SetRunning,
-    SetTrust,
-    UpdateLevel,
-    Viewing,
-)
+from warploom.engine.protocol.messages import Reset, Saved, SaveOutputs, SetProfiling, SetRunning, SetTrust, UpdateLevel
 from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 from warploom.engine.runtime.frame import cuda_engine, launcher
 from warploom.engine.runtime.frame.thread import FrameLock
 from warploom.engine.runtime.preview.reading import read_buffer
@@ -144,9 +135,9 @@ class Pair:
 
     def look(self) -> None:
         """Compare a picture that has arrived."""
-        preview = self.engines[0].take_preview("show")
+        preview = self.engines[0].take_sample("show")
         if preview is not None:
-            assert preview.pixels.tobytes() in self.pictures[preview.frame]
+            assert preview.data.tobytes() in self.pictures[preview.frame]
 
     def compare(self) -> None:
         """Compare everything that can be read."""
@@ -220,10 +211,10 @@ def save_kernel(pair: Pair, random: Random) -> None:
 def reset(pair: Pair, random: Random) -> None:
     """Reset both engines."""
     pair.pictures.clear()
-    pair.post(Observe({}))
+    pair.post(ObservePorts({}))
     pair.frame()
     for engine in pair.engines:
-        engine.core.previews.before_update()
+        engine.core.samples.before_update()
     pair.post(Reset())
     pair.frame()
 
@@ -243,7 +234,7 @@ def redraw(pair: Pair, random: Random) -> None:
 
 def observe(pair: Pair, random: Random) -> None:
     """Observe the viewer, or stop observing it."""
-    pair.post(Observe({"show": Viewing()} if random.random() < 0.8 else {}))
+    pair.post(ObservePorts({"show": picture_of("show")} if random.random() < 0.8 else {}))
 
 
 def save(pair: Pair, random: Random) -> None:

@@ -18,8 +18,9 @@ from warploom.engine.diagnostics import DeviceError
 from warploom.engine.profiling.levels import ProfilingLevel
 from warploom.engine.profiling.recorder import Stamps
 from warploom.engine.protocol.flight_record import SlowFrame, Spent, SpentOn
-from warploom.engine.protocol.messages import Observe, Reset, SetFrameBudget, SetProfiling, SetRunning, Viewing
+from warploom.engine.protocol.messages import Reset, SetFrameBudget, SetProfiling, SetRunning
 from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 from warploom.engine.runtime.measure.recorder import divide
 from warploom.engine.runtime.update.worker import Worker
 
@@ -152,9 +153,9 @@ def test_what_a_slow_frame_was_spent_on(patch: Patch, monkeypatch: pytest.Monkey
             delay(core.updates.compiled, "launch", 0.08, slowed)
             engine.step()
         assert spent_on(last_slow(engine))[0] is SpentOn.DEVICE, "the host works within the launch"
-        engine.post(Observe({"show": Viewing()}))
+        engine.post(ObservePorts({"show": picture_of("show")}))
         with monkeypatch.context() as slowed:
-            delay(core.previews, "take", 0.08, slowed)
+            delay(core.samples, "take", 0.08, slowed)
             engine.step()
         assert spent_on(last_slow(engine))[0] is SpentOn.PICTURES
         patch.set("noise", width=12)

@@ -8,7 +8,7 @@ from tests.runtime.conftest import SCALE, Kernels
 from warploom import Engine, Patch, ProfilingLevel
 from warploom.engine.device.device import Device
 from warploom.engine.profiling.side_work import SideKind, SideWork
-from warploom.engine.protocol.messages import Observe, Viewing
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 
 COMPILE, LOAD, UPDATE, UPLOAD, READBACK, DOWNLOAD, SAVE = SideKind
 
@@ -48,7 +48,7 @@ def test_each_kind_is_told_when_it_was_done(device: Device, kernels: Kernels, tm
         assert then[UPDATE, "hot"].count == 1
 
         assert engine.read(scale["out"]).shape == (100,)
-        engine.post(Observe({"viewer": Viewing()}))
+        engine.post(ObservePorts({"viewer": picture_of("viewer")}))
         engine.step()
         engine.save_outputs(tmp_path / "out")
         last = told(engine)

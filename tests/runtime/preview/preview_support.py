@@ -14,7 +14,7 @@ from warploom.engine.device.host.device import HostDevice
 from warploom.engine.device.host.events import HostEvent, HostStream
 from warploom.engine.device.protocol import Event, Memory, PinnedArray
 from warploom.engine.diagnostics import DeviceError
-from warploom.engine.protocol.messages import Preview
+from warploom.engine.protocol.sampling import Sample
 
 WIDTH, HEIGHT = 31, 17
 PICTURE = np.random.default_rng(4).integers(0, 256, (HEIGHT, WIDTH, 4)).astype(np.float32)
@@ -92,9 +92,9 @@ def area_means(picture: np.ndarray, width: int, height: int) -> np.ndarray:
     return means
 
 
-def next_preview(engine: Engine) -> Preview:
+def next_preview(engine: Engine) -> Sample:
     """Return the viewer's next picture."""
-    while (preview := engine.take_preview("show")) is None:
+    while (preview := engine.take_sample("show")) is None:
         time.sleep(0.002)
     return preview
 

@@ -25,8 +25,8 @@ from warploom import Engine, Patch, ProfilingLevel, open_device
 from warploom.api import Block, BlockBuilder, In, Kernel, f32, port, uchar4
 from warploom.engine.device.device import Device
 from warploom.engine.diagnostics import DeviceError
-from warploom.engine.protocol.messages import Observe, Probed, Viewing
-from warploom.engine.runtime.preview.previews import fitted_size
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
+from warploom.engine.runtime.preview.copies import fitted_size
 
 STAMP = """struct Frame { unsigned index; float time, time_step; unsigned seed; };
 extern "C" __global__ void stamp(const Frame* frame, uchar4* out, int n) {
@@ -82,14 +82,14 @@ def test_a_picture_is_reduced_to_the_means_of_its_areas(
 ) -> None:
     """A reduced picture has the means of areas in f64, at sizes that divide the picture's and at others."""
     with Engine(patch, own_memory) as engine:
-        engine.post(Observe({"show": Viewing(place)}))
+        engine.post(ObservePorts({"show": picture_of("show", place[::-1] if place else ())}))
         engine.step()
-        preview = engine.take_preview("show")
+        preview = engine.take_sample("show")
     assert preview is not None
     width, height = fitted_size((WIDTH, HEIGHT), place)
-    assert preview.pixels.shape == (height, width, 4)
+    assert preview.data.shape == (height, width, 4)
     assert preview.shape == (HEIGHT, WIDTH)
-    assert np.abs(preview.pixels - area_means(PICTURE, width, height)).max() <= 0.5 + 1e-3
+    assert np.abs(preview.data - area_means(PICTURE, width, height)).max() <= 0.5 + 1e-3
 
 
 def test_an_even_area_keeps_its_value(patch: Patch, own_memory: Device) -> None:
@@ -97,11 +97,11 @@ def test_an_even_area_keeps_its_value(patch: Patch, own_memory: Device) -> None:
     columns = np.repeat(np.arange(256), 5)
     patch.set("image", data=np.broadcast_to(columns[None, :, None], (9, 1280, 4)).astype(np.float32))
     with Engine(patch, own_memory) as engine:
-        engine.post(Observe({"show": Viewing((256, 1000))}))
+        engine.post(ObservePorts({"show": picture_of("show", (1000, 256))}))
         engine.step()
-        preview = engine.take_preview("show")
+        preview = engine.take_sample("show")
     assert preview is not None
-    assert (preview.pixels == np.arange(256)[None, :, None]).all()
+    assert (preview.data == np.arange(256)[None, :, None]).all()
 
 
 @pytest.mark.parametrize(("width", "height"), [(1_000_003, 1), (1, 700_001)])
@@ -112,28 +112,28 @@ def test_a_very_long_picture_is_made_small(patch: Patch, own_memory: Device, wid
     patch.set("image", data=picture)
     with Engine(patch, own_memory) as engine:
         for place in ((5000, 5000), (1, 600_000)):
-            engine.post(Observe({"show": Viewing(place)}))
+            engine.post(ObservePorts({"show": picture_of("show", place[::-1] if place else ())}))
             engine.step()
-            preview = engine.take_preview("show")
+            preview = engine.take_sample("show")
             assert preview is not None
             shown = fitted_size((width, height), place)
-            assert preview.pixels.shape == (shown[1], shown[0], 4)
-            assert np.abs(preview.pixels - long_means(picture, max(shown))).max() <= 0.5 + 0.05
+            assert preview.data.shape == (shown[1], shown[0], 4)
+            assert np.abs(preview.data - long_means(picture, max(shown))).max() <= 0.5 + 0.05
 
 
 def test_a_picture_is_offered_before_the_next_frame(patch: Patch, device: LateDevice) -> None:
     """A picture that arrives after its frame is offered while the engine waits for the next one, a minute away."""
     with Engine(patch, device) as engine:
-        engine.post(Observe({"show": Viewing()}))
+        engine.post(ObservePorts({"show": picture_of("show")}))
         engine.step()
-        engine.take_preview("show")
+        engine.take_sample("show")
         device.is_late = True
-        engine.post(Observe({"show": Viewing((7, 5))}))
+        engine.post(ObservePorts({"show": picture_of("show", (5, 7))}))
         engine.start(rate=1 / 60)
-        until(lambda: engine.core.previews.is_flying)
-        assert engine.take_preview("show") is None
+        until(lambda: engine.core.samples.is_flying)
+        assert engine.take_sample("show") is None
         device.is_late = False
-        until(lambda: engine.take_preview("show"))
+        until(lambda: engine.take_sample("show"))
 
 
 @pytest.mark.parametrize("place", [None, (512, 256), (500, 999)])
@@ -159,11 +159,11 @@ def test_a_picture_is_of_one_frame(
     patch.add("test_run.stamp", node_id="show")
     with Engine(patch, own_memory, profiling=ProfilingLevel.NONE) as engine:
         engine.start(rate=None)
-        engine.post(Observe({"show": Viewing(place)}))
+        engine.post(ObservePorts({"show": picture_of("show", place[::-1] if place else ())}))
         frames = set()
         for _ in range(8 if isinstance(own_memory, LateDevice) else 100):
             preview = next_preview(engine)
-            assert (preview.pixels == preview.frame % 256).all()
+            assert (preview.data == preview.frame % 256).all()
             frames.add(preview.frame)
         assert len(frames) > 4
 
@@ -172,25 +172,25 @@ def test_without_a_place_every_pixel_comes(patch: Patch, device: LateDevice) -> 
     """Without a view's size, or with a larger one than the picture's, every pixel comes."""
     with Engine(patch, device) as engine:
         for place in (None, (4000, 4000)):
-            engine.post(Observe({"show": Viewing(place)}))
+            engine.post(ObservePorts({"show": picture_of("show", place[::-1] if place else ())}))
             engine.step()
-            preview = engine.take_preview("show")
+            preview = engine.take_sample("show")
             assert preview is not None
-            np.testing.assert_array_equal(preview.pixels, PICTURE.astype(np.uint8))
+            np.testing.assert_array_equal(preview.data, PICTURE.astype(np.uint8))
 
 
 def test_the_pixel_that_is_asked_for_comes_with_a_reduced_picture(patch: Patch, device: LateDevice) -> None:
     """The pixel has its value in the whole picture; a position outside the picture has none."""
     with Engine(patch, device) as engine:
         for x, y in ((0, 0), (30, 16), (13, 5)):
-            engine.post(Observe({"show": Viewing((8, 8), probe=(x, y))}))
+            engine.post(ObservePorts({"show": picture_of("show", (8, 8), probe=(y, x))}))
             engine.step()
-            preview = engine.take_preview("show")
+            preview = engine.take_sample("show")
             assert preview is not None
-            assert preview.probed == Probed(x, y, tuple(int(value) for value in PICTURE[y, x]))  # type: ignore[arg-type]  # there are four
-        engine.post(Observe({"show": Viewing((8, 8), probe=(31, 0))}))
+            assert preview.sampling.probe == (y, x) and preview.probed.tolist() == PICTURE[y, x].tolist()
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8), probe=(0, 31))}))
         engine.step()
-        preview = engine.take_preview("show")
+        preview = engine.take_sample("show")
         assert preview is not None
         assert preview.probed is None
 
@@ -203,28 +203,28 @@ def test_a_view_with_gaps_is_shown(device: LateDevice, view: str, place: tuple[i
     expected = picture[::2] if view == "slice" else picture.transpose(1, 0, 2)
     for opened in (device, "host"):
         with Engine(patch, opened) as engine:
-            engine.post(Observe({"show": Viewing(place, probe=(1, 3))}))
+            engine.post(ObservePorts({"show": picture_of("show", place[::-1] if place else (), probe=(3, 1))}))
             engine.step()
-            preview = engine.take_preview("show")
+            preview = engine.take_sample("show")
         assert preview is not None
         height, width = expected.shape[:2]
         assert preview.shape == (height, width)
         if place is None or opened == "host":
-            np.testing.assert_array_equal(preview.pixels, expected)
+            np.testing.assert_array_equal(preview.data, expected)
         else:
             width, height = fitted_size((width, height), place)
-            assert np.abs(preview.pixels - area_means(expected, width, height)).max() <= 0.5 + 1e-3
-            assert preview.probed == Probed(1, 3, tuple(expected[3, 1].tolist()))
+            assert np.abs(preview.data - area_means(expected, width, height)).max() <= 0.5 + 1e-3
+            assert preview.probed.tolist() == expected[3, 1].tolist()
 
 
 def test_the_host_copies_whole_pictures(patch: Patch) -> None:
     """The host copies whole pictures instead of reducing them, since it transfers nothing."""
     with Engine(patch, "host") as engine:
-        engine.post(Observe({"show": Viewing((8, 8), probe=(1, 1))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8), probe=(1, 1))}))
         engine.step()
-        preview = engine.take_preview("show")
+        preview = engine.take_sample("show")
     assert preview is not None
-    assert preview.pixels.shape == (HEIGHT, WIDTH, 4)
+    assert preview.data.shape == (HEIGHT, WIDTH, 4)
     assert preview.probed is None
 
 

@@ -22,9 +22,10 @@ from tests.runtime.preview.preview_support import (
 from tests.waiting import next_report
 from warploom import Engine, Patch, ProfilingLevel
 from warploom.engine.diagnostics import Source, WarploomError
-from warploom.engine.protocol.messages import Observe, Reset, SetRunning, Viewing
-from warploom.engine.runtime.preview import picture_slot as downscale
-from warploom.engine.runtime.preview.previews import next_due_ns
+from warploom.engine.protocol.messages import Reset, SetRunning
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
+from warploom.engine.runtime.preview import downscaler as downscale
+from warploom.engine.runtime.preview.samples import next_due_ns
 
 
 @pytest.fixture
@@ -43,10 +44,10 @@ def patch(kernels: Kernels) -> Patch:
 
 def make_ready(engine: Engine) -> None:
     """Load the kernel and reserve memory, with no viewer open."""
-    engine.post(Observe({"show": Viewing((8, 8))}))
+    engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
     engine.step()
-    assert engine.take_preview("show") is not None
-    engine.post(Observe({}))
+    assert engine.take_sample("show") is not None
+    engine.post(ObservePorts({}))
     engine.step()
 
 
@@ -55,18 +56,18 @@ def test_a_frame_waits_for_no_transfer(patch: Patch, device: LateDevice) -> None
     with Engine(patch, device) as engine:
         make_ready(engine)
         core = engine.core
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         device.is_late = True
         device.log.clear()
         first = core.frame(free_running=True).frame
         for _ in range(3):
             core.frame(free_running=True)
-            assert engine.take_preview("show") is None
+            assert engine.take_sample("show") is None
         assert device.log.count(f"copy {4 * 8 * 4}") == 1
         assert "event wait" not in device.log
         device.is_late = False
         core.frame(free_running=True)
-        preview = engine.take_preview("show")
+        preview = engine.take_sample("show")
         assert preview is not None
         assert preview.frame == first
 
@@ -88,7 +89,7 @@ def test_the_next_launch_waits_on_the_device_until_the_picture_was_read(
         )
         core.profiler.set_level(ProfilingLevel.NONE)
         device.is_late = True
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         device.log.clear()
         core.frame(free_running=True)
         core.frame(free_running=True)
@@ -106,7 +107,7 @@ def test_a_rebuild_waits_until_the_memory_was_read(patch: Patch, device: LateDev
         make_ready(engine)
         core = engine.core
         device.is_late = True
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         core.frame(free_running=True)
         device.log.clear()
         patch.add("test_run.count", node_id="count")
@@ -125,7 +126,7 @@ def test_a_reset_waits_until_the_memory_was_read(patch: Patch, device: LateDevic
         make_ready(engine)
         core = engine.core
         device.is_late = True
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         core.frame(free_running=True)
         device.log.clear()
         engine.post(Reset())
@@ -138,13 +139,13 @@ def test_a_picture_that_nobody_took_is_not_replaced(patch: Patch, device: LateDe
     """A picture that nobody took is not replaced; once it is taken, the newest frame's picture comes."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         frames = [engine.step().frame for _ in range(4)]
-        preview = engine.take_preview("show")
+        preview = engine.take_sample("show")
         assert preview is not None
         assert preview.frame == frames[0]
         last = engine.step().frame
-        preview = engine.take_preview("show")
+        preview = engine.take_sample("show")
         assert preview is not None
         assert preview.frame == last
 
@@ -153,23 +154,23 @@ def test_a_viewer_that_is_closed_gives_nothing_more(patch: Patch, device: LateDe
     """A closed viewer gets no finished or unfinished picture; opened again, it gets the current frame's."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         engine.step()
-        engine.post(Observe({}))
+        engine.post(ObservePorts({}))
         engine.step()
-        assert engine.take_preview("show") is None
+        assert engine.take_sample("show") is None
         core = engine.core
         device.is_late = True
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         core.frame(free_running=True)
-        engine.post(Observe({}))
+        engine.post(ObservePorts({}))
         core.frame(free_running=True)
         device.is_late = False
         core.frame(free_running=True)
-        assert engine.take_preview("show") is None
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        assert engine.take_sample("show") is None
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         now = engine.step().frame
-        preview = engine.take_preview("show")
+        preview = engine.take_sample("show")
         assert preview is not None
         assert preview.frame == now
 
@@ -179,18 +180,18 @@ def test_memory_is_kept_from_picture_to_picture(
 ) -> None:
     """Memory is kept even when a viewer is closed and opened, or becomes smaller."""
     with Engine(patch, device) as engine:
-        engine.post(Observe({"show": Viewing((20, 20))}))
+        engine.post(ObservePorts({"show": picture_of("show", (20, 20))}))
         engine.step()
-        engine.take_preview("show")
+        engine.take_sample("show")
         monkeypatch.setattr(device, "pinned", None)
         monkeypatch.setattr(device, "allocate", None)
-        for place in ((20, 20), (19, 12), None, (3, 3)):
-            engine.post(Observe({}))
+        for place in ((20, 20), (12, 19), None, (3, 3)):
+            engine.post(ObservePorts({}))
             engine.step()
             if place is not None:
-                engine.post(Observe({"show": Viewing(place)}))
+                engine.post(ObservePorts({"show": picture_of("show", place)}))
                 engine.step()
-                assert engine.take_preview("show") is not None
+                assert engine.take_sample("show") is not None
 
 
 def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch, device: LateDevice) -> None:
@@ -198,20 +199,20 @@ def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch,
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.start()
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         next_preview(engine)
         engine.post(SetRunning(False))
-        while engine.core.player.running or engine.core.previews.has_work:
+        while engine.core.player.running or engine.core.samples.has_work:
             time.sleep(0.002)
-            engine.take_preview("show")
+            engine.take_sample("show")
         launches = engine.core.launcher.launches
         for place in ((16, 16), (12, 12)):
             device.is_late = True
-            engine.post(Observe({"show": Viewing(place, rate=30)}))
+            engine.post(ObservePorts({"show": picture_of("show", place, rate=30)}))
             time.sleep(0.05)
-            assert engine.take_preview("show") is None
+            assert engine.take_sample("show") is None
             device.is_late = False
-            assert next_preview(engine).pixels.shape[1] == place[0]
+            assert next_preview(engine).data.shape[1] == place[0]
         assert engine.core.launcher.launches == launches
 
 
@@ -221,11 +222,11 @@ def test_pictures_come_at_the_rate_that_is_asked_for(patch: Patch, device: LateD
     with Engine(patch, device) as engine:
         make_ready(engine)
         now_ns, count = 10**12, 0
-        engine.core.previews.clock_ns = lambda: now_ns
-        engine.post(Observe({"show": Viewing((8, 8), rate=40)}))
+        engine.core.samples.clock_ns = lambda: now_ns
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8), rate=40)}))
         for _ in range(100):
             engine.core.frame(free_running=True)
-            count += engine.take_preview("show") is not None
+            count += engine.take_sample("show") is not None
             now_ns += 5_000_000
     assert 19 <= count <= 21
 
@@ -237,17 +238,17 @@ def test_a_higher_rate_counts_at_once(patch: Patch, device: LateDevice) -> None:
         make_ready(engine)
         core = engine.core
         now_ns = 10**12
-        core.previews.clock_ns = lambda: now_ns
+        core.samples.clock_ns = lambda: now_ns
 
         def pictures(rate: float) -> int:
             """Return the number of pictures in some frames."""
             nonlocal now_ns
-            engine.post(Observe({"show": Viewing((8, 8), rate=rate)}))
+            engine.post(ObservePorts({"show": picture_of("show", (8, 8), rate=rate)}))
             count = 0
             for _ in range(20):
                 core.frame(free_running=True)
                 now_ns += 1_000_000
-                count += engine.take_preview("show") is not None
+                count += engine.take_sample("show") is not None
             return count
 
         pictures(0.001)
@@ -258,8 +259,8 @@ def test_a_higher_rate_counts_at_once(patch: Patch, device: LateDevice) -> None:
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_rate_is_a_positive_number(rate: float) -> None:
     """A rate that is no positive number is refused before the engine receives it."""
-    with pytest.raises(WarploomError, match="rate must be a positive number of pictures a second, got"):
-        Viewing(rate=rate)
+    with pytest.raises(WarploomError, match="rate must be a positive number of samples a second, got"):
+        picture_of("show", rate=rate)
 
 
 def test_a_lack_of_memory_for_a_picture_is_reported_and_the_engine_runs_on(patch: Patch, device: LateDevice) -> None:
@@ -267,16 +268,16 @@ def test_a_lack_of_memory_for_a_picture_is_reported_and_the_engine_runs_on(patch
     with Engine(patch, device) as engine:
         engine.step()
         device.refuses_memory = True
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         engine.step()
         report = engine.step()
         (told,) = report.diagnostics
         assert (told.node, told.source, report.sightings[0].count) == ("show", Source.CAPACITY, 1)
         assert told.message == "picture of 8 x 4 must fit in memory: no memory is left"
         device.refuses_memory = False
-        engine.post(Observe({"show": Viewing((9, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 9))}))
         assert not engine.step().diagnostics
-        assert engine.take_preview("show") is not None
+        assert engine.take_sample("show") is not None
 
 
 def test_memory_that_is_free_after_an_edit_is_used(patch: Patch, device: LateDevice) -> None:
@@ -285,14 +286,14 @@ def test_memory_that_is_free_after_an_edit_is_used(patch: Patch, device: LateDev
     with Engine(patch, device) as engine:
         engine.step()
         device.refuses_memory = True
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         engine.step()
         device.refuses_memory = False
         engine.step()
-        assert engine.take_preview("show") is None
+        assert engine.take_sample("show") is None
         patch.remove(count)
         engine.step()
-        assert engine.take_preview("show") is not None
+        assert engine.take_sample("show") is not None
 
 
 def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
@@ -303,14 +304,14 @@ def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
     with Engine(patch, device) as engine:
         engine.step()
         core, may_go = engine.core, threading.Event()
-        core.previews.downscaler.load(wait=True)
+        core.samples.downscaler.load(wait=True)
         pinned = device.pinned
         monkeypatch.setattr(device, "pinned", lambda array: may_go.wait() and pinned(array))
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         frames = [core.frame(free_running=True).frame for _ in range(5)]
-        assert engine.take_preview("show") is None
+        assert engine.take_sample("show") is None
         may_go.set()
-        while (preview := engine.take_preview("show")) is None:
+        while (preview := engine.take_sample("show")) is None:
             core.frame(free_running=True)
         assert preview.frame > frames[-1]
 
@@ -321,13 +322,13 @@ def test_without_the_kernel_whole_pictures_come(
     """Without the kernel that reduces pictures, whole ones come, and an observed viewer reports the reason."""
     monkeypatch.setattr(downscale, "_FILE", "missing.cu")
     with Engine(patch, device) as engine:
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         (told,) = engine.step().diagnostics
-        preview = engine.take_preview("show")
-        engine.post(Observe({}))
+        preview = engine.take_sample("show")
+        engine.post(ObservePorts({}))
         assert not engine.step().diagnostics
     assert preview is not None
-    assert preview.pixels.shape == (HEIGHT, WIDTH, 4)
+    assert preview.data.shape == (HEIGHT, WIDTH, 4)
     assert told.source is Source.KERNEL_LOAD and "missing.cu" in told.message
 
 
@@ -341,7 +342,7 @@ def test_a_paused_engine_tells_why_there_is_no_kernel(
         may_load, find_kernel = threading.Event(), downscale.find_kernel
         monkeypatch.setattr(downscale, "find_kernel", lambda *name: may_load.wait() and find_kernel(*name))
         engine.post(SetRunning(False))
-        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
         engine.start()
         while engine.core.inbox:
             time.sleep(0.002)

@@ -25,7 +25,7 @@ from warploom.engine.protocol.sampling import ObservePorts, Reduction, Sample, S
 from warploom.engine.runtime.preview.reducing import make_sample
 from warploom.engine.types import NAMED, Array, DType, Struct, bf16, f32, float3, float4, from_bf16, u8, u32, uchar4
 
-PICK, MEAN, EXTREMES = Reduction
+PICK, MEAN, EXTREMES, _ = Reduction
 NUMBERS = np.arange(1001, dtype=np.float32).reshape(11, 91)
 
 
@@ -198,11 +198,11 @@ def test_a_frame_by_hand_has_samples_of_its_own() -> None:
         engine.step()
         for port in ports:
             engine.take_sample(str(port))
-        engine.core.previews.clock_ns = lambda: 1 << 62  # all samples are due
+        engine.core.samples.clock_ns = lambda: 1 << 62  # all samples are due
         device.is_late = True
         engine.post(Reset())  # or else the next launch would repeat the last one
         engine.core.frame(free_running=True)
-        assert engine.core.previews.is_flying
+        assert engine.core.samples.is_flying
         device.is_late = False
         report = engine.step()
         samples = [engine.take_sample(str(port)) for port in ports]
@@ -330,7 +330,7 @@ def test_a_gpu_reduces_thumbnails_before_it_transfers_them() -> None:
             engine.step()
             watch(engine, ports, size=(7, 11), reduction=MEAN, in_place=True)
             if isinstance(device, LateDevice):
-                engine.core.previews.downscaler.load(wait=True)
+                engine.core.samples.downscaler.load(wait=True)
             engine.step()
             found = [engine.take_sample(str(port)) for port in ports]
         device.close()

@@ -24,7 +24,6 @@ from warploom.engine.protocol.messages import (
     Edited,
     KernelFilesChanged,
     Message,
-    Observe,
     Reset,
     SaveOutputs,
     SetFusing,
@@ -33,9 +32,9 @@ from warploom.engine.protocol.messages import (
     SetProfiling,
     SetRunning,
     SetTime,
-    Viewing,
 )
 from warploom.engine.protocol.pacing import Pacing
+from warploom.engine.protocol.sampling import ObservePorts, picture_of
 
 TYPES = ("test_small.make", "math.scale_offset", "buffer.constant", "control.if", "control.for", "control.every")
 TYPES += (
@@ -96,15 +95,15 @@ any_change = st.one_of(
     st.builds(changes.NodeRegionChanged, ids, scopes, scopes),
     st.builds(changes.BlockTypesChanged, st.frozensets(st.sampled_from(TYPES), max_size=3)),
 )
-sizes = st.none() | st.tuples(st.integers(-2, 300), st.integers(-2, 300))
+sizes, places = st.tuples(*[st.integers(1, 300)] * 2), st.tuples(*[st.integers(0, 300)] * 2)
 rates = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
-viewings = st.builds(Viewing, sizes, st.none() | rates, sizes)
+pictures = st.builds(picture_of, ids, st.just(()) | sizes, st.none() | rates, st.none() | places)
 pacings = st.just(Pacing.free()) | rates.filter(lambda rate: rate > 100).map(Pacing.fixed)  # frames must come soon
 messages = st.one_of(
     *[any_change] * 6,
     st.builds(Edited, st.lists(any_change, max_size=5).map(tuple), st.booleans()),
     st.builds(KernelFilesChanged, st.frozensets(st.sampled_from((Path("no.cu"), Path("/"), Path("buffers.cu"))))),
-    st.builds(Observe, st.dictionaries(ids, viewings, max_size=3)),
+    st.builds(ObservePorts, st.dictionaries(ids, pictures, max_size=3)),
     st.builds(SetRunning, st.booleans(), st.none() | st.integers(0, 3)),
     st.builds(SetPacing, pacings),
     st.builds(SetProfiling, st.sampled_from(ProfilingLevel)),
