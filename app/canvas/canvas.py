@@ -362,7 +362,9 @@ class Canvas(QWidget):
     # Events
 
     def _tooltip(self, hit: Hit) -> str:
-        text = tooltip(self.patch, hit, self._display.report, self.profile(), self.peak_bytes_per_s())
+        shown = self._display
+        peak = self.peak_bytes_per_s()
+        text = tooltip(self.patch, hit, shown.report, self.profile(), peak, is_still=shown.is_still)
         node = hit if isinstance(hit, str) else hit.source.node if isinstance(hit, Connection) else ""
         numbers = self.thumbnails.text_of(node)
         return f"{text}\n{numbers}" if text and numbers else text

@@ -187,6 +187,26 @@ class Actions:
                 self.commands[item.id], self._by_id[item.id] = item, self._make(item)
                 self.set_keys(item.id, item.keys)
                 target.addAction(self._by_id[item.id])
+        _part_mnemonics(target.actions())
+
+
+def _part_mnemonics(actions: Sequence[QAction]) -> None:
+    """Give each entry of a menu a letter of its own: the marked one, unless an entry above has it, or another one."""
+    taken, others = set[str](), list[QAction]()
+    for action in actions:
+        letter = action.text().partition("&")[2][:1].lower()
+        if letter and letter not in taken:
+            taken.add(letter)
+        elif action.text():
+            others.append(action)
+    for action in others:
+        text = action.text().replace("&", "")
+        starts = [at for at, _ in enumerate(text) if not text[at - 1 : at].strip()]
+        free = (at for at in (*starts, *range(len(text))) if text[at].isalnum() and text[at].lower() not in taken)
+        if (place := next(free, None)) is not None:
+            taken.add(text[place].lower())
+            text = f"{text[:place]}&{text[place:]}"
+        action.setText(text)
 
 
 def _refill(target: QMenu, menu: Menu) -> None:

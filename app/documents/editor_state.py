@@ -71,7 +71,27 @@ def load_state(folder: Path) -> UserState:
         return UserState()
 
 
-def save_state(state: UserState, folder: Path) -> None:
-    """Write the state to its folder. Raise OSError if that is impossible."""
+def copied(state: UserState) -> UserState:
+    """Return a copy of a state, in which lists are copied, too."""
+    return msgspec.json.decode(msgspec.json.encode(state), type=UserState)
+
+
+def save_state(state: UserState, folder: Path, before: UserState | None = None) -> UserState:
+    """Write the state to its folder, and return a copy of it. Raise OSError if that is impossible.
+
+    `before` is the copy that the same window got last. What has not changed since then stays as it is in the file,
+    where another window may have changed it; a newly opened file is added to the recent files there.
+    """
+    copy, merged = copied(state), copied(state)
+    if before is not None:
+        now = load_state(folder)
+        for name in UserState.__struct_fields__:
+            if getattr(state, name) == getattr(before, name):
+                setattr(merged, name, getattr(now, name))
+        if state.recent != before.recent and state.recent:
+            merged.recent = now.recent
+            merged.add_recent(Path(state.recent[0]))
+        state.recent[:] = copy.recent = merged.recent
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / _FILE, msgspec.json.encode(state))
+    write_atomically(folder / _FILE, msgspec.json.encode(merged))
+    return copy

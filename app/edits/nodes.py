@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from pathlib import PurePath
 from typing import Any
 
 from warploom.app.edits.compatible import best_end, ends, reading, spanning
@@ -237,10 +238,18 @@ def cut(patch: Patch, connections: Iterable[Connection], name: str = "Cut") -> N
 
 
 def set_parameter(patch: Patch, node_ids: Collection[str], name: str, value: object, *, gesture: object = None) -> None:
-    """Set a parameter of nodes of one type. Raise a PatchError with the reason when the value is refused."""
+    """Set a parameter of nodes of one type. Raise a PatchError with the reason when the value is refused.
+
+    A title that is the name of the parameter's file becomes that of the new file.
+    """
     with patch.edit(f"Set {parameter_of(patch, node_ids, name)}", gesture=gesture):
         for node in node_ids:
+            title = patch.nodes[node].title
+            file = PurePath(value).name if title and isinstance(value, str | PurePath) else None
+            is_named = file is not None and title == PurePath(str(patch.value(node, name))).name
             patch.set(node, **{name: value})
+            if file is not None and is_named:
+                patch.rename(node, file)
 
 
 def paste_parameter(patch: Patch, node_ids: Collection[str], spec: ParameterSpec, text: str) -> None:

@@ -11,9 +11,12 @@ from warploom.app.inspector.parameter_editors import NumberEditor
 
 #: Pixels for the whole range of a number that has a slider, and those that a click may move.
 _ACROSS, _CLICK = 300, 3
-#: The steps of a decade of other numbers, and the step from zero.
-_STEPS, _FROM_ZERO = 100, 0.01
+#: The steps from 1 to 2; each decade has steps of its own. Those around zero are as at the number where a drag begins,
+#: or as small as this share of it if there is nothing below zero.
+_STEPS, _SMALLEST = 100, 1e-6
 _FINE, _COARSE = 0.1, 10.0
+#: A step of 0.01 that is computed as 0.00999 has two digits, too.
+_ROUNDING = 1e-6
 
 
 class Scrub(QObject):
@@ -24,7 +27,7 @@ class Scrub(QObject):
         self._label, self._editor, self._is_free = label, editor, is_free
         self._last: QPointF | None = None
         self._is_dragging = False
-        self._number = self._step = 0.0
+        self._place = self._least = 0.0
         label.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -57,26 +60,52 @@ class Scrub(QObject):
             if abs(way) < _CLICK:
                 return
             self._editor.enter()
-            self._is_dragging, self._number = True, self._editor.box.value()
-            self._step = step_of(self._number, self._editor.slider_range)
+            self._is_dragging = True
+            number, low, span = self._editor.box.value(), self._editor.box.minimum(), self._editor.slider_range
+            self._least = 0.0 if span is not None else _decade(number) * (_SMALLEST if low >= 0 and number else 1.0)
+            self._place = self._place_of(number)
             self._editor.drag_began.emit()
         self._last = at
-        step = self._step
+        if keys & Qt.KeyboardModifier.ShiftModifier:
+            way *= _FINE
+        elif keys & Qt.KeyboardModifier.ControlModifier:
+            way *= _COARSE
+        low, high = self._editor.box.minimum(), self._editor.box.maximum()
+        least, most = self._place_of(low), self._place_of(high)
+        self._place = min(max(self._place + way, least), most)
+        if self._place in (least, most):  # the bounds may have more digits than a step
+            self._editor.drag_to(low if self._place == least else high)
+            return
+        number = self._number_at(self._place)
+        step = abs(self._number_at(self._place + 1) - number)
         if keys & Qt.KeyboardModifier.ShiftModifier:
             step *= _FINE
-        elif keys & Qt.KeyboardModifier.ControlModifier:
-            step *= _COARSE
-        box = self._editor.box
-        low, high = box.minimum(), box.maximum()
-        self._number = min(max(self._number + way * step, low), high)
-        number = self._number
-        if low < number < high:  # the bounds may have more digits than a step
-            number = min(max(round(number, max(0, -math.floor(math.log10(step)))), low), high)
-        self._editor.drag_to(number)
+        number = round(number, max(0, -math.floor(math.log10(step) + _ROUNDING)))
+        self._editor.drag_to(min(max(number, low), high))
+
+    def _place_of(self, number: float) -> float:
+        """Return where a number is on the scale, in pixels from zero."""
+        if not self._least:
+            assert self._editor.slider_range is not None
+            return number / self._editor.slider_range * _ACROSS
+        size = abs(number) / self._least
+        if size > 1:
+            decade = math.floor(math.log10(size))
+            size = size / 10.0**decade + 9 * decade
+        return math.copysign(size * _STEPS, number)
+
+    def _number_at(self, place: float) -> float:
+        """Return the number at a place."""
+        if not self._least:
+            assert self._editor.slider_range is not None
+            return place / _ACROSS * self._editor.slider_range
+        size = abs(place) / _STEPS
+        if size > 1:
+            decade, rest = divmod(size - 1, 9)
+            size = (1 + rest) * 10.0**decade
+        return math.copysign(size * self._least, place)
 
 
-def step_of(number: float, span: float | None) -> float:
-    """Return how much a number changes by a pixel: a share of its range, or else of its decade."""
-    if span is not None:
-        return span / _ACROSS
-    return 10.0 ** math.floor(math.log10(abs(number))) / _STEPS if number else _FROM_ZERO
+def _decade(number: float) -> float:
+    """Return the power of ten at or below a number; 1 for zero."""
+    return 10.0 ** math.floor(math.log10(abs(number))) if number else 1.0

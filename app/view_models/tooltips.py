@@ -33,7 +33,6 @@ Hit = PortRef | Connection | str
 
 _WIDTH = 72
 _STATES = {
-    NodeState.OK: "running",
     NodeState.WARNING: "warning",
     NodeState.ERROR: "error",
     NodeState.INCOMPLETE: "incomplete",
@@ -47,11 +46,14 @@ def tooltip(
     report: FrameReport | None,
     profile: Profile | None = None,
     peak_bytes_per_s: float | None = None,
+    *,
+    is_still: bool = False,
 ) -> str:
     """Return the tooltip of a port, a connection or a node; its first line is the title.
 
     `profile` is that of the last measured frame, if the profiling level has one; `peak_bytes_per_s` is the memory
-    bandwidth of the device, if that is known.
+    bandwidth of the device, if that is known; `is_still` is whether a playing patch isn't launched, since nothing
+    changes.
     """
     if report is None or (profile is not None and profile.level is not report.statistics.profiling):
         profile = None  # measured before, at another level
@@ -61,7 +63,7 @@ def tooltip(
         case Connection():
             return connection_tooltip(patch, hit, report, profile)
         case _:
-            return node_tooltip(patch, hit, report, profile, peak_bytes_per_s)
+            return node_tooltip(patch, hit, report, profile, peak_bytes_per_s, is_still=is_still)
 
 
 def node_tooltip(
@@ -70,6 +72,8 @@ def node_tooltip(
     report: FrameReport | None,
     profile: Profile | None = None,
     peak_bytes_per_s: float | None = None,
+    *,
+    is_still: bool = False,
 ) -> str:
     """Return title, type and summary of a node, and its last reported state, message, times and kernels."""
     node, block_type = patch.nodes[node_id], patch.block_type(node_id)
@@ -86,7 +90,7 @@ def node_tooltip(
     lines += [block_type.summary, constants_text(patch, node_id, block_type), mode_text(patch, node_id)]
     if report is None or found is None:
         return _joined(lines)
-    figures = [_STATES[found.state]]
+    figures = [_state_text(found, report, is_still=is_still)]
     if found.time_ns is not None:
         figures.append(f"{format_time(found.time_ns)}{share_text(found, report.statistics)}")
     if found.kernels:
@@ -94,6 +98,14 @@ def node_tooltip(
     lines += [", ".join(figures), message_text(patch, found)]
     lines += [fusion_text(patch, node_id, report.nodes), _measuring_text(patch, report, found)]
     return _joined([*lines, times_text(patch, node_id, profile, peak_bytes_per_s) if profile else ""])
+
+
+def _state_text(found: NodeReport, report: FrameReport, *, is_still: bool) -> str:
+    if found.state is not NodeState.OK:
+        return _STATES[found.state]
+    if found.is_skipped:
+        return "skipped by its region"
+    return "paused" if not report.running else "still, since nothing changes" if is_still else "running"
 
 
 def _order_lines(patch: Patch, node_id: str) -> list[str]:

@@ -35,7 +35,7 @@ from warploom.app.docks.problems import Problems
 from warploom.app.documents import dialogs
 from warploom.app.documents.bridge import Bridge
 from warploom.app.documents.code_files.own_code import OwnCode
-from warploom.app.documents.editor_state import load_state, save_state
+from warploom.app.documents.editor_state import copied, load_state, save_state
 from warploom.app.documents.file_commands import FileCommands
 from warploom.app.documents.gallery import find_examples
 from warploom.app.documents.outside_changes import OutsideChanges
@@ -90,6 +90,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.folder = folder
         self.state = load_state(folder)
+        self._saved = copied(self.state)
         self._first_scale = self.state.scale  # Qt has applied it
         self.set_theme(self.state.theme)  # before the parts are made, since Qt would style each of them again
         self.gc_timer = GcTimer(self)
@@ -396,7 +397,7 @@ class MainWindow(QMainWindow):
 
     def _save_state(self) -> None:
         try:
-            save_state(self.state, self.folder)
+            self._saved = save_state(self.state, self.folder, self._saved)
         except OSError as problem:
             self.log.add_error(f"window state must be writable to {self.folder}, got: {problem}")
 

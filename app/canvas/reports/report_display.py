@@ -46,6 +46,11 @@ class ReportDisplay(QObject):
         self._badges.ask()
         self._values.ask()
 
+    @property
+    def is_still(self) -> bool:
+        """True while the patch plays, but its graph is not launched, since nothing changes."""
+        return self.report is not None and self.report.running and not self._is_launched
+
     def clear(self) -> None:
         """Forget the reports: another patch is shown."""
         self.report = self._seen = None
@@ -80,7 +85,7 @@ class ReportDisplay(QObject):
     def _show_measured(self) -> None:
         """Show times, heat and sizes where they changed."""
         report, shows_heat = self.report, self._shows_heat
-        self._legend.show_text(legend_text(report) if shows_heat else "")
+        self._legend.show_text(legend_text(report) if shows_heat and self._scene.nodes else "")
         if report is None:
             return
         seen = self._view.zoom >= NEAR

@@ -54,7 +54,7 @@ def view_menu(window: CommandWindow, needs: Needs) -> Menu:
         ),
         Command(
             "activity",
-            "Acti&vity of connections",
+            "Activity of connections",
             overlays.toggle_activity,
             keys=("W",),
             help="Show which connections carry new data: still ones are faint, skipped ones dotted, broken ones red",

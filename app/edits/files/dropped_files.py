@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from warploom.app.edits.nodes import set_parameter
 from warploom.blocks.io.decode_image import PICTURES
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.diagnostics import KernelError, PatchError
@@ -111,10 +112,11 @@ def place_files(
     made: list[str] = []
     (x, y), column = position, 0.0
     with patch.edit(f"Add {_names(usable)}"):
-        for _, (type_id, values) in blocks:
+        for path, (type_id, values) in blocks:
             if made and not len(made) % _IN_COLUMN:
                 x, y, column = x + column + _BESIDE, position[1], 0.0
-            node = patch.add(type_id, position=(x, y), region=scope, **values).id
+            title = "" if path.suffix in SUFFIXES else path.name  # a kernel has a name of its own
+            node = patch.add(type_id, position=(x, y), region=scope, title=title, **values).id
             width, height = size(node)
             y, column = y + height + _BELOW, max(column, width)
             made.append(node)
@@ -138,7 +140,7 @@ def file_parameter(patch: Patch, node: str, paths: Iterable[Path]) -> str:
 def give_file(patch: Patch, node: str, parameter: str, path: Path) -> None:
     """Let a node read another file."""
     with patch.edit(f"Load {path.name}"):
-        patch.set(node, **{parameter: _relative(patch, path)})
+        set_parameter(patch, [node], parameter, _relative(patch, path))
 
 
 def free_file(folder: Path, stem: str, suffix: str) -> Path:

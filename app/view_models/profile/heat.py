@@ -9,6 +9,7 @@ from warploom.engine.protocol.messages import EngineStatistics, FrameReport, Nod
 
 #: Degrees of heat; a node's colour changes only with its degree.
 DEGREES = 16
+_WAITING = "Not measured yet"
 #: The shares in the legend.
 TICKS = (0.01, 0.1, 0.25, 0.5, 1.0)
 
@@ -25,14 +26,14 @@ def degree_of(report: NodeReport | None, statistics: EngineStatistics) -> int:
 
 
 def legend_text(report: FrameReport | None) -> str:
-    """Return the present meaning of the colours, or how to get colours; "" when nothing can be measured."""
+    """Return the present meaning of the colours, or why there are none."""
     if report is None:
-        return ""
+        return _WAITING
     times = [node.share is None for node in report.nodes.values() if node.time_ns is not None]
     if times and not any(times):
         return "Share of the block's time"
     if report.statistics.profiling < ProfilingLevel.PER_BLOCK:
         return f"Not measured: Run > Profiling > {LEVELS[ProfilingLevel.PER_BLOCK][0]}"
     if not times or report.statistics.work_ns is None:
-        return ""
+        return f"Compiling: {_WAITING.lower()}" if report.preparing else _WAITING
     return f"Share of the frame's work, {format_time(report.statistics.work_ns)}"

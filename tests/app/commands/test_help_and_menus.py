@@ -144,3 +144,13 @@ def test_help_opens_a_runnable_example(opened: MainWindow, qtbot: QtBot) -> None
         )
         assert any(found.type == "io.viewer" for found in shown.nodes.values())
     assert not opened.session.is_modified
+
+
+def test_no_two_entries_of_a_menu_have_the_same_letter(window: MainWindow) -> None:
+    """An entry above keeps its letter; the others get another one, or none."""
+    menus = window.actions_by_id.bar()
+    while menus:
+        actions = menus.pop().actions()
+        letters = [text[text.index("&") + 1].lower() for action in actions if "&" in (text := action.text())]
+        assert sorted(letters) == sorted(set(letters))
+        menus += [menu for action in actions if isinstance(menu := action.menu(), QMenu)]

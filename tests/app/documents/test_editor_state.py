@@ -40,3 +40,26 @@ def test_recent_files_that_are_gone_are_not_offered(tmp_path: Path) -> None:
     state = UserState()
     state.add_recent(tmp_path / "gone.loom")
     assert state.existing_recent() == []
+
+
+def test_windows_keep_what_others_have_saved(tmp_path: Path) -> None:
+    """Each window writes what it has changed; files that any of them opens are recent in all."""
+    windows = [UserState(), UserState()]
+    saved = [save_state(state, tmp_path, UserState()) for state in windows]
+
+    def save(window: int) -> None:
+        saved[window] = save_state(windows[window], tmp_path, saved[window])
+
+    for window, name in ((0, "a"), (1, "b"), (0, "c")):
+        windows[window].add_recent(tmp_path / name)
+        save(window)
+    windows[1].theme = "light"
+    save(1)
+    windows[0].scale = 1.5
+    save(0)
+    now = load_state(tmp_path)
+    assert [Path(path).name for path in now.recent] == ["c", "b", "a"]
+    assert (now.theme, now.scale) == ("light", 1.5)
+    windows[1].recent.clear()
+    save(1)
+    assert load_state(tmp_path).recent == []

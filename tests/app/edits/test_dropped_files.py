@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 from warploom import Engine, Patch, ProfilingLevel
-from warploom.app.edits.files.dropped_files import is_usable, place_files
+from warploom.app.edits.files.dropped_files import give_file, is_usable, place_files
+from warploom.app.edits.nodes import set_parameter
 from warploom.engine.diagnostics import PatchError
 
 
@@ -28,7 +29,14 @@ def test_each_file_becomes_a_block_that_loads_it(tmp_path: Path) -> None:
         for node in nodes[:-1]:
             np.testing.assert_allclose(engine.read(patch[node]["out"]), np.ones((4, 5, 4)), atol=0.02)
         np.testing.assert_array_equal(engine.read(patch[nodes[-1]]["out"]), np.arange(6).reshape(2, 3))
-    patch.undo()
+    assert [patch.title(node) for node in nodes] == [*(path.name for path in files), "shots", "c.txt"]
+    give_file(patch, nodes[0], "file", files[1])
+    set_parameter(patch, nodes[1:2], "file", "elsewhere/other.png")
+    patch.rename(nodes[2], "Mine")
+    give_file(patch, nodes[2], "file", files[1])
+    assert [patch.title(node) for node in nodes[:3]] == ["a.ppm", "other.png", "Mine"]
+    for _ in range(5):
+        patch.undo()
     assert not patch.nodes
 
 

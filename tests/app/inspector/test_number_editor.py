@@ -84,7 +84,7 @@ def test_a_number_without_bounds_has_no_slider_and_takes_any_size(
     [
         ("free", 2.5, Qt.KeyboardModifier.NoModifier, 3.5),  # a hundredth of its decade for each of 100 pixels
         ("free", 2.5, Qt.KeyboardModifier.ShiftModifier, 2.6),
-        ("free", 2.5, Qt.KeyboardModifier.ControlModifier, 12.5),
+        ("free", 2.5, Qt.KeyboardModifier.ControlModifier, 35.0),
         ("free", 0.0, Qt.KeyboardModifier.NoModifier, 1.0),
         ("free", -250.0, Qt.KeyboardModifier.NoModifier, -150.0),
         ("gain", 1.0, Qt.KeyboardModifier.NoModifier, 4.33),  # its range from 0 to 10 is 300 pixels
@@ -263,6 +263,40 @@ def test_a_drag_reaches_the_bound_itself(qtbot: QtBot) -> None:
     move_pointer(label, QPoint(900, 1), Qt.MouseButton.LeftButton)
     qtbot.mouseRelease(label, Qt.MouseButton.LeftButton, pos=QPoint(900, 1))
     assert edits == [2.71828]
+
+
+@pytest.mark.parametrize(
+    ("start", "low", "pixels", "end"),
+    [
+        (5.0, None, [10, -510, -100], [5.1, 0.0, -1.0]),  # through zero in steps of where it began
+        (5.0, None, [400, 900, 10], [9.0, 90.0, 91.0]),  # in larger steps from each decade on
+        (
+            0.002,
+            0.0,
+            [-200, -450, 450, 200],
+            [0.0009, 0.00045, 0.0009, 0.002],
+        ),  # and in smaller ones, if it stays positive
+        (0.0, None, [50, -100], [0.5, -0.5]),
+    ],
+)
+def test_a_drag_without_a_range_has_the_steps_of_each_decade(
+    qtbot: QtBot, start: float, low: float | None, pixels: list[int], end: list[float]
+) -> None:
+    """So a learning rate and a size in bytes can both be dragged; the way back leads to the same numbers."""
+    editor, label = NumberEditor(ParameterSpec("x", "float", 1.0, "A number.", minimum=low)), QLabel()
+    for widget in (editor, label):
+        qtbot.addWidget(widget)
+    Scrub(label, editor, lambda: True)
+    edits: list[float] = []
+    editor.edited.connect(edits.append)
+    editor.show_values([start])
+    at = 1
+    qtbot.mousePress(label, Qt.MouseButton.LeftButton, pos=QPoint(at, 1))
+    for way in pixels:
+        at += way
+        move_pointer(label, QPoint(at, 1), Qt.MouseButton.LeftButton)
+    qtbot.mouseRelease(label, Qt.MouseButton.LeftButton, pos=QPoint(at, 1))
+    assert edits == pytest.approx(end)
 
 
 def test_a_drag_of_several_blocks_begins_at_the_number_of_the_first(qtbot: QtBot) -> None:

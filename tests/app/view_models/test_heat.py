@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.app.app_support import make_report
 from warploom.app.view_models.profile.heat import DEGREES, degree_of, heat, legend_text
@@ -47,14 +48,18 @@ def test_inside_a_block_colours_are_shares_of_the_block() -> None:
 @pytest.mark.parametrize(
     ("report", "expected"),
     [
-        (None, ""),
+        (None, "Not measured yet"),
         (report_of(None, ProfilingLevel.NONE, node(None)), "Not measured: Run > Profiling > Each block"),
         (report_of(9, ProfilingLevel.SUMMARY, node(None)), "Not measured: Run > Profiling > Each block"),
-        (report_of(9, ProfilingLevel.PER_BLOCK, node(None)), ""),
+        (report_of(9, ProfilingLevel.PER_BLOCK, node(None)), "Not measured yet"),
+        (
+            replace(report_of(9, ProfilingLevel.PER_BLOCK, node(None)), preparing=True),
+            "Compiling: not measured yet",
+        ),
         (report_of(1_020_000, ProfilingLevel.PER_BLOCK, node(5), node(None)), "Share of the frame's work, 1.02 ms"),
         (report_of(1_020_000, ProfilingLevel.PER_KERNEL, node(5, 0.5)), "Share of the block's time"),
     ],
 )
 def test_the_legend_says_what_colours_are_or_how_to_see_any(report: FrameReport | None, expected: str) -> None:
-    """The legend explains the colours, or how to measure them; without a time it is empty."""
+    """The legend explains the colours, or how to measure them, or what they wait for."""
     assert legend_text(report) == expected
