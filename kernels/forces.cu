@@ -85,7 +85,8 @@ extern "C" __global__ void attract(
 }
 
 // Throws particles back that would be inside a solid, or outside of a hollow, at the end of the frame: a ball, a box or
-// the half space below a height. They are moved to its surface.
+// the half space below a height. Those that fly into it are moved so that the next frame ends where a mirror at the surface
+// puts them, as near as they bounce; others end on the surface.
 extern "C" __global__ void collide(
     Particle* __restrict__ particles,
     const Frame* __restrict__ frame,
@@ -124,9 +125,11 @@ extern "C" __global__ void collide(
     if (!(distance < 0.0f)) return;
     const float inward = dot(velocity, normal);
     particle.position -= normal * distance;
+    if (inward < 0.0f) {
+        const float3 across = velocity - normal * inward;
+        particle.velocity = across * (1.0f - friction) - normal * (inward * bounce);
+        particle.position -= normal * (distance * bounce) + (particle.velocity - velocity) * frame->time_step;
+        put_velocity(particles, i, particle);
+    }
     put_place(particles, i, particle);
-    if (inward >= 0.0f) return;
-    const float3 across = velocity - normal * inward;
-    particle.velocity = across * (1.0f - friction) - normal * (inward * bounce);
-    put_velocity(particles, i, particle);
 }

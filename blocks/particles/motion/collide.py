@@ -8,9 +8,9 @@ SHAPES = ("ball", "box", "ground")
 class Collide(Block, id="particles.collide", tags=("bounce", "obstacle", "sphere", "box", "wall", "container")):
     """Lets particles bounce off a ball, a box or the ground, or keeps them inside.
 
-    Works in place, on living particles. A particle that the next Integrate would move into the solid is put on its
-    surface and thrown back. A particle that crosses a thin solid within a frame is not noticed. Put the block between
-    the forces and Integrate.
+    Works in place, on living particles. A particle that the next Integrate would move into the solid bounces off its
+    surface: Integrate moves it where the bounce leads. A particle that crosses a thin solid within a frame is not
+    noticed. Put the block between the forces and Integrate.
     """
 
     particles: In[Particle] = port(doc="The particles.")
