@@ -18,16 +18,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from tests.host_compiler.ptx_statements import (
+    ACCESSES,
     COMMON,
+    HALVES,
     OPERANDS,
     OPERATIONS,
     OWN,
+    OWN_WORD,
     SUMS,
+    Access,
     Array,
     Both,
     Branch,
     Compare,
     Compute,
+    HalfNumbers,
     Halves,
     Launch,
     Load,
@@ -60,7 +65,8 @@ class Program:
         body: list[Statement] = [self._loop(0)]
         if self._random.random() < 0.3:
             body += [self._together(), *self._statements(0)]
-        self._body: list[Statement] = [*start, *self._inner, *body]
+        first = Access("st.shared.b32", self._new(), "", ["%x"])
+        self._body: list[Statement] = [*start, first, *self._inner, *body]
 
     def settle(self, launch: Launch) -> Array:
         """Remove statements that the launch may not run, and return the program's results."""
@@ -85,7 +91,12 @@ class Program:
             known = {"%tid.x": thread, "%laneid": thread & 31, "%t": block * launch.threads + thread, "%x": x}
             common = (launch.p, launch.q, launch.threads, block)
             known |= {name: np.full_like(thread, value) for name, value in zip(COMMON, common, strict=True)}
-            known |= {"%size": np.full_like(thread, launch.size), "%neven": thread % 2 == 0, "%nfirst": thread < 5}
+            known |= {
+                OWN_WORD: np.zeros_like(thread),
+                "%size": np.full_like(thread, launch.size),
+                "%neven": thread % 2 == 0,
+                "%nfirst": thread < 5,
+            }
             state = State(launch, known)
             for item in self._body:
                 item.run(state, np.ones(launch.threads, bool))
@@ -111,11 +122,17 @@ class Program:
                 found.append(self._load())
             elif kind < 0.75:
                 found.append(self._together())
-            elif kind < 0.8:
+            elif kind < 0.85:
+                found.append(self._access())
+            elif kind < 0.88:
+                source = self._random.choice((*self._values, *self._indices, "%x"))
+                target = self._random.choice(self._values)
+                found.append(HalfNumbers(self._random.choice(HALVES), self._new(), target, source))
+            elif kind < 0.9:
                 n = self._new()
                 target, source = self._random.choice(self._values), self._operand(0.4)
                 found.append(Halves(target, source if source[0] == "%" else "%q", (f"%o{n}", f"%w{n}")))
-            elif kind < 0.9 and depth < 2:
+            elif kind < 0.95 and depth < 2:
                 body = self._statements(depth + 1)
                 found.append(Branch(self._new(), self._compare(), self._random.random() < 0.5, body))
             elif depth < 2:
@@ -148,8 +165,14 @@ class Program:
             tests = [Compare(order, "s32", first + end, *sides) for (order, *sides), end in ((low, "a"), (high, "b"))]
         return Load(self._sum, index, n, tests, self._random.random() < 0.7, self._random.choice((0, 0, 3, -2)))
 
+    def _access(self) -> Access:
+        opcode = self._random.choice(tuple(ACCESSES))
+        count = 0 if opcode.startswith("ld") else 2 if "cas" in opcode else 1
+        sources = [self._operand(0.4) for _ in range(count)]
+        return Access(opcode, self._new(), self._random.choice(self._values), sources)
+
     def _together(self) -> Statement:
-        kind = self._random.choice(("barrier", "barrier", "shuffle", "exchange", "reduction"))
+        kind = self._random.choice(("barrier", "barrier", "shuffle", "exchange", "reduction", "sum"))
         n, target, source = self._new(), self._random.choice(self._values), self._random.choice(self._values)
         if kind != "reduction":
             return Together(kind, n, target, source)
@@ -200,7 +223,7 @@ def module(kernels: Sequence[Sequence[Program]], launch: Launch, word: str) -> s
 
     `word` is the type of 32-bit registers.
     """
-    text = [_HEAD, f".shared .align 4 .b8 tile[{4 * launch.threads}];"]
+    text = [_HEAD, *(f".shared .align 4 .b8 {name}[{4 * launch.threads}];" for name in ("tile", "own", "common"))]
     for number, programs in enumerate(kernels):
         body = _BEGIN.splitlines()
         for place, program in enumerate(programs):

@@ -34,6 +34,10 @@ COMMON = ("%p", "%q", "%ntid.x", "%ctaid.x")
 OWN = ("%t", "%x", "%tid.x", "%laneid")
 
 
+#: The name of a thread's own word of shared memory among its registers.
+OWN_WORD = "own"
+
+
 @dataclass
 class Launch:
     """The number of threads and the parameters of a launch."""
@@ -159,6 +163,97 @@ class Halves:
         state.write(self.target, value >> 16 | (value & 0xFFFF) << 16, mask)
 
 
+#: What an access of a thread's own word leaves in it, of what was there and one or two operands, as unsigned numbers.
+ACCESSES: dict[str, Callable[..., Array]] = {
+    "ld.shared.b32": lambda old: old,
+    "ld.volatile.shared.u32": lambda old: old,
+    "st.shared.b32": lambda old, a: a,
+    "st.volatile.shared.u32": lambda old, a: a,
+    "red.shared.add.u32": np.add,
+    "atom.shared.add.u32": np.add,
+    "atom.shared.exch.b32": lambda old, a: a,
+    "atom.shared.and.b32": np.bitwise_and,
+    "atom.shared.or.b32": np.bitwise_or,
+    "atom.shared.xor.b32": np.bitwise_xor,
+    "atom.shared.min.u32": np.minimum,
+    "atom.shared.max.u32": np.maximum,
+    "atom.shared.min.s32": lambda old, a: np.minimum(wrapped(old), wrapped(a)),
+    "atom.shared.max.s32": lambda old, a: np.maximum(wrapped(old), wrapped(a)),
+    "atom.shared.inc.u32": lambda old, a: np.where(old >= a, 0, old + 1),
+    "atom.shared.dec.u32": lambda old, a: np.where((old == 0) | (old > a), a, old - 1),
+    "atom.shared.cas.b32": lambda old, a, b: np.where(old == a, b, old),
+}
+
+
+@dataclass
+class Access:
+    """An access of the thread's own word of shared memory; all but `st` and `red` return what was there."""
+
+    opcode: str
+    name: str
+    target: str
+    sources: list[str]
+
+    @property
+    def returns(self) -> bool:
+        return self.opcode[:2] not in ("st", "re")
+
+    def lines(self) -> list[str]:
+        n = self.name
+        place = [f"mov.b32 %d{n}, own;", f"mad.lo.s32 %e{n}, %tid.x, 4, %d{n};"]
+        operands = ", ".join([*([self.target] if self.returns else []), f"[%e{n}]", *self.sources])
+        return [*place, f"{self.opcode} {operands};"]
+
+    def run(self, state: State, mask: Array) -> None:
+        old = state.read(OWN_WORD)
+        new = ACCESSES[self.opcode](*(each & 0xFFFFFFFF for each in (old, *map(state.read, self.sources))))
+        state.write(OWN_WORD, new, mask)
+        if self.returns:
+            state.write(self.target, old, mask)
+
+
+#: Arithmetic of f16 numbers of small exponents, which is exact in f64. A minimum or maximum has -0 below 0.
+_HALVES: dict[str, Callable[..., Array]] = {
+    "add.rn.f16": np.add,
+    "sub.rn.f16": np.subtract,
+    "mul.rn.f16": np.multiply,
+    "fma.rn.f16": lambda a, b: a * b + a,
+    "min.f16": lambda a, b: np.where((a < b) | (a == b) & np.signbit(a), a, b),
+    "max.f16": lambda a, b: np.where((a > b) | (a == b) & np.signbit(b), a, b),
+}
+HALVES = tuple(_HALVES)
+
+
+@dataclass
+class HalfNumbers:
+    """Arithmetic of a register's two halves as f16, and a comparison of the result with one of them."""
+
+    opcode: str
+    name: str
+    target: str
+    source: str
+
+    def lines(self) -> list[str]:
+        low, high, made, word = (f"%o{self.name}{end}" for end in "abcd")
+        more = f", {low}" if self.opcode.startswith("fma") else ""
+        return [
+            f"and.b32 %l{self.name}, {self.source}, 0xCFFFCFFF;",  # below 2^5: no infinity and no NaN
+            f"mov.b32 {{{low}, {high}}}, %l{self.name};",
+            f"{self.opcode} {made}, {low}, {high}{more};",
+            f"setp.lt.f16 %n{self.name}, {made}, {low};",
+            f"selp.b16 {word}, {made}, {high}, %n{self.name};",
+            f"mov.b32 {self.target}, {{{made}, {word}}};",
+        ]
+
+    def run(self, state: State, mask: Array) -> None:
+        bits = (state.read(self.source) & 0xCFFFCFFF).astype(np.uint32).view(np.uint16).reshape(-1, 2)
+        low, high = (half.view(np.float16).astype(np.float64) for half in np.ascontiguousarray(bits.T))
+        made = _HALVES[self.opcode](low, high).astype(np.float16)
+        word = np.where(made < low, made, high.astype(np.float16))
+        found = np.stack([made, word], -1).view(np.uint32).reshape(-1)
+        state.write(self.target, found.astype(np.int64), mask)
+
+
 @dataclass
 class Compare:
     """A `setp` with one or two results, and optionally with a predicate to combine with."""
@@ -227,7 +322,7 @@ class Load:
 
 @dataclass
 class Together:
-    """A barrier, an exchange through shared memory, or a shuffle; removed if not all threads reach it."""
+    """A barrier, an exchange or a sum through shared memory, or a shuffle; removed if not all threads reach it."""
 
     kind: str
     name: str
@@ -255,6 +350,16 @@ class Together:
             ]
         if self.kind == "reduction":
             return [f"bar.red.popc.u32 {self.target}, 0, !{self.source};"]
+        if self.kind == "sum":
+            return [
+                "bar.sync 0;",
+                f"setp.eq.u32 %n{n}, %tid.x, 0;",
+                f"@%n{n} st.shared.b32 [common], 0;",
+                "bar.sync 0;",
+                f"atom.shared.add.u32 %l{n}, [common], {self.source};",
+                "bar.sync 0;",
+                f"ld.shared.b32 {self.target}, [common];",
+            ]
         return ["bar.sync 0;"]
 
     def run(self, state: State, mask: Array) -> None:
@@ -265,6 +370,9 @@ class Together:
         if self.kind == "reduction":
             count = np.count_nonzero(~state.registers[self.source])
             state.write(self.target, np.full(len(mask), count, np.int64), mask)
+            return
+        if self.kind == "sum":
+            state.write(self.target, np.full(len(mask), state.read(self.source).sum()), mask)
             return
         value = state.read(self.source)[np.arange(len(mask)) ^ 1]
         state.write(self.target, value ^ 5 if self.kind == "shuffle" else value, mask)
