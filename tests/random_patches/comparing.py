@@ -32,6 +32,7 @@ from warploom.engine.kernel_sources.image import KernelImage
 from warploom.engine.kernel_sources.sources import KernelSource
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import dump_patch
+from warploom.engine.patch.regions import region_of
 from warploom.engine.profiling.profile import BufferStatistics
 from warploom.engine.protocol.messages import FrameReport, Message, ObserveProfile, Reset, SetFusing, SetProfiling
 from warploom.engine.protocol.sampling import ObservePorts, picture_of
@@ -430,7 +431,7 @@ def _against_oracles(made: RandomPatch, side: Side, outcome: Outcome) -> list[st
 
     for node, block_type in ((node, patch.block_type(node.id)) for node in patch.nodes.values()):
         sources = {c.target.port: c.source for c in patch.connections_of(node.id) if c.target.node == node.id}
-        if block_type is None or block_type.id not in ORACLES.keys() | FACTORS or node.region:
+        if block_type is None or block_type.id not in ORACLES.keys() | FACTORS or not _has_run(patch, node.region):
             continue
         if sources.keys() & block_type.parameters.keys():
             continue  # a value block drives a parameter to an unknown number
@@ -451,6 +452,17 @@ def _against_oracles(made: RandomPatch, side: Side, outcome: Outcome) -> list[st
         if told is not None:
             found.append(f"oracle: {node.id} ({node.type}): {told}")
     return found
+
+
+def _has_run(patch: Patch, scope: str) -> bool:
+    """Return whether a scope runs in each frame for sure: it is the top, or inside of loops of at least one turn."""
+    while scope:
+        region = patch.nodes[region_of(scope)]
+        is_driven = any(c.target.node == region.id for c in patch.connections_of(region.id))
+        if region.type != "control.for" or is_driven or patch.value(region.id, "count") < 1:
+            return False
+        scope = region.region
+    return True
 
 
 def _anew(made: RandomPatch, side: Side, materials: Materials, ports: list[PortRef], heard: list[Message]) -> list[str]:
