@@ -65,14 +65,15 @@ def translate_kernel(
     flushes: bool,
     scatters: bool,
     moves_16_bytes: bool,
+    has_range: bool,
     quickly: bool,
     arguments: bytes = b"",
 ) -> TranslatedKernel:
     """Return the LLVM text of a kernel: `run.NAME` and the device functions it calls.
 
-    `flushes`, `scatters` and `moves_16_bytes` are the processor's properties, as in MemoryLayout. `quickly`: a kernel
-    is translated for one thread after the other, which takes half the time, and in one version. `arguments` is the
-    argument block of a usual launch, if one is known.
+    `flushes`, `scatters`, `moves_16_bytes` and `has_range` are as in MemoryLayout. `quickly`: a kernel is translated
+    for one thread after the other, which takes half the time, and in one version. `arguments` is the argument block of
+    a usual launch, if one is known.
     """
     kernel, functions = inline_suspending(module.functions[signature.name], module.functions)
     used = [item for item in reachable_functions(kernel, functions, module.variables) if item.name != kernel.name]
@@ -80,7 +81,15 @@ def translate_kernel(
     shared = shared_layout(shared_variables(kernel, functions, module.variables))[0]
     visible = {name: item for name, item in module.variables.items() if item.space != "shared"}
     numbers = {item.name: addresses[item.name] for item in used}
-    layout = MemoryLayout(shared, visible, numbers, flushes=flushes, scatters=scatters, moves_16_bytes=moves_16_bytes)
+    layout = MemoryLayout(
+        shared,
+        visible,
+        numbers,
+        flushes=flushes,
+        scatters=scatters,
+        moves_16_bytes=moves_16_bytes,
+        has_range=has_range,
+    )
     layout.parameters = {parameter.name: parameter.offset for parameter in signature.parameters}
     layout.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
     callees = linked | {item.name: item for item in used}
@@ -96,6 +105,7 @@ def translate_kernel(
         static_shared=layout.static_shared,
         flushes=flushes,
         moves_16_bytes=moves_16_bytes,
+        has_range=has_range,
     )
 
     def version(kernel: Function) -> tuple[str, int, bool]:
@@ -142,6 +152,8 @@ def _choice(
     kernel: Function, layout: MemoryLayout, versions: Sequence[LaunchVersion], known: Mapping[str, Instruction]
 ) -> str:
     """Return the text that chooses the version of a kernel for a launch, from its parameters."""
+    tests = {name: "pred" for item in versions for name in item.outcomes}
+    kernel = replace(kernel, registers=tests | kernel.registers)
     body = Body(kernel, layout, kernel.name, provenance(kernel, layout))
     needed = {name for item in versions for name in item.outcomes}
     for name, instruction in reversed([*known.items()]):

@@ -14,7 +14,8 @@ class MemoryLayout:
     taken to the numbers that stand for their addresses. `static_shared` is where dynamic shared memory begins;
     `fixed_shared` is all shared memory of a kernel that has no dynamic part. `flushes`: the processor flushes subnormal
     f32 while the kernel runs. `scatters`: the processor loads and stores vector elements at separate places faster than
-    one by one. `moves_16_bytes`: it moves 16 aligned bytes in one access.
+    one by one. `moves_16_bytes`: it moves 16 aligned bytes in one access. `has_range`: minima and maxima of floats are
+    written for VRANGE (`opcodes/extremes.py`).
     """
 
     shared: dict[str, int]
@@ -27,6 +28,7 @@ class MemoryLayout:
     flushes: bool = False
     scatters: bool = False
     moves_16_bytes: bool = False
+    has_range: bool = False
 
     def formal(self, parameters: str) -> str:
         """Return the parameters of an LLVM function, with the size of the kernel's arguments as an attribute.

@@ -12,6 +12,7 @@ from warploom.engine.host_compiler.errors import collecting, error_at
 from warploom.engine.host_compiler.kernel import TranslatedKernel, linked_function, translate_kernel
 from warploom.engine.host_compiler.opcodes import half, rounding
 from warploom.engine.host_compiler.opcodes.calls import LINKED, llvm_declaration
+from warploom.engine.host_compiler.opcodes.extremes import has_range
 from warploom.engine.host_compiler.passes.lowering import lowered
 from warploom.engine.host_compiler.runtime import library, systems
 from warploom.engine.ptx import grid_barriers
@@ -81,6 +82,7 @@ def translate_module(
                     flushes=flushes,
                     scatters=scatters,
                     moves_16_bytes=moves_16_bytes,
+                    has_range=not quickly and has_range(triple, features),
                     quickly=quickly,
                     arguments=arguments,
                 )

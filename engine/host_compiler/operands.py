@@ -47,6 +47,7 @@ class Operands:
         self.noncanonical = canonical_floats.noncanonical(function)
         #: Registers into which values may be copied as they are, canonical or not.
         self.holds_any_nan = self.noncanonical | canonical_floats.read_by_arithmetic(function)
+        self.quiet = canonical_floats.quiet(function)
         self.flushed = self.noncanonical if layout.flushes else canonical_floats.flushed(function)
 
     def _place_local_variables(self) -> None:

@@ -111,6 +111,36 @@ def test_the_last_version_has_only_the_ways_of_the_usual_launch(cuda_ptx):
     assert for_launches(function, block, {})[0] == for_launches(function)[0]
 
 
+STRIDED = r"""
+extern "C" __global__ void strided(const float2* x, float* out, int width, int height, int row, int column) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= width) return;
+    float sum = 0;
+    for (int dx = -2; dx <= 2; ++dx) sum += x[blockIdx.y * row + min(max(i + dx, 0), width - 1) * column].y;
+    out[blockIdx.y * width + i] = sum;
+}"""
+
+
+@pytest.mark.parametrize("usual", [1, 2, 40])
+def test_distances_of_a_usual_launch(quick_host, cuda_ptx, usual):
+    """A kernel that is optimised for one distance between elements equals numpy with any other, also 0 and below."""
+    kernel = quick_host.load_module(cuda_ptx(STRIDED)).kernel("strided")
+    width, height = 83, 3
+    x = np.random.default_rng(9).standard_normal((height, 40 * width, 2)).astype(np.float32)
+    data, out = quick_host.upload(x), quick_host.upload(np.zeros((height, width), np.float32))
+    for column in (usual, 2, 1, 0, 3, 40):
+        quick_host.launch(kernel, (3, height), (32,), [data, out, width, height, 40 * width, column])
+        if column == usual and kernel.job is not None:
+            kernel.job.run()
+            quick_host.launch(kernel, (3, height), (32,), [data, out, width, height, 40 * width, column])
+        places = np.clip(np.arange(width)[:, None] + np.arange(-2, 3), 0, width - 1) * column
+        np.testing.assert_allclose(out.download(), x[:, places, 1].sum(axis=2), rtol=1e-5, atol=1e-5)
+    function = parse(cuda_ptx(STRIDED)).functions["strided"]
+    offsets = dict(zip((item.name for item in function.parameters), (0, 8, 16, 20, 24, 28), strict=True))
+    block = struct.pack("<QQiiii", 256, 512, width, height, 40 * width, usual)
+    assert len(for_launches(function, block, offsets)[0]) == (2 if usual < 40 else 1)
+
+
 OPERATIONS = [
     "add.s32", "sub.s32", "mul.lo.s32", "and.b32", "or.b32", "xor.b32", "min.s32", "min.u32", "max.s32", "max.u32",
     "shl.b32", "shr.s32", "shr.u32", "mul.wide.s32", "mul.wide.u32", "not.b32", "neg.s32", "cvt.s64.s32", "cvt.u64.u32",

@@ -55,6 +55,22 @@ def flushed(function: Function) -> set[str]:
     return _only_written_by(function, lambda item: is_arithmetic(item) and "ftz" in item.modifiers)
 
 
+@fact
+def quiet(function: Function) -> set[str]:
+    """Return the registers that never hold a signalling NaN, since minima, maxima or whole numbers are written there.
+
+    LLVM may leave out other arithmetic, such as a product with 1, and then its result is the NaN that it was made from.
+    """
+    return _only_written_by(function, _is_quiet)
+
+
+def _is_quiet(instruction: Instruction) -> bool:
+    kinds = types_of(instruction)
+    if instruction.opcode == "cvt":
+        return kinds[0] == "f32" and not any(map(is_float, kinds[1:]))
+    return instruction.opcode in ("min", "max") and kinds == ["f32"]
+
+
 def _only_written_by(function: Function, is_source: Callable[[Instruction], bool]) -> set[str]:
     """Return the registers that only source instructions write, or copies of such registers or of numbers."""
     found, others = set[str](), set[str]()

@@ -7,7 +7,7 @@ from warploom.engine.host_compiler.accesses import space_of
 from warploom.engine.host_compiler.analysis.control_flow import elements_of
 from warploom.engine.host_compiler.body import Body
 from warploom.engine.host_compiler.errors import unsupported
-from warploom.engine.host_compiler.opcodes.floating import extreme
+from warploom.engine.host_compiler.opcodes.extremes import extreme
 from warploom.engine.host_compiler.opcodes.half import HALVES, flush_half, join, shrink, split_elements, widen
 from warploom.engine.host_compiler.opcodes.integers import intrinsic
 from warploom.engine.host_compiler.opcodes.rounding import flush

@@ -4,8 +4,8 @@ from warploom.engine.host_compiler.analysis.rematerialise import holds_parameter
 from warploom.engine.host_compiler.body import Body
 from warploom.engine.host_compiler.opcodes import integers
 from warploom.engine.host_compiler.opcodes.elementwise import Compute, elementwise, wide
+from warploom.engine.host_compiler.opcodes.extremes import extreme
 from warploom.engine.host_compiler.opcodes.rounding import (
-    QUIET_NAN,
     double_constant,
     narrow,
     narrow_sum,
@@ -14,7 +14,7 @@ from warploom.engine.host_compiler.opcodes.rounding import (
 )
 from warploom.engine.host_compiler.opcodes.table import opcode
 from warploom.engine.host_compiler.types import bits, is_float, llvm_type, type_of
-from warploom.engine.ptx.tree import Instruction
+from warploom.engine.ptx.tree import Instruction, Register
 
 
 def binary(body: Body, kind: str, name: str, a: str, b: str, mode: str = "") -> str:
@@ -89,46 +89,24 @@ def _extreme(body: Body, instruction: Instruction, kind: str, values: list[str])
     signs = [code.value(f"bitcast {llvm} {item} to {raw}") for item in values] if "xorsign" in modifiers else []
     if "abs" in modifiers:
         values = [code.value(f"call {llvm} @llvm.fabs.{computed}({llvm} {item})") for item in values]
-    if modifiers == ("f32",) and len(values) == 2:
+    if modifiers == ("f32",) and len(values) == 2 and not body.layout.has_range:
         first, second = (holds_parameter(body.function, item) for item in instruction.operands[1:])
         if first or second:
             return _bounded(body, instruction.opcode, *(values if second else reversed(values)))
     value = values[0]
-    for other in values[1:]:
+    quiet = [isinstance(item, Register) and item.name in body.quiet for item in instruction.operands[1:]]
+    for number, other in enumerate(values[1:], 1):
         propagate, any_nan = "NaN" in modifiers, kind == "f32"  # `put` makes NaNs of f32 canonical where that matters
-        value = extreme(body, instruction.opcode, computed, value, other, propagate=propagate, any_nan=any_nan)
+        known = number > 1 or quiet[0], quiet[number]
+        value = extreme(
+            body, instruction.opcode, computed, value, other, propagate=propagate, any_nan=any_nan, quiet=known
+        )
     if signs:
         sign = code.value(f"bitcast {raw} {code.value(f'xor {raw} {signs[0]}, {signs[1]}')} to {llvm}")
         signed = code.value(f"call {llvm} @llvm.copysign.{computed}({llvm} {value}, {llvm} {sign})")
         is_nan = code.value(f"fcmp uno {llvm} {value}, {value}")
         value = code.value(f"select i1 {is_nan}, {llvm} {value}, {llvm} {signed}")
     return value
-
-
-def extreme(body: Body, name: str, kind: str, a: str, b: str, *, propagate: bool = False, any_nan: bool = False) -> str:
-    """Return the minimum or maximum of two f32 or f64.
-
-    Of a number and a NaN it is the number, or the NaN when `propagate`; -0 is below +0. A NaN is the GPU's, unless
-    `any_nan` will do.
-    """
-    code, llvm = body.code, llvm_type(kind)
-    less = code.value(f"fcmp {'olt' if name == 'min' else 'ogt'} {llvm} {a}, {b}")
-    value = code.value(f"select i1 {less}, {llvm} {a}, {llvm} {b}")
-    integer = "i32" if kind == "f32" else "i64"
-    raw_a, raw_b = (code.value(f"bitcast {llvm} {item} to {integer}") for item in (a, b))
-    zeros = code.value(f"{'or' if name == 'min' else 'and'} {integer} {raw_a}, {raw_b}")
-    equal = code.value(f"fcmp oeq {llvm} {a}, {b}")
-    value = code.value(
-        f"select i1 {equal}, {llvm} {code.value(f'bitcast {integer} {zeros} to {llvm}')}, {llvm} {value}"
-    )
-    if propagate:
-        is_nan = code.value(f"fcmp uno {llvm} {a}, {b}")
-    else:
-        value = code.value(f"select i1 {code.value(f'fcmp uno {llvm} {b}, {b}')}, {llvm} {a}, {llvm} {value}")
-        if any_nan:
-            return value
-        is_nan = code.value(f"fcmp uno {llvm} {value}, {value}")
-    return code.value(f"select i1 {is_nan}, {llvm} {QUIET_NAN[kind]}, {llvm} {value}")
 
 
 def _bounded(body: Body, name: str, value: str, bound: str) -> str:

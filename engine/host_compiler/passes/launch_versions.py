@@ -3,7 +3,7 @@
 A kernel that looks up the type of its elements, or a mode, branches alike in all threads of a launch. The optimiser
 would mask the operations of all ways, and accesses that are never made would keep checks from being hoisted. So each
 launch chooses a version without the ways that it does not take. If the arguments of a launch are known, the last
-version has only the ways that this launch takes, and there are fewer others.
+version has only the ways that this launch takes, with its distance between elements, and there are fewer others.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from warploom.engine.host_compiler.analysis.control_flow import control_flow, us
 from warploom.engine.host_compiler.analysis.launch_values import launch_values
 from warploom.engine.host_compiler.analysis.reachability import Reachability, members
 from warploom.engine.host_compiler.analysis.rematerialise import PURE, computed_once
+from warploom.engine.host_compiler.types import TYPES
 from warploom.engine.ptx.tree import Function, Instruction, Integer, Register, Statement, Symbol
 
 #: The most versions, the most instructions that they have together, in those of the kernel, and the most that they add.
@@ -23,6 +24,8 @@ _MOST, _GROWTH, _MOST_ADDED = 12, 4, 1500
 _LESS = 4
 #: The least share of a kernel's work that a way must leave out: it costs less to mask a smaller one.
 _SHARE = 16
+#: The largest factor that a version has as a number: few bytes, elements or channels.
+_MOST_FACTOR = 16
 #: The work of a masked access, in other instructions.
 _ACCESS = 8
 #: The branches of which the best is chosen.
@@ -46,7 +49,10 @@ def for_launches(
     `arguments` is the argument block of a usual launch, if one is known, and `offsets` those of the parameters in it.
     """
     known = _decided(kernel)
-    usual = _usual(kernel, known, launch_values(known, arguments, offsets)) if arguments else []
+    usual = list[LaunchVersion]()
+    if arguments:
+        usual, tests = _usual(kernel, known, launch_values(known, arguments, offsets))
+        known |= tests
     versions, pending = list[LaunchVersion](), [LaunchVersion(kernel)]
     room = min((_GROWTH - 1) * len(kernel.instructions), _MOST_ADDED) // (_LESS if usual else 1)
     while pending:
@@ -59,14 +65,46 @@ def for_launches(
     return versions + usual, known
 
 
-def _usual(kernel: Function, known: Mapping[str, Instruction], values: Mapping[str, int]) -> list[LaunchVersion]:
-    """Return the version for launches whose branches have the outcomes that follow from `values`, if it is worth it."""
+def _usual(
+    kernel: Function, known: Mapping[str, Instruction], values: Mapping[str, int]
+) -> tuple[list[LaunchVersion], dict[str, Instruction]]:
+    """Return the version for launches whose branches have the outcomes that follow from `values`, if it is worth it.
+
+    Its factors are those of that launch, too. Tests of them are returned.
+    """
     outcomes, way = dict[str, bool](), kernel
     while names := [name for name in _guards(way) if name in known and name in values]:
         outcomes[names[0]] = bool(values[names[0]])
         way = _without(way, {names[0]: outcomes[names[0]]})
     work = _work(kernel)
-    return [LaunchVersion(way, outcomes)] if work - _work(way) > work // _SHARE else []
+    way, tests = _with_factors(way, known, values)
+    is_worth_it = tests or work - _work(way) > work // _SHARE
+    return [LaunchVersion(way, outcomes | dict.fromkeys(tests, True))] if is_worth_it else [], tests
+
+
+def _with_factors(
+    kernel: Function, known: Mapping[str, Instruction], values: Mapping[str, int]
+) -> tuple[Function, dict[str, Instruction]]:
+    """Return a kernel with numbers in the place of small factors of what threads differ in, and the tests of these.
+
+    The distance between elements is such a factor. If it is a number, threads next to each other load neighbours.
+    """
+    tests: dict[str, Instruction] = {}
+    body: list[Statement] = []
+    for item in kernel.body or ():
+        if isinstance(item, Instruction) and item.opcode in ("mul", "mad") and "hi" not in item.modifiers:
+            for at, other in ((1, item.operands[2]), (2, item.operands[1])):
+                factor = item.operands[at]
+                if not isinstance(factor, Register) or not isinstance(other, Register) or other.name in known:
+                    continue
+                value = values.get(factor.name, 0)
+                if 0 < value <= _MOST_FACTOR:
+                    item = replace(item, operands=(*item.operands[:at], Integer(value), *item.operands[at + 1 :]))
+                    name, kind = f"usual {factor.name}", f"u{TYPES[kernel.registers[factor.name]]}"
+                    tested = (Register(name), factor, Integer(value))
+                    tests[name] = Instruction("setp", ("eq", kind), tested, None, item.line)
+        body.append(item)
+    return replace(kernel, body=tuple(body)), tests
 
 
 def _decided(kernel: Function) -> dict[str, Instruction]:

@@ -89,6 +89,49 @@ def test_minimum_and_maximum_with_a_parameter(quick_host, optimised_host, is_opt
     out.free()
 
 
+LOADED = """.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 y, .param .u64 out) {
+  .reg .b64 %from, %other, %to, %step; .reg .b32 %i; .reg .KIND %a, %b, %d, %e, %f, %g;
+  ld.param.u64 %from, [x]; ld.param.u64 %other, [y]; ld.param.u64 %to, [out]; mov.u32 %i, %tid.x;
+  mad.lo.u32 %i, %ctaid.x, 61, %i; mul.wide.u32 %step, %i, SIZE; add.u64 %from, %from, %step;
+  add.u64 %other, %other, %step; ld.global.KIND %a, [%from]; ld.global.KIND %b, [%other];
+  mad.wide.u32 %to, %i, 4 * SIZE, %to;
+  min.KIND %d, %a, %b; max.KIND %e, %b, %a; min.KIND %f, %e, %a; mul.KIND %g, %a, 0ONE; max.KIND %g, %g, %d;
+  st.global.KIND [%to], %d; st.global.KIND [%to + SIZE], %e; st.global.KIND [%to + 2 * SIZE], %f;
+  st.global.KIND [%to + 3 * SIZE], %g; ret; }"""
+
+
+@pytest.mark.parametrize(("kind", "one"), [("f32", "f3F800000"), ("f64", "d3FF0000000000000")])
+def test_minimum_and_maximum_of_many_numbers(optimised_host, kind, one):
+    """In optimised code, a number wins over any NaN, also one that signals, and minima of minima follow the rules."""
+    whole, size = (np.uint32, 4) if kind == "f32" else (np.uint64, 8)
+    signalling = (np.array([0x7F8, 0xFFC], np.uint64) << 20).astype(np.uint32) | 1
+    more = signalling if kind == "f32" else (signalling.astype(np.uint64) + (0x7FF00000 - 0x7F800000)) << 32 | 1
+    values = np.concatenate([VALUES[kind].view(whole), more.astype(whole)])
+    a, b = (each.ravel()[: values.size**2 // 61 * 61] for each in np.meshgrid(values, values))
+
+    def chosen(x, y, is_max):
+        keys = [np.where(each >> (8 * size - 1) == 1, ~each, each | whole(1 << (8 * size - 1))) for each in (x, y)]
+        floats = [each.view(f"f{size}") for each in (x, y)]
+        first = (keys[0] > keys[1]) if is_max else (keys[0] < keys[1])
+        first = np.where(np.isnan(floats[1]), True, np.where(np.isnan(floats[0]), False, first))
+        return np.where(first, x, y)
+
+    least, most = chosen(a, b, is_max=False), chosen(a, b, is_max=True)
+    expected = np.stack([least, most, chosen(most, a, is_max=False), chosen(a, least, is_max=True)], axis=1)
+    text = LOADED.replace("KIND", kind).replace("SIZE", str(size)).replace("ONE", one)
+    arrays = [optimised_host.upload(each) for each in (a, b, np.zeros((a.size, 4), whole))]
+    optimised_host.launch(optimised_host.load_module(text).kernel("k"), (a.size // 61,), (61,), arrays)
+    found = arrays[2].download()
+    is_nan = np.isnan(expected.view(f"f{size}"))
+    np.testing.assert_array_equal(np.isnan(found.view(f"f{size}")), is_nan)
+    np.testing.assert_array_equal(found[~is_nan], expected[~is_nan])
+    for each in arrays:
+        each.free()
+
+
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_minimum_and_maximum(apply, kind):
     """A number wins over NaN, and -0 is less than +0; the .NaN form returns the NaN."""
