@@ -26,7 +26,9 @@ _KINDS = {"shared": abi.BAD_SHARED, "local": abi.BAD_LOCAL, "param": abi.BAD_PAR
 #: Bytes that a processor fetches at once.
 CACHE_LINE = 64
 #: Data is prefetched for the next turn of a loop; for some turns later, if these together move on by no more bytes.
-SHORT_TURNS, SHORT_BYTES = 4, 8192
+SHORT_TURNS, SHORT_BYTES = 4, 16384
+#: Loads of one base that are so far apart are of different rows of threads; those in between mostly share cache lines.
+_ROW_BYTES = 1024
 SITE_BITS = 6
 LAST_SITE = (1 << SITE_BITS) - 1
 
@@ -86,10 +88,12 @@ class Accesses:
         #: Pointers to the data that each row of the thread block after the next accesses, and the bytes from thread to
         #: thread.
         self.ahead: list[tuple[str, int]] = []
+        #: Whether some of these are of later turns of a loop.
+        self.follows_turns = False
         self._noted: dict[tuple[Root, Operand], list[int]] = {}
         #: Returns where a row's pointer of the last turn of a loop lies in scratch memory; None outside loops.
         self._last_turns: Callable[[str], int] | None = None
-        self._repeated: list[tuple[Root, Operand]] = []
+        self._repeated: dict[tuple[Root, Operand], list[int]] = {}
         self._fold = "%fault.thread" if branch_free else ""
         self.sites: list[tuple[int, int]] = []  # PTX line, kind of fault
         self.suffix = ", !llvm.access.group !1" if branch_free else ""
@@ -168,10 +172,10 @@ class Accesses:
         If nothing else changes, a pointer moves as far as it did in the last turn. The first turn has a wrong pointer,
         which does no harm: a prefetch is no access.
         """
-        found = [(key, self._row_pointers[key]) for key in self._repeated]
-        rows = [(key, row) for key, row in found if row is not None and 0 <= row[1] <= CACHE_LINE]
+        found = [(key, offsets, self._row_pointers[key]) for key, offsets in self._repeated.items()]
+        rows = [(*key, offsets, row) for key, offsets, row in found if row is not None and 0 <= row[1] <= CACHE_LINE]
         lines: list[str] = []
-        for number, ((_, base), (pointer, slope)) in enumerate(rows):
+        for number, (_, base, offsets, (pointer, slope)) in enumerate(rows):
             assert self._last_turns is not None
             at = f"%turn.{number}"
             if not number:
@@ -194,8 +198,10 @@ class Accesses:
                 f"  {at}.far = select i1 {at}.is.short, i64 {at}.more, i64 {at}.step",
                 f"  {at}.pointer = getelementptr i8, ptr {pointer}, i64 {at}.far",
             ]
-            self.ahead.append((f"{at}.pointer", slope))
-        self._repeated = []
+            for index, offset in enumerate(offsets):
+                lines.append(f"  {at}.row.{index} = getelementptr i8, ptr {at}.pointer, i64 {offset}")
+                self.ahead.append((f"{at}.row.{index}", slope))
+        self._repeated, self.follows_turns = {}, bool(rows)
         return lines
 
     def join(self, other: "Accesses") -> None:
@@ -337,7 +343,8 @@ class Accesses:
     def _note_later(self, instruction: Instruction, operand: Operand, space: str) -> None:
         """Note the addresses that the thread block after the next will access, or the next turn of a loop.
 
-        Stores to other cache lines of a base that is noted are noted too, since later stores wait for them. An address
+        Accesses to other rows of a base that is noted are noted too. So are stores to its other cache lines, since later
+        stores wait for them. An address
         that follows from a number in memory has no relation to that of the last turn.
         """
         assert isinstance(operand, Address)
@@ -345,9 +352,8 @@ class Accesses:
         if following is None or space != "global" or place is None or self._is_rare():
             return
         noted = self._noted.setdefault((place, base), [])
-        if noted and instruction.opcode != "st":
-            return
-        if any(abs(operand.offset - offset) < CACHE_LINE for offset in noted):
+        apart = CACHE_LINE if instruction.opcode == "st" else _ROW_BYTES
+        if any(abs(operand.offset - offset) < apart for offset in noted):
             return
         noted.append(operand.offset)
         row = following.of(Address(base, 0))
@@ -356,8 +362,8 @@ class Accesses:
             distance = following.value(f"sub i64 {row.low}, {first}")
             distance = following.value(f"add i64 {distance}, {operand.offset}")
             self.ahead.append((following.value(f"getelementptr i8, ptr {start}, i64 {distance}"), row.slope))
-        elif self._last_turns is not None and row is None and len(noted) == 1 and not self._is_looked_up(base):
-            self._repeated.append((place, base))
+        elif self._last_turns is not None and row is None and not self._is_looked_up(base):
+            self._repeated.setdefault((place, base), []).append(operand.offset)
 
     def _is_rare(self) -> bool:
         """Whether few threads run the block that is being written, as in `if (threadIdx.y == 0)`."""

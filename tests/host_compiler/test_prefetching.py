@@ -1,6 +1,8 @@
 """Which data waiting kernels prefetch."""
 
+import re
 from contextlib import closing
+from itertools import count
 
 import numpy as np
 import pytest
@@ -22,18 +24,34 @@ extern "C" __global__ void tile(const int* x, int* out, int width) {
   __syncthreads();
   out[row * width + column] = s[y + 1][t];
 }"""
+ROUNDS = """
+extern "C" __global__ void rounds(const int* x, int* out, int n) {
+  int t = threadIdx.x, sum = 0;
+#pragma unroll 1
+  for (int i = t; i < n; i += 512) sum += x[i] + x[i + 256];
+  out[t] = sum;
+}"""
 
 
 @pytest.fixture
-def marked(monkeypatch, tmp_path, cuda_ptx):
-    """Run one thread block of a kernel that writes to bytes instead of prefetching: `marked(source, shape, *args)`.
+def prefetched(monkeypatch, tmp_path, cuda_ptx):
+    """Run one thread block of a kernel: `prefetched(source, shape, *args)`.
 
-    Return the places of these bytes in its first argument.
+    Return the places in its first argument that it prefetches, in bytes and in the order of time. The first turn of a
+    loop has a wrong pointer, which is left out.
     """
+    noted, numbers = np.ones(1 << 12, np.int64), count()
+
+    def note(call: re.Match[str]) -> str:
+        """Return text that appends an address to `noted`, whose first element is their number plus 1."""
+        name, array = f"%noted.{next(numbers)}", f"ptr inttoptr (i64 {noted.ctypes.data} to ptr)"
+        return f"""  {name} = atomicrmw add {array}, i64 1 monotonic
+  {name}.at = getelementptr i64, {array}, i64 {name}
+  {name}.value = ptrtoint {call[1]} to i64
+  store i64 {name}.value, ptr {name}.at"""
 
     def compile_object(text: str, processor: tuple[str, str] | None) -> bytes:
-        call, rest = "call void @llvm.prefetch.p0(", ", i32 0, i32 3, i32 1)"
-        return native.quick_object(text.replace(call, "store i8 1, ").replace(rest, ""), processor)
+        return native.quick_object(re.sub(r"  call void @llvm.prefetch.p0\((.*?),.*", note, text), processor)
 
     monkeypatch.setattr(native, "compile_object", compile_object)
     monkeypatch.setattr(build, "run_in_background", lambda function, *given: function(*given))
@@ -44,16 +62,24 @@ def marked(monkeypatch, tmp_path, cuda_ptx):
             module = device.load_module(cuda_ptx(source))
             x, out = (device.upload(np.zeros(1 << 12, np.int32)) for _ in range(2))
             device.launch(module.kernel(module.kernel_names[0]), (1,), thread_block, [x, out, *args])
-            return np.flatnonzero(x.download().view(np.uint8)).tolist()
+            places = noted[1 : noted[0]] - x.memory.pointer
+            return places[(places >= 0) & (places < x.size_bytes)].tolist()
 
     return run
 
 
-def test_each_warp_prefetches_its_own_part_of_the_thread_block_after_the_next(marked):
+def test_each_warp_prefetches_its_own_part_of_the_thread_block_after_the_next(prefetched):
     """Four warps prefetch eight cache lines."""
-    assert marked(NEIGHBOURS, (128,)) == [2 * 512 + 64 * line for line in range(8)]
+    assert prefetched(NEIGHBOURS, (128,)) == [2 * 512 + 64 * line for line in range(8)]
 
 
-def test_rows_that_few_threads_read_are_not_prefetched(marked):
+def test_rows_that_few_threads_read_are_not_prefetched(prefetched):
     """Each row of a tile prefetches its own line, and the row below the tile is left out."""
-    assert marked(TILE, (16, 8), 256) == [2 * 64 + 1024 * row for row in range(8)]
+    assert prefetched(TILE, (16, 8), 256) == [2 * 64 + 1024 * row for row in range(8)]
+
+
+def test_in_a_loop_some_threads_prefetch_their_lines_of_both_rows_four_turns_ahead(prefetched):
+    """Three of the four turns know how far a turn moves on; 64 threads read four lines of each row of 256."""
+    four = [64 * line for line in range(4)]
+    pieces = [row + 256 * piece + line for piece in range(4) for row in (0, 1024) for line in four]
+    assert prefetched(ROUNDS, (256,), 2048) == [2048 * (turn + 4) + at for turn in (1, 2, 3) for at in pieces]

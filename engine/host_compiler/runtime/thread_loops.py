@@ -95,8 +95,13 @@ def thread_loops(
             at = f"{at}.gated"
             head += f"  br i1 {part.gate}, label %{at}, label %{leave}\n{at}:\n"
         head += part.resolve
-        ahead, inside = _look_ahead(part.body, at, edges)
-        lines += ahead + _part(part, inside, following, edges, part.kind or kind, is_lane=bool(width))
+        first = "%row.begin" if width else x0
+        lines += "".join(f"{line}\n" for line in part.body.accesses.ahead_lines(first))
+        inside, in_pieces = at, part.body.accesses.follows_turns and not width and not part.is_single
+        if not in_pieces:
+            ahead, inside = _look_ahead(part.body, at, first, edges)
+            lines += ahead
+        lines += _part(part, inside, following, edges, part.kind or kind, is_lane=bool(width), in_pieces=in_pieces)
         entry = [line for line in part.body.code.entry if line.split()[0] not in part.slots]
         texts = ["\n".join(entry), "\n".join(part.body.accesses.prologue), lines]
         if number:
@@ -129,14 +134,17 @@ latch.z:
     )
 
 
-def _look_ahead(body: Body, at: str, edges: tuple[str, str]) -> tuple[str, str]:
-    """Return loops that prefetch the addresses of a row of the thread block after the next, or of the next turn of a
-    loop, and the block where they end.
+#: In a loop, prefetches for so many threads are followed by their work: a processor waits for few lines at once.
+_PIECE = 64
+
+
+def _look_ahead(body: Body, at: str, first: str, edges: tuple[str, str]) -> tuple[str, str]:
+    """Return loops that prefetch the addresses of threads in the thread block after the next, or in a later turn of a
+    loop, and the block where they end. The threads begin with `first`, and are as many as those between the edges.
 
     A thread block often lies in memory as lines that are far apart, which the processor does not expect.
     """
-    first = "%row.begin" if body.accesses.row_width else edges[0]
-    text = "".join(f"{line}\n" for line in body.accesses.ahead_lines(first))
+    text = ""
     for number, (pointer, slope) in enumerate(body.accesses.ahead):
         name = f"ahead.{number}"
         text += f"""  %{name}.first = mul i32 {first}, {slope}
@@ -157,19 +165,39 @@ def _look_ahead(body: Body, at: str, edges: tuple[str, str]) -> tuple[str, str]:
     return text, at
 
 
-def _part(part: RowPart, at: str, leave: str, edges: tuple[str, str], kind: str, *, is_lane: bool) -> str:
-    """Return the loop over x of a part, which is entered from the block `at`."""
+def _part(
+    part: RowPart, at: str, leave: str, edges: tuple[str, str], kind: str, *, is_lane: bool, in_pieces: bool
+) -> str:
+    """Return the loop over x of a part, which is entered from the block `at`.
+
+    With `in_pieces`, it is a loop over pieces, and in it loops over the threads of one.
+    """
     first, end = edges
-    enter = "  br label %loop.x\n"
+    inside = "pieces" if in_pieces else "loop.x"
+    enter = f"  br label %{inside}\n"
     if part.condition:
-        enter = f"  br i1 {part.condition}, label %loop.x, label %{leave}\n"
+        enter = f"  br i1 {part.condition}, label %{inside}, label %{leave}\n"
     if part.first:
         enter, begin, stop = "", part.first, part.end
         if is_lane:
             enter = f"  %x.begin = sub i32 {begin}, %row.begin\n  %x.stop = sub i32 {stop}, %row.begin\n"
             begin, stop = "%x.begin", "%x.stop"
-        enter += f"  %x.any = icmp slt i32 {begin}, {stop}\n  br i1 %x.any, label %loop.x, label %{leave}\n"
+        enter += f"  %x.any = icmp slt i32 {begin}, {stop}\n  br i1 %x.any, label %{inside}, label %{leave}\n"
         first, end = begin, stop
+    latch = ""
+    if in_pieces:
+        ahead, entry = _look_ahead(part.body, "pieces", "%piece.first", ("%piece.first", "%piece.end"))
+        enter += f"""pieces:
+  %piece.first = phi i32 [{first}, %{at}], [%piece.end, %latch.piece]
+  %piece.full = add i32 %piece.first, {_PIECE}
+  %piece.end = call i32 @llvm.smin.i32(i32 %piece.full, i32 {end})
+{ahead}  br label %loop.x
+"""
+        latch = f"""latch.piece:
+  %piece.more = icmp slt i32 %piece.end, {end}
+  br i1 %piece.more, label %pieces, label %{leave}
+"""
+        first, end, at, leave = "%piece.first", "%piece.end", entry, "latch.piece"
     counter, lane = ("%lane", _LANE) if is_lane else ("%tid.x", "")
     again, onward = ", [%x.next, %latch.x]", f"  br i1 %x.more, label %loop.x, label %{leave}{kind}\n"
     if part.is_single:
@@ -189,7 +217,7 @@ thread.done:
 latch.x:
   %x.next = add nuw nsw i32 {counter}, 1
   %x.more = icmp slt i32 %x.next, {end}
-{onward}"""
+{onward}{latch}"""
 
 
 _DEFINED = re.compile(r"^(?:  %([\w.]+) =|([\w.]+):)", re.M)

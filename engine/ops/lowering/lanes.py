@@ -28,9 +28,9 @@ from warploom.engine.ops.lowering.places import NOWHERE, MetadataRef
 from warploom.engine.ops.types import BufferType, read_as
 from warploom.engine.types import f64, s32
 
-#: The number of elements that each thread of a kernel with aggregates computes at once, and what the number of elements
-#: in a share is a multiple of, so that loads of a warp begin with a line of a GPU's cache.
-SHARE_LANES, SHARE_STEP = 4, 128
+#: The number of elements that each thread of a kernel with aggregates computes at once. A share is a multiple of a thread
+#: block's width, so that its threads end their loops together, and loads of a warp begin with a line of a GPU's cache.
+SHARE_LANES = 4
 
 
 def emit_lanes(
@@ -138,12 +138,12 @@ def emit_shares(
 
     With `is_adjacent`, a thread loads neighbouring elements at once where it can; results have the same bits.
     """
-    builder, width, step = emission.builder, ir.Constant(I32, SHARE_THREADS), ir.Constant(I32, SHARE_STEP)
+    builder, width = emission.builder, ir.Constant(I32, SHARE_THREADS)
     thread = emission.special("tid.x")
     size, blocks, block = emission.extent("size"), emission.special("nctaid.x"), emission.special("ctaid.x")
     # Unsigned arithmetic, since threads beyond the end may pass 2^31.
-    each = builder.mul(blocks, step)
-    share = builder.mul(builder.udiv(builder.add(size, builder.sub(each, ir.Constant(I32, 1))), each), step)
+    each = builder.mul(blocks, width)
+    share = builder.mul(builder.udiv(builder.add(size, builder.sub(each, ir.Constant(I32, 1))), each), width)
     start = emission.call("llvm.umin.i32", I32, [size, builder.mul(block, share)])
     end = emission.call("llvm.umin.i32", I32, [size, builder.add(start, share)])
 
