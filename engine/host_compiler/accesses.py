@@ -343,9 +343,9 @@ class Accesses:
     def _note_later(self, instruction: Instruction, operand: Operand, space: str) -> None:
         """Note the addresses that the thread block after the next will access, or the next turn of a loop.
 
-        Accesses to other rows of a base that is noted are noted too. So are stores to its other cache lines, since later
-        stores wait for them. An address
-        that follows from a number in memory has no relation to that of the last turn.
+        Accesses to other rows of a base that is noted are noted too, and so are stores to its other cache lines, since
+        later stores wait for them. An address that follows from a number in memory has no relation to that of the last
+        turn.
         """
         assert isinstance(operand, Address)
         following, place, base = self._later_block, self._provenance.root(operand), operand.base

@@ -28,8 +28,8 @@ from warploom.engine.ops.lowering.places import NOWHERE, MetadataRef
 from warploom.engine.ops.types import BufferType, read_as
 from warploom.engine.types import f64, s32
 
-#: The number of elements that each thread of a kernel with aggregates computes at once. A share is a multiple of a thread
-#: block's width, so that its threads end their loops together, and loads of a warp begin with a line of a GPU's cache.
+#: The number of elements that each thread of a kernel with aggregates computes at once. A share is a multiple of a
+#: thread block's width, so that its threads end their loops together, and a warp's loads begin with a cache line.
 SHARE_LANES = 4
 
 
