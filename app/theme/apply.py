@@ -77,6 +77,7 @@ QPushButton:focus, QToolButton:focus {{ border-color: {theme.accent}; }}
 QPushButton:default:focus, QToolButton:checked:focus {{ border-color: {theme.text}; }}
 QComboBox {{
     background: {theme.control}; border: 1px solid {theme.border}; border-radius: 3px; padding: 2px 4px 2px 6px;
+    combobox-popup: 0;  /* the chosen entry of the other popup has no ground of its own */
 }}
 QComboBox:hover {{ background: {theme.control_hover}; }}
 QComboBox:focus {{ border-color: {theme.accent}; }}

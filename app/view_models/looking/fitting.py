@@ -65,14 +65,15 @@ def kinds_for(dtype: str, shape: Sequence[int], fields: Sequence[str] = ()) -> l
         count *= extent
     if not shape or count <= 1:
         return [ViewKind.TEXT, *([ViewKind.PLOT, ViewKind.TABLE] if not shape or not fields else [ViewKind.TABLE])]
+    points = [ViewKind.POINTS] if components == 1 and len(shape) == 2 and shape[1] in (2, 3, 4) else []
     if is_struct(dtype):
         return [ViewKind.TABLE, ViewKind.POINTS, ViewKind.PLOT, ViewKind.TEXT]
     if len(shape) >= 2 and min(shape[-2:]) >= _LEAST_SIDE:
         if components == 1 and len(shape) == 2 and min(shape) <= MOST_LANES and max(shape) >= _LONG * min(shape):
-            return [ViewKind.PLOT, ViewKind.TABLE, ViewKind.IMAGE, ViewKind.TEXT]
+            return [ViewKind.PLOT, ViewKind.TABLE, *points, ViewKind.IMAGE, ViewKind.TEXT]
         return [ViewKind.IMAGE, ViewKind.TABLE, ViewKind.PLOT, ViewKind.POINTS, ViewKind.TEXT]
     if len(shape) == 1 and components in (2, 3, 4) and count > FEW:
         return [ViewKind.POINTS, ViewKind.PLOT, ViewKind.TABLE, ViewKind.TEXT]
     if count <= FEW:
         return [ViewKind.TABLE, ViewKind.PLOT, ViewKind.TEXT]
-    return [ViewKind.PLOT, ViewKind.TABLE, ViewKind.TEXT]
+    return [ViewKind.PLOT, ViewKind.TABLE, *points, ViewKind.TEXT]

@@ -1,6 +1,7 @@
 """A port as a plot: its numbers along the index, over time, as a spectrum, or against each other."""
 
 import math
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -199,7 +200,7 @@ class PlotView(PortView):
                 continue
             curve.setPen(self._pen(number))
             curve.setData(series[number].x, series[number].y, connect="finite")
-        self._note.setText(" ".join(each.name for each in series) if len(series) > 1 else "")
+        self._note.setText(_legend([each.name for each in series]) if len(series) > 1 else "")
         self._settle()
 
     def _draw_dots(self, sample: Sample) -> None:
@@ -230,7 +231,7 @@ class PlotView(PortView):
     def _pen(self, number: int) -> Any:
         import pyqtgraph
 
-        return pyqtgraph.mkPen(_INKS[number % len(_INKS)], width=1)
+        return pyqtgraph.mkPen(_ink(number), width=1)
 
     def _make_plot(self) -> None:
         if self.plot is not None:
@@ -270,6 +271,15 @@ class PlotView(PortView):
         """Note that the pointer has left."""
         self.probed.emit("")
         super().leaveEvent(event)
+
+
+def _ink(number: int) -> str:
+    return _INKS[number % len(_INKS)]
+
+
+def _legend(names: list[str]) -> str:
+    """Return the names of curves as HTML, each in the colour of its curve."""
+    return " ".join(f'<b style="color: {_ink(number)}">{escape(name)}</b>' for number, name in enumerate(names))
 
 
 def curves_of_rolled(rolled: "list[tuple[int, np.ndarray[Any, Any]]]") -> list[Series]:

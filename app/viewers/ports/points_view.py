@@ -1,5 +1,7 @@
 """A port as points in two or three dimensions; a drag orbits, Shift+drag pans, the wheel zooms."""
 
+import math
+
 import numpy as np
 from PySide6.QtCore import QMargins, QPointF, Qt
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
@@ -110,7 +112,7 @@ class Cloud(ViewKeys):
 
 
 class PointsView(PortView):
-    """The first components of a vector, or a chosen field of a struct, are a point's place."""
+    """The first components of a vector, numbers of a row, or a chosen field of a struct are a point's place."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,10 +152,7 @@ class PointsView(PortView):
 
     def samplings(self, port: PortRef, dtype: str, shape: tuple[int, ...]) -> dict[str, Sampling]:
         """Return at most so many points as can be drawn."""
-        rest = 1
-        for extent in shape[1:]:
-            rest *= extent
-        size = (max(1, _MOST // max(rest, 1)),) if shape else ()
+        size = (max(1, _MOST // max(math.prod(shape[1:]), 1)),) if shape else ()
         return {MAIN: Sampling(port, (), size, field=self.field.currentText(), rate=RATE)}
 
     def show_sample(self, name: str, sample: Sample) -> None:
@@ -170,9 +169,7 @@ class PointsView(PortView):
         if points.shape[1] < 2:
             self._note.setText("Points need elements of two or three numbers")
             return
-        count = 1
-        for extent in sample.shape:
-            count *= extent
+        count = math.prod(sample.shape if data.ndim > axes else sample.shape[:-1])
         self._note.setText(f"{len(points):,} of {count:,} points" if len(points) < count else f"{count:,} points")
         self.cloud.show_points(points, fit=self._is_new and bool(len(points)))
         self._is_new = self._is_new and not len(points)

@@ -1,5 +1,9 @@
 """A port as text: one large number, or the elements of a small buffer."""
 
+import math
+from itertools import islice
+
+import numpy as np
 from PySide6.QtCore import QMargins, QMimeData, Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
@@ -9,11 +13,12 @@ from warploom.app.viewers.ports.port_view import MAIN, RATE, PortView
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.protocol.sampling import Sample, Sampling
 
-_MOST = 256
+#: The most rows, and the most elements of each.
+_MOST, _MOST_COLUMNS = 256, 8
 
 
 class TextView(PortView):
-    """Shows elements with their indices."""
+    """Shows elements with their indices, those along the last of several axes in a line."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +42,7 @@ class TextView(PortView):
 
     def samplings(self, port: PortRef, dtype: str, shape: tuple[int, ...]) -> dict[str, Sampling]:
         """Return the first elements along each axis."""
-        part = tuple((0, min(extent, _MOST if axis == 0 else 8)) for axis, extent in enumerate(shape))
+        part = tuple((0, min(extent, _MOST if axis == 0 else _MOST_COLUMNS)) for axis, extent in enumerate(shape))
         return {MAIN: Sampling(port, part, rate=RATE)}
 
     def show_sample(self, name: str, sample: Sample) -> None:
@@ -57,9 +62,15 @@ class TextView(PortView):
         else:
             self._use_font(f"font-family: '{code_font().family()}'")
             self.label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-            flat = data.reshape(count, *data.shape[axes:])
-            lines = [f"{index:>5}  {element_text(flat[index])}" for index in range(min(count, _MOST))]
-            text = "\n".join([*lines, *(["…"] if sample.shape != data.shape[:axes] or count > _MOST else [])])
+            rows = data if axes > 1 else data[:, None]
+            leading = rows.shape[: max(axes - 1, 1)]
+            more = "  …" if axes > 1 and sample.shape[-1] > _MOST_COLUMNS else ""
+            lines = [
+                f"{', '.join(map(str, place)):>5}  {'  '.join(f'{element_text(each):>9}' for each in rows[place])}{more}"
+                for place in islice(np.ndindex(leading), _MOST)
+            ]
+            is_cut = sample.shape[: len(leading)] != leading or math.prod(leading) > _MOST
+            text = "\n".join([*lines, *(["…"] if is_cut else [])])
         if text != self.label.text():
             self.label.setText(text)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication, QCheckBox
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox
 
 from tests.app.app_support import contrast
 from warploom.app.canvas.drawing.node_painter import port_ink
@@ -198,5 +198,21 @@ def test_a_check_box_can_be_seen_whether_it_is_checked_or_not(theme: Colours, qa
     image = box.grab().toImage()
     inside = [image.pixelColor(x, middle).name() for x in range(4, image.width() - 4)]
     assert max(contrast(one, other) for one in inside for other in inside) >= 3
+    box.deleteLater()
+    apply_theme(qapp, "dark")
+
+
+@BOTH
+def test_the_chosen_entry_of_an_open_list_can_be_read(theme: Colours, qapp: QApplication) -> None:
+    """It has the ground of a selection."""
+    apply_theme(qapp, theme.name)
+    box = QComboBox()
+    box.addItems(["Plot", "Table"])
+    box.show()
+    box.showPopup()
+    view = box.view()
+    ground = view.viewport().grab(view.visualRect(view.model().index(0, 0))).toImage().pixelColor(1, 1).name()
+    assert contrast(theme.on_accent, ground) >= 4.5
+    box.hidePopup()
     box.deleteLater()
     apply_theme(qapp, "dark")

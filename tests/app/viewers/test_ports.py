@@ -1,6 +1,7 @@
 """A person clicks blocks and connections and sees what they hold, without viewer blocks."""
 
 import math
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -341,7 +342,7 @@ def test_a_curve_is_drawn_for_each_column_of_a_table(ports: Ports, turned: bool)
     view = viewer.view
     assert isinstance(view, PlotView) and viewer.kind is ViewKind.PLOT
     curves = [curve.getData() for curve in view.plot.listDataItems()[1:]]
-    assert len(curves) == 5 and view._note.text() == "0 1 2 3 4"
+    assert len(curves) == 5 and re.sub("<[^>]*>", "", view._note.text()) == "0 1 2 3 4"
     for (x, y), column in zip(curves, table.T, strict=True):
         assert x.max() < 5000
         if np.isfinite(column).all():
@@ -441,6 +442,23 @@ def test_points_of_a_field_are_orbited(ports: Ports, qtbot: QtBot) -> None:
     assert view.cloud.camera.yaw > before.yaw and view.cloud.camera.centre == before.centre
     image = view.cloud.grab().toImage()
     assert len({image.pixel(x, y) for x in range(0, image.width(), 2) for y in range(0, image.height(), 2)}) > 2
+
+
+def test_rows_of_numbers_are_points_and_lines_of_text(ports: Ports) -> None:
+    """As numpy stores places: three numbers in each row."""
+    rows = np.arange(1200, dtype=np.float32).reshape(400, 3)
+    patch_of(ports.window).add("io.array", node_id="rows")
+    ports.hold("rows.out", NAMED["f32"], rows)
+    viewer = look_at(ports, "rows")
+    choose(viewer.kinds, "Points")
+    ports.play(6)
+    assert isinstance(viewer.view, PointsView) and viewer.view._note.text() == "400 points"
+    np.testing.assert_array_equal(viewer.view.cloud.points, rows)
+    choose(viewer.kinds, "Text")
+    ports.play(6)
+    assert isinstance(viewer.view, TextView)
+    lines = viewer.view.label.text().splitlines()
+    assert (len(lines), lines[1].split(), lines[-1]) == (257, ["1", "3", "4", "5"], "…")
 
 
 def test_a_value_is_a_large_number(ports: Ports) -> None:
