@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.host_compiler import abi, special_registers
@@ -32,12 +33,12 @@ class TranslatedModule:
     spin, and those that are refused, each with its error.
 
     `kernels` is the text of each kernel alone, in which the module's variables are declared and not defined; a module
-    that was translated quickly has none. There, functions of the runtime are declared; `runtime` defines them, and is
-    the same for many modules.
+    that was translated quickly has none. There, functions of the runtime are declared. Each text of `runtime` defines
+    one of them, for all modules.
     """
 
     text: str
-    runtime: str
+    runtime: list[str]
     kernels: dict[str, str]
     scratch_bytes: dict[str, int]
     variables: dict[str, int]
@@ -92,7 +93,7 @@ def translate_module(
     linked = [llvm_declaration(item) for item in module.functions.values() if item.linkage == LINKED]
 
     text = "\n".join(kernel.text for kernel in kernels)
-    runtime = library.needed(text) if quickly else ""
+    called = library.called(text) if quickly else []
 
     def complete(text: str, runtime: str, *, defines: bool) -> str:
         """Return kernels with all functions and variables that they use."""
@@ -100,8 +101,8 @@ def translate_module(
         return _complete((runtime, text), triple, cpu, features, (*linked, *data), flushes=flushes)
 
     return TranslatedModule(
-        complete(text, library.declared(runtime) if quickly else library.needed(text), defines=True),
-        _complete((library.exported(runtime),), triple, cpu, features) if runtime else "",
+        complete(text, "\n".join(map(library.declared, called)) if quickly else library.needed(text), defines=True),
+        [_runtime_function(name, triple, cpu, features) for name in called],
         {
             kernel.name: complete(kernel.text, library.needed(kernel.text), defines=False)
             for kernel in (() if quickly else kernels)
@@ -142,6 +143,12 @@ def translate_function(function: Function, triple: str, cpu: str, features: str)
     """Return LLVM text of a function that works on registers alone, for modules in which its linkage is `LINKED`."""
     text = linked_function(function)
     return _complete((library.needed(text), text), triple, cpu, features)
+
+
+@cache
+def _runtime_function(name: str, triple: str, cpu: str, features: str) -> str:
+    """Return LLVM text of a function of the runtime, with those that it calls, for modules that declare it."""
+    return _complete((library.exported(library.needed(name), name),), triple, cpu, features)
 
 
 def _complete(

@@ -70,8 +70,8 @@ def test_code_for_other_systems_calls_only_what_they_have(triple: str, ptx: str)
     target = llvm.Target.from_triple(triple)
     machine = target.create_target_machine(*processor, opt=0, reloc="pic", codemodel="small")
     quick, best = (translate_module(parse(ptx), triple, *processor, quickly=quickly) for quickly in (True, False))
-    exported = systems.for_system(library.exported(library.needed(_CALLED)), triple)
-    texts = quick.text, quick.runtime, *best.kernels.values(), f'target triple = "{triple}"\n{exported}'
+    exported = systems.for_system(library.exported(library.needed(_CALLED), *library.called(_CALLED)), triple)
+    texts = quick.text, *quick.runtime, *best.kernels.values(), f'target triple = "{triple}"\n{exported}'
     defined, missing = set[str](), set[str]()
     for text in texts:
         module = llvm.parse_assembly(text, llvm.create_context())

@@ -77,7 +77,8 @@ def _functions() -> dict[str, _Function]:
     """Return the C functions that Python calls."""
     names = ["run_graph", "open", "serve", "call"]
     symbols = [f"wl.{name}" for name in names]
-    text = library.exported(library.needed(" ".join(f"@{symbol}" for symbol in symbols)))
+    called = [f"@{symbol}" for symbol in symbols]
+    text = library.exported(library.needed(" ".join(called)), *called)
     key = cache.key(text, *native.cpu())
     entry = cache.load(key)
     if entry is None:

@@ -22,22 +22,29 @@ def _definitions() -> dict[str, tuple[str, set[str]]]:
     return {found[0]: (part, set(found)) for part, found in zip(parts, names, strict=True)}
 
 
+def called(text: str) -> list[str]:
+    """Return the names of the library's functions that LLVM text refers to."""
+    return sorted(_definitions().keys() & set(_FUNCTION.findall(text)))
+
+
 def needed(text: str) -> str:
     """Return the functions of the library that LLVM text refers to, with all functions that these call."""
     definitions = _definitions()
     found: set[str] = set()
-    pending = definitions.keys() & set(_FUNCTION.findall(text))
+    pending = set(called(text))
     while pending:
         found |= pending
         pending = {name for item in pending for name in definitions[item][1]} & definitions.keys() - found
     return "\n".join(part for name, (part, _) in definitions.items() if name in found)
 
 
-def declared(runtime: str) -> str:
-    """Return declarations of the functions of the library that a text defines, for a module that is linked to it."""
-    return _DEFINITION.sub(r"declare \1", runtime)
+@cache
+def declared(name: str) -> str:
+    """Return the declaration of a function of the library, for a module that is linked to it."""
+    return _DEFINITION.sub(r"declare \1", _definitions()[name][0])
 
 
-def exported(runtime: str) -> str:
-    """Return functions of the library such that other modules can call them."""
-    return runtime.replace("define internal ", "define ")
+def exported(text: str, *names: str) -> str:
+    """Return functions of the library such that other modules can call those with these names."""
+    ends = "|".join(map(re.escape, names))
+    return re.sub(rf"^define internal (?=[^\n]*(?:{ends})\()", "define ", text, flags=re.MULTILINE)

@@ -1,10 +1,12 @@
 """Functions that use only registers are compiled once and shared by the modules that call them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from warploom.engine.device.host.device import HostDevice
-from warploom.engine.device.host.modules import build, functions, native
+from warploom.engine.device.host.modules import build, cache, functions, native
 from warploom.engine.diagnostics import KernelFault
 
 _HEADER = ".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -100,8 +102,30 @@ def test_another_process_takes_the_code_from_the_cache(monkeypatch: pytest.Monke
     functions._shared.cache_clear()
     monkeypatch.setattr(native, "compile_object", lambda *_: pytest.fail("compiled again"))
     second = build.translate(_module(name="second"), native.cpu())
-    assert len(first.functions) == 2
     assert first.functions == second.functions
+
+
+def test_a_kernel_compiles_only_functions_of_the_runtime_that_are_new(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A kernel that waits at a barrier and votes compiles the vote, if another kernel has waited at a barrier."""
+    functions.object_code.cache_clear()
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    compiled, compile_object = list[str](), native.compile_object
+
+    def compile_and_note(text: str, processor: tuple[str, str]) -> bytes:
+        compiled.append(text)
+        return compile_object(text, processor)
+
+    monkeypatch.setattr(native, "compile_object", compile_and_note)
+    text = f"{_HEADER}.visible .entry k() {{\n.reg .pred %p;\nsetp.eq.u32 %p, 0, 0;\nbar.sync 0;\nVOTE\nret;\n}}\n"
+    first = build.translate(text.replace("VOTE", ""), native.cpu())
+    assert "@wl.run_thread_block(" in "".join(compiled)
+    compiled.clear()
+    second = build.translate(text.replace("VOTE", "vote.sync.any.pred %p, %p, -1;"), native.cpu())
+    (vote,) = compiled
+    assert "define void @wl.vote_any(" in vote
+    assert set(first.functions) < set(second.functions)
 
 
 def test_a_fault_names_the_line_of_the_whole_text() -> None:

@@ -59,7 +59,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
         raise
     except Exception as reason:
         raise own_bug(", ".join(_ENTRY.findall(ptx)) or "without a name", reason) from reason
-    runtime = [object_code(translated.runtime, processor)] if translated.runtime else []
+    runtime = [object_code(text, processor) for text in translated.runtime]
     lines = {
         instruction.line: (instruction.source.file, instruction.source.line)
         for function in module.functions.values()

@@ -56,7 +56,7 @@ def with_declarations(module: PtxModule, functions: list[SharedFunction]) -> Ptx
     return replace(module, functions={**module.functions, **declared})
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def object_code(text: str, processor: tuple[str, str]) -> bytes:
     """Return the optimised object code of LLVM text that is part of many modules, from the cache if it is there."""
     key = cache.key(text, *processor)
