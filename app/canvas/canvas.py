@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QMargins, QMimeData, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -238,7 +238,8 @@ class Canvas(QWidget):
 
     def paste(self) -> None:
         """Paste blocks, or files, a picture or a table of another program, at the pointer."""
-        if not self.incoming.take(QGuiApplication.clipboard().mimeData(), self.view.cursor_point(), drops=False):
+        data = QGuiApplication.clipboard().mimeData() or QMimeData()  # None while nothing has been copied
+        if not self.incoming.take(data, self.view.cursor_point(), drops=False):
             self.edits.paste()
 
     def _show_placed(self, nodes: list[str]) -> None:

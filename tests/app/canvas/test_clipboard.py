@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QClipboard, QGuiApplication
 
 from tests.fuzzing import seeds
 from tests.patch.test_any_arguments import mutated
@@ -42,6 +42,18 @@ def test_pasting_prose_says_why_nothing_happens(canvas: Canvas) -> None:
     canvas.edits.paste()
     assert len(said) == 1
     assert said[0].startswith("clipboard")
+
+
+def test_pasting_without_anything_says_so(canvas: Canvas, patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clipboard that nothing was copied to, for which Qt returns no data, is refused as empty text is."""
+    said: list[str] = []
+    canvas.refused.connect(said.append)
+    QGuiApplication.clipboard().clear()
+    canvas.paste()
+    monkeypatch.setattr(QClipboard, "mimeData", lambda _: None)
+    canvas.paste()
+    assert len(said) == 2
+    assert said[0] == said[1]
 
 
 @pytest.mark.parametrize("seed", seeds(2))
