@@ -6,15 +6,15 @@ start of a run.
 
 import os
 
-#: An ordinary run has half of the examples of a test that has at least so many.
-_HALVED = 8
+#: An ordinary run has a quarter of a test's examples, but no fewer than these if the test has as many.
+_FEW = 4
 FACTOR = int(os.environ.get("WARPLOOM_FUZZ", "1"))
 FIRST_SEED = int(os.environ.get("WARPLOOM_SEED", "0"))
 
 
 def many(count: int) -> int:
-    """Return how many examples, edits or seconds this run uses: `count` times the factor, half in an ordinary run."""
-    return count * FACTOR if FACTOR > 1 or count < _HALVED else count // 2
+    """Return how many examples, edits or seconds this run uses: `count` times the factor, fewer in an ordinary run."""
+    return count * FACTOR if FACTOR > 1 else max(min(count, _FEW), count // 4)
 
 
 def seeds(count: int) -> range:

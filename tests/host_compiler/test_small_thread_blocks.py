@@ -191,8 +191,8 @@ def test_random_branches_are_decided_as_each_thread_decides_them(optimised_host)
     decided = [(item, numbers) for item in choices if (numbers := chosen(functions[item.name]))]
     for item, numbers in decided:
         assert [*set(item.expected[:64])] == numbers, item.text
-    assert len(decided) > 10
     run = [item for item, _ in decided[:8]]
+    assert len(run) == 8
     module = optimised_host.load_module(HEAD + "".join(item.text for item in run))
     out = optimised_host.upload(np.zeros(96, np.int32))
     for item in run:

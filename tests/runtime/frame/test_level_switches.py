@@ -116,7 +116,7 @@ def test_switches_while_editing_leak_nothing_and_tell_nothing_stale(device: Devi
         pool = core.context.services.pool
         report = engine.step()
         for turn in range(switches):
-            if turn in (100, switches - 1):
+            if turn in (switches // 2, switches - 1):
                 editor.go_back()
                 engine.post(SetProfiling(NONE))
                 engine.step()
