@@ -24,11 +24,11 @@ from warploom.app.canvas.search.find_bar import FindBar
 from warploom.app.canvas.selection_edits import SelectionEdits
 from warploom.app.edits import nodes as node_edits
 from warploom.app.edits import regions
-from warploom.app.edits.organise.layered import GAP_X
 from warploom.app.edits.regions import NodeDrop
 from warploom.app.edits.remedies import Remedy
 from warploom.app.view_models.tooltips import Hit, tooltip
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.drawings.layers import GAP_X
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.inner_patch import InnerPatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from warploom.engine.drawings.layers import arrange_layers
+from warploom.engine.drawings.layers import arrange_rows
 from warploom.engine.drawings.svg import FAINT, FILLS, LINE, arrow, document, estimated_width, rectangle, text_line
 from warploom.engine.patch.changes import Connection, Node
 
@@ -32,7 +32,7 @@ def patch_svg(placed: Mapping[str, Node], titles: Mapping[str, str], connections
         sources = [number[source] for source in feeding[node]]
         after[target] = [source for source in sources if source < target]
         feedback += [(source, target) for source in sources if source > target]
-    layers = arrange_layers(after, sizes, is_dataflow=True)
+    layers = arrange_rows(after, sizes)
     boxes = {index: box.moved(_MARGIN, _MARGIN) for index, box in layers.boxes.items()}
     parts = []
     for (source, target), way in layers.ways.items():

@@ -8,7 +8,7 @@ from enum import Enum
 import msgspec
 
 from warploom.engine.drawings import dot
-from warploom.engine.drawings.layers import Layers, arrange_layers
+from warploom.engine.drawings.layers import Layers, arrange_rows
 from warploom.engine.drawings.svg import FILLS, arrow, document, estimated_width, rectangle, text_line
 from warploom.engine.figures import plural
 from warploom.engine.tensor_ir.errors import InvalidOperation
@@ -145,10 +145,9 @@ def graph_svg(wanted: Iterable[TensorNode], remark: Remark = no_remark) -> str:
             f"drawn graph must have at most {LARGEST:,} nodes, got {len(order):,}; write DOT or text"
         )
     lines = {node.number: box_lines(node, remark) for node in order}
-    layers = arrange_layers(
+    layers = arrange_rows(
         {node.number: list(dict.fromkeys(other.number for other in node.inputs)) for node in order},
         {number: (max(map(estimated_width, found)) + 2 * _PADDING, _height(found)) for number, found in lines.items()},
-        is_dataflow=True,
     )
     width, height = layers.width + 2 * _MARGIN, layers.height + 2 * _MARGIN
     return document(width, height, _parts(order, layers, lines, remark))
@@ -159,7 +158,7 @@ def _height(lines: Sequence[str]) -> float:
 
 
 def _parts(
-    order: Sequence[TensorNode], layers: Layers, lines: Mapping[int, list[str]], remark: Remark
+    order: Sequence[TensorNode], layers: Layers[int], lines: Mapping[int, list[str]], remark: Remark
 ) -> Iterator[str]:
     boxes = {number: box.moved(_MARGIN, _MARGIN) for number, box in layers.boxes.items()}
     for (earlier, later), way in layers.ways.items():

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from warploom.app.edits.nodes import snapped
 from warploom.app.edits.organise.frames import FRAME_MARGIN, FRAME_TOP, top_of
-from warploom.app.edits.organise.layered import GAP_X, GAP_Y, Edge, Place, Size, layered
+from warploom.engine.drawings.layers import GAP_X, GAP_Y, Edge, Place, Size, arrange_layers
 from warploom.engine.drawings.rect import Rect
 from warploom.engine.figures import plural
 from warploom.engine.patch.changes import NodeMoved, PortRef
@@ -181,10 +181,10 @@ class _Layout:
                     for name, port, is_input in ((a, source, False), (b, target, True))
                 ]
                 edges.append(Edge(a, b, *heights))
-        places = layered({name: unit.size for name, unit in units.items()}, edges)
+        boxes = arrange_layers({name: unit.size for name, unit in units.items()}, edges).boxes
         nodes, frames, width, height = dict[str, Place](), dict[str, Rect](), 0.0, 0.0
         for name, unit in units.items():
-            x, y = snapped(*places[name])
+            x, y = snapped(boxes[name].x, boxes[name].y)
             nodes |= {node: (x + at[0], y + at[1]) for node, at in unit.nodes.items()}
             frames |= {frame: rect.moved(x, y) for frame, rect in unit.frames.items()}
             width, height = max(width, x + unit.size[0]), max(height, y + unit.size[1])

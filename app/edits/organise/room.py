@@ -5,8 +5,8 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from warploom.app.edits.nodes import STEP, carry_dots, snapped
-from warploom.app.edits.organise.layered import GAP_X
 from warploom.app.edits.rects import free_shift
+from warploom.engine.drawings.layers import GAP_X
 from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import Connection
 from warploom.engine.patch.document import Patch

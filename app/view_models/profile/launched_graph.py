@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from warploom.engine.compiler.inspection.data import FramePlan, PlannedOperation
-from warploom.engine.drawings.layers import arrange_layers
+from warploom.engine.drawings.layers import arrange_columns, direct
 from warploom.engine.drawings.rect import Rect
 from warploom.engine.figures import format_time, plural
 from warploom.engine.profiling.levels import ProfilingLevel
@@ -58,17 +58,14 @@ def lay_out(operations: Sequence[PlannedOperation]) -> GraphDrawing:
 
     def body(indices: Iterable[int]) -> GraphDrawing:
         parts = {index: single(index) for index in indices}
-        # Layers go from top to bottom, and a dock below the canvas is wide: so the axes change places.
-        layers = arrange_layers(
-            {index: operations[index].after for index in parts},
-            {index: (part.height, part.width) for index, part in parts.items()},
-        )
-        whole = GraphDrawing(layers.height, layers.width)
+        arrows = direct({index: operations[index].after for index in parts})
+        layers = arrange_columns(arrows, {index: (part.width, part.height) for index, part in parts.items()})
+        whole = GraphDrawing(layers.width, layers.height)
         for index, part in parts.items():
-            whole.take(part, layers.boxes[index].y, layers.boxes[index].x)
+            whole.take(part, layers.boxes[index].x, layers.boxes[index].y)
         for (earlier, later), way in layers.ways.items():
             start, end = whole.boxes[earlier], whole.boxes[later]
-            between = [point for at, top, low in way for point in ((top, at), (low, at))]
+            between = [point for at, left, right in way for point in ((left, at), (right, at))]
             first, last = (start.x + start.width, start.y + start.height / 2), (end.x, end.y + end.height / 2)
             whole.arrows[earlier, later] = [first, *between, last]
         return whole

@@ -10,7 +10,7 @@ from warploom.engine.compiler.inspection.labels import names, title, what
 from warploom.engine.compiler.operations import Operation, RegionEntry, Scope
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.descriptions.entries import KernelEntry
-from warploom.engine.drawings.layers import Way, arrange_layers
+from warploom.engine.drawings.layers import Way, arrange_rows, direct
 from warploom.engine.drawings.rect import Rect
 from warploom.engine.drawings.svg import FAINT, FILLS, PAPER, arrow, document, estimated_width, rectangle, text_line
 
@@ -46,8 +46,8 @@ def arrange(
 ) -> Arrangement:
     """Return boxes for the operations of a scope and all operations inside; `sizes` are those of their texts."""
     parts = {index: _region(operations, scopes, sizes, index) for index in scopes[scope].members}
-    layers = arrange_layers(
-        {index: operations[index].after for index in parts},
+    layers = arrange_rows(
+        direct({index: operations[index].after for index in parts}),
         {index: (part.width, part.height) for index, part in parts.items()},
     )
     whole = Arrangement({}, {}, dict(layers.ways), layers.width, layers.height)

@@ -13,9 +13,9 @@ from warploom.app.canvas.drawing.measures import measures
 from warploom.app.edits import nodes as node_edits
 from warploom.app.edits.organise.align import ALIGNMENTS, align, distribute
 from warploom.app.edits.organise.arrange import arrange, spread_pile
-from warploom.app.edits.organise.layered import Edge, layered
 from warploom.app.edits.organise.room import keep_apart, make_room
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.drawings.layers import Edge, arrange_layers
 from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.document import Patch
@@ -206,17 +206,17 @@ def regions(patch: Patch) -> set[str]:
 
 def test_sources_are_left_of_what_they_feed() -> None:
     """A chain is level, in one row."""
-    places = layered(dict.fromkeys("abc", (96.0, 48.0)), [Edge("a", "b", 30, 30), Edge("b", "c", 30, 30)])
-    assert places == {"a": (0, 0), "b": (160, 0), "c": (320, 0)}
+    boxes = arrange_layers(dict.fromkeys("abc", (96.0, 48.0)), [Edge("a", "b", 30, 30), Edge("b", "c", 30, 30)]).boxes
+    assert {name: box[:2] for name, box in boxes.items()} == {"a": (0, 0), "b": (160, 0), "c": (320, 0)}
 
 
 def test_edges_that_could_cross_do_not() -> None:
     """Two chains between the same ends keep apart."""
     sizes = dict.fromkeys(("s", "t", "b", "a", "d", "c"), (96.0, 48.0))
     edges = [Edge("s", "a"), Edge("s", "b", 16), Edge("a", "c"), Edge("b", "d"), Edge("c", "t"), Edge("d", "t", 0, 16)]
-    places = layered(sizes, edges)
-    assert places["a"][1] < places["b"][1]
-    assert places["c"][1] < places["d"][1]
+    boxes = arrange_layers(sizes, edges).boxes
+    assert boxes["a"].y < boxes["b"].y
+    assert boxes["c"].y < boxes["d"].y
 
 
 def test_a_pile_that_a_script_made_is_spread_without_an_undo_step() -> None:
