@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QMargins, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QKeySequence, QPixmap, QShortcut
+from PySide6.QtGui import QIcon, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from warploom.app.theme.colours import current, frame_colour
+from warploom.app.theme.icons import icon
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.organise.annotations import COLOURS
 
@@ -55,7 +55,7 @@ class MarkForm(QDialog):
             text = name.capitalize() or "Colour of the category"
             button = QToolButton(checkable=True, toolTip=text, accessibleName=text, iconSize=QSize(_SWATCH, _SWATCH))
             if name:
-                button.setIcon(_swatch(name))
+                button.setIcon(icon(name))
             else:
                 button.setText("None")
             button.setChecked(name == shown["colour"])
@@ -94,10 +94,3 @@ class MarkForm(QDialog):
             self.refusal.show()
         else:
             super().accept()
-
-
-def _swatch(colour: str) -> QIcon:
-    """Return a square of a colour of frames and blocks."""
-    drawn = QPixmap(_SWATCH, _SWATCH)
-    drawn.fill(QColor(frame_colour(colour, current())))
-    return QIcon(drawn)

@@ -17,7 +17,7 @@ CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
         *("rename", "mark", "colour", "replace_block", None, "cut", "copy", "duplicate", "delete", None),
         *("disconnect", "swap_inputs", "reset_values", "fit_selection", "look", None),
         *("group", "ungroup", "function", "wrap_in", "move_into", "take_out", "run_in_order", "remove_orders", None),
-        *("bypass", "disable", "align", "presets", None),
+        *("bypass", "disable", "lay_out", "align", "presets", None),
         *("pin_test", None, "open_graph", "block_help", "open_code", "edit_copy"),
     ),
     "connection": (

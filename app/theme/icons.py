@@ -1,6 +1,9 @@
 """Icons by meaning; the drawings are Material Design Icons, from qtawesome."""
 
 import math
+from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 import qtawesome
@@ -8,6 +11,8 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPen, QPixmap
 
 from warploom.app.theme import colours
+from warploom.app.theme.colours import Colours
+from warploom.engine.patch.organise.annotations import COLOURS
 
 ACTIONS = {
     "add": "mdi6.plus",
@@ -109,11 +114,13 @@ def category_icon(category: str, is_value: bool = False, colour: str = "") -> QI
 
 
 def icon(name: str, colour: str = "text") -> QIcon:
-    """Return the icon of an action. Raise KeyError when there is none.
+    """Return the icon of an action, or of a colour of frames and blocks. Raise KeyError when there is none.
 
     `colour` names a field of `Colours`. It is looked up whenever the icon is drawn, so the icon follows the theme.
     """
-    return QIcon(_ThemedIcon(ACTIONS[name], colour))
+    if name in COLOURS:
+        return QIcon(_ThemedIcon("mdi6.square-rounded", partial(colours.frame_colour, name)))
+    return QIcon(_ThemedIcon(ACTIONS[name], attrgetter(colour)))
 
 
 def program_icon() -> QIcon:
@@ -160,15 +167,14 @@ def save_icon(name: str, colour: str, side: int, growth: float, path: Path) -> N
 class _ThemedIcon(QIconEngine):
     """Draws an icon in the colours of the current theme."""
 
-    def __init__(self, drawing: str, colour: str) -> None:
+    def __init__(self, drawing: str, colour: Callable[[Colours], str]) -> None:
         super().__init__()
         self._drawing, self._colour = drawing, colour
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         """Draw the icon into a rectangle."""
         theme = colours.current()
-        colour = getattr(theme, self._colour)
-        drawn: QIcon = qtawesome.icon(self._drawing, color=colour, color_disabled=theme.text_faint)
+        drawn: QIcon = qtawesome.icon(self._drawing, color=self._colour(theme), color_disabled=theme.text_faint)
         drawn.paint(painter, rect, mode=mode, state=state)
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:

@@ -144,7 +144,9 @@ def organise_menu(window: Editor, needs: Needs) -> Menu:
             "&Colour",
             [
                 *(
-                    Command(f"colour_{name}", name.capitalize(), partial(organise.colour, name), needs=needs.copyable)
+                    Command(
+                        f"colour_{name}", name.capitalize(), partial(organise.colour, name), name, needs=needs.copyable
+                    )
                     for name in COLOURS
                 ),
                 None,

@@ -65,10 +65,10 @@ class TextView(PortView):
             rows = data if axes > 1 else data[:, None]
             leading = rows.shape[: max(axes - 1, 1)]
             more = "  …" if axes > 1 and sample.shape[-1] > _MOST_COLUMNS else ""
-            lines = [
-                f"{', '.join(map(str, place)):>5}  {'  '.join(f'{element_text(each):>9}' for each in rows[place])}{more}"
-                for place in islice(np.ndindex(leading), _MOST)
-            ]
+            lines = []
+            for place in islice(np.ndindex(leading), _MOST):
+                numbers = "  ".join(f"{element_text(each):>9}" for each in rows[place])
+                lines.append(f"{', '.join(map(str, place)):>5}  {numbers}{more}")
             is_cut = sample.shape[: len(leading)] != leading or math.prod(leading) > _MOST
             text = "\n".join([*lines, *(["…"] if is_cut else [])])
         if text != self.label.text():
