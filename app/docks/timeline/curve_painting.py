@@ -17,13 +17,13 @@ from warploom.engine.patch.changes import PortRef
 
 #: The height of the ruler, the size of a key, and the length of a tangent, in pixels.
 RULER, KEY, TANGENT = 22, 5.0, 44.0
-#: Hues of curves, in an order in which neighbours differ, by the names of categories.
-_HUES = ("image", "math", "particles", "values", "io", "fractal", "reduce", "control")
+#: Colours of curves, in an order in which neighbours differ.
+_COLOURS = ("blue", "orange", "green", "pink", "yellow", "purple", "teal", "grey")
 
 
 def curve_colour(index: int) -> QColor:
     """Return the colour of a curve by its place in the list."""
-    return QColor(colours.category_ink(_HUES[index % len(_HUES)], colours.current()))
+    return QColor(colours.frame_colour(_COLOURS[index % len(_COLOURS)], colours.current()))
 
 
 def tangent_ends(scale: Scale, x: float, y: float, slope: float) -> tuple[QPointF, QPointF]:

@@ -77,6 +77,11 @@ class CurveView(QWidget):
         self.choose(self.chosen & there)
         self.update()
 
+    def fit_values(self) -> None:
+        """Show all values of the shown curves."""
+        self.scale.fit_values(list(self.curves.values()))
+        self.update()
+
     def fit(self) -> None:
         """Show all keys."""
         timeline = self._playhead.timeline

@@ -55,10 +55,14 @@ class Scale:
         first, last = (min(times), max(times)) if len(times) > 1 else (0.0, end_s)
         last = last if last > first else first + 1.0
         self.left_s, self.span_s = first - 0.06 * (last - first), 1.12 * (last - first)
+        self.fit_values(curves)
+
+    def fit_values(self, curves: list[Curve]) -> None:
+        """Show all values of some curves at the shown times, and those of all keys."""
         values = [key.value for curve in curves for key in curve]
         for curve in curves:
             course = Course(curve)
-            values += [course.at(first + part * (last - first) / 64) for part in range(65)]
+            values += [course.at(self.left_s + part * self.span_s / 64) for part in range(65)]
         low, high = (min(values), max(values)) if values else (0.0, 1.0)
         room = 0.12 * (high - low) or max(abs(high), 1.0) / 2
         self.low, self.range = low - room, high - low + 2 * room

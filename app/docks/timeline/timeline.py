@@ -53,7 +53,7 @@ class TimelineDock(QWidget, Dock):
         self.bar, self.view = FilmBar(self.playhead), CurveView(self.playhead, _HINT)
         self.list = QListWidget(objectName="animated", accessibleName="Animated parameters")
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.list.itemSelectionChanged.connect(self._show_curves)
+        self.list.itemSelectionChanged.connect(self._choose_curves)
         self.list.itemDoubleClicked.connect(lambda item: editor.kernel.go_to(item.data(_TARGET).node))
         self.time = field("keyFrame", 0, 1e9, "Frame of the chosen key", whole=False)
         self.value = field("keyValue", -1e38, 1e38, "Value of the chosen keys", whole=False)
@@ -166,6 +166,10 @@ class TimelineDock(QWidget, Dock):
                 self.list.addItem(item)
                 item.setSelected(target in before)
         self._show_curves()
+
+    def _choose_curves(self) -> None:
+        self._show_curves()
+        self.view.fit_values()  # a number from 0 to 1 is a flat line beside one from -20 to 20
 
     def _show_curves(self) -> None:
         """Show the curves of the selected parameters, or all of them."""

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from tests.app.app_support import make_report, move_pointer
-from warploom.app.docks.timeline.curve_painting import RULER
+from warploom.app.docks.timeline.curve_painting import RULER, curve_colour
 from warploom.app.docks.timeline.timeline import TimelineDock
 from warploom.engine.patch.animation.keys import Ease, Key
 from warploom.engine.patch.changes import PortRef
@@ -272,3 +272,18 @@ def test_reports_of_frames_before_do_not_move_the_playhead_back(dock: TimelineDo
     opened.bridge.report.emit(make_report(frame=70, running=False))
     opened.bridge.report.emit(make_report(frame=4, running=False))
     assert dock.playhead.frame == 4
+
+
+def test_a_curve_that_is_chosen_in_the_list_fills_the_height(dock: TimelineDock, qtbot: QtBot) -> None:
+    """So do all of them when none is chosen; the shown times stay, and the curves have different colours."""
+    dock.patch.add("test_app.every_parameter", node_id="other")
+    dock.patch.animate("other", "gain", [(0, 0.1), (4, 0.2)])
+    qtbot.waitUntil(lambda: dock.list.count() == 2)
+    times = dock.view.scale.left_s, dock.view.scale.span_s
+    for row, (low, high) in ((1, (0.1, 0.2)), (0, (2.0, 8.0))):
+        dock.list.clearSelection()
+        assert dock.view.scale.range > 7
+        dock.list.item(row).setSelected(True)
+        assert dock.view.scale.range == pytest.approx(1.24 * (high - low))
+        assert dock.view.scale.low < low and (dock.view.scale.left_s, dock.view.scale.span_s) == times
+    assert len({curve_colour(index).name() for index in range(8)}) == 8
