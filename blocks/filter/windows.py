@@ -26,8 +26,9 @@ MARCHING, STRIP = 128, 64
 #: `kernels/spread.cu`, for a GPU: the largest radius, the columns that a warp loads, the threads of a thread block, and
 #: the rows that it completes together.
 RUN, SPREAD, SPAN, SPREADING, ROWS = 8, 16, 128, 128, 8
-#: Up to this radius, a CPU has kernels of their own for shapes other than a square.
-UNROLLED = 4
+#: Up to that radius, `kernels/shapes.cu` is for a CPU: the threads of a thread block, which are the numbers of its rows
+#: with those beside them, and its rows.
+NUMBERS, TALL = 1024, 32
 #: Up to this radius, windows have kernels of their own, `kernels/small_windows.cu`: the threads of a thread block, the
 #: rows of its tile, and the columns of the narrowest one, a multiple of the pixels that a thread computes.
 SMALL, SMALL_THREADS, HIGH, WIDE = 8, 256, 8, 240
@@ -95,8 +96,7 @@ class Window(NamedTuple):
             defines |= {"SHAPE": SHAPES.index(self.shape), "RADIUS": self.x}
             return Kernel(CudaFile("spread.cu", CudaOptions(defines=defines)), entry=entry)
         if entry == "combine_shapes":
-            defines |= {"IDLE_ON_GPU": int(self.x <= SPREAD)}
-            if self.x <= UNROLLED:
+            if self.x <= SPREAD:
                 defines |= {"SHAPE": SHAPES.index(self.shape), "RADIUS": self.x}
             return Kernel(CudaFile("shapes.cu", CudaOptions(defines=defines)), entry=entry)
         defines |= {"ACROSS": run(self.x), "DOWN": run(self.y)}
@@ -119,10 +119,13 @@ class Window(NamedTuple):
         most = max(self.x, self.y)
         how: dict[str, Any] = {"thread_block": (THREADS, 1)}
         if self.shape != "square":
-            # Large thread blocks, of which there are fewer, take less time while they are idle.
-            how = {"num_threads": (width, -(-height // RUN)), "thread_block": (32, 32 if self.x <= SPREAD else 4)}
-            found = [Launch("combine_shapes", (SHAPES.index(self.shape), self.x), how)]
-            return [*found, Launch("spread_shapes", (), spread(width, self.x))] if self.x <= SPREAD else found
+            args = SHAPES.index(self.shape), self.x
+            if self.x > SPREAD:
+                how = {"num_threads": (width, -(-height // RUN)), "thread_block": (32, 4)}
+                return [Launch("combine_shapes", args, how)]
+            strips = -(-(width * CHANNELS) // (NUMBERS - 2 * self.x * CHANNELS))
+            how = {"num_threads": (strips * NUMBERS, -(-height // TALL)), "thread_block": (NUMBERS, 1)}
+            return [Launch("combine_shapes", args, how), Launch("spread_shapes", (), spread(width, self.x))]
         if most <= SMALL and not any(wide):
             threads = -(-width // WIDE) * SMALL_THREADS, -(-height // HIGH)
             found = [Launch("combine_small", (), {"num_threads": threads, "thread_block": (SMALL_THREADS, 1)})]

@@ -101,7 +101,7 @@ def test_squares_have_scipys_extremes(shape: tuple[int, int], channels: tuple[in
         assert np.array_equal(result, expected), f"{operation} {radius}"
 
 
-@pytest.mark.parametrize("radius", [0, 1, 5, 12, 30])
+@pytest.mark.parametrize("radius", [0, 1, 5, 16, 17])
 @pytest.mark.parametrize(
     ("dtype", "channels"), [(np.float32, ()), (np.float32, (4,)), (np.uint8, ()), (np.uint8, (4,))]
 )
