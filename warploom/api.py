@@ -26,8 +26,8 @@ from warploom.engine.descriptions.entries import (
     switch_branches,
 )
 from warploom.engine.descriptions.handles import BufferHandle
-from warploom.engine.descriptions.picture_depths import PICTURE_DEPTHS, picture_depth
 from warploom.engine.descriptions.regions import describe_for, describe_if, describe_switch, describe_while
+from warploom.engine.drawings.pictures import PICTURE_DEPTHS, picture_depth
 from warploom.engine.kernel_sources.sources import (
     CudaFile,
     CudaOptions,

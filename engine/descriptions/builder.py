@@ -45,9 +45,9 @@ from warploom.engine.descriptions.entries import (
 )
 from warploom.engine.descriptions.graph_launches import counted_axes, graph_launch
 from warploom.engine.descriptions.handles import MOST_AXES, BufferHandle, ParameterHandle, VectorHandle
-from warploom.engine.descriptions.picture_depths import picture_depth
 from warploom.engine.descriptions.ports import PIXELS, PortSpec, count_name, counter_name, is_picture
 from warploom.engine.descriptions.shapes.extents import Extent
+from warploom.engine.drawings.pictures import picture_depth
 from warploom.engine.kernel_sources import op_graphs
 from warploom.engine.kernel_sources.sources import OpGraphSource
 from warploom.engine.libraries.call import CallOn, LibraryCall

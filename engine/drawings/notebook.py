@@ -1,12 +1,12 @@
 """What notebooks show: tables as HTML, and arrays as pictures or tables."""
 
-import struct
-import zlib
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
+
+from warploom.engine.drawings.pictures import encode_picture
 
 #: The most rows and columns of a table of numbers, and pixels along a side of a picture.
 MOST_ROWS, MOST_COLUMNS, MOST_PIXELS = 10, 8, 512
@@ -33,29 +33,10 @@ def array_bundle(array: np.ndarray[Any, Any], caption: str) -> dict[str, Any]:
     bundle: dict[str, Any] = {"text/plain": caption}
     if array.ndim == 3 and array.shape[2] == 4 and array.dtype in (np.uint8, np.float32) and array.size:
         step = -(-max(array.shape[:2]) // MOST_PIXELS)
-        bundle["image/png"] = png(array[::step, ::step])
+        bundle["image/png"] = encode_picture(array[::step, ::step], ".png", "8 bits")
     else:
         bundle["text/html"] = _numbers(array, caption)
     return bundle
-
-
-def png(pixels: np.ndarray[Any, Any]) -> bytes:
-    """Return a picture as a PNG file of 8 bits, see `array_bundle`. Values are cut off at 0 and 1; NaN becomes 0."""
-    if pixels.dtype != np.uint8:
-        shares = np.clip(np.nan_to_num(pixels, nan=0.0), 0, 1)
-        colours = shares[..., :3]
-        shares[..., :3] = np.where(colours <= 0.0031308, 12.92 * colours, 1.055 * colours ** (1 / 2.4) - 0.055)
-        pixels = (shares * 255 + 0.5).astype(np.uint8)
-    height, width = pixels.shape[:2]
-    lines = np.zeros((height, 1 + 4 * width), np.uint8)  # each line begins with its filter, 0 for none
-    lines[:, 1:] = pixels.reshape(height, -1)
-    head = struct.pack(">2I5B", width, height, 8, 6, 0, 0, 0)
-    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(lines.tobytes(), 6)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in chunks)
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
 def _numbers(array: np.ndarray[Any, Any], caption: str) -> str:

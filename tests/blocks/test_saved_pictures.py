@@ -10,7 +10,7 @@ from tests.fuzzing import seeds
 from warploom import Engine, Patch
 from warploom.blocks.io.decode_image import decode_picture, load_linear
 from warploom.engine.diagnostics import PatchError
-from warploom.engine.runtime.preview.picture_files import encode_picture
+from warploom.engine.drawings.pictures import encode_picture
 from warploom.engine.types import Array
 
 

@@ -12,11 +12,11 @@ from warploom.app.documents.bridge import Bridge
 from warploom.app.qt.beside import Run
 from warploom.app.view_models.looking.tone import Tone, components_of, picture_of
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.drawings.pictures import encode_picture
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import write_atomically
 from warploom.engine.processes.scope import check_cancelled
 from warploom.engine.protocol.sampling import Sample, Sampling
-from warploom.engine.runtime.preview.picture_files import encode_picture
 from warploom.engine.types import Array
 
 #: Requests have names of their own, so that each takes one sample.

@@ -17,6 +17,7 @@ from warploom.engine.compiler.inlining.inline import owner
 from warploom.engine.compiler.plan import Plan
 from warploom.engine.descriptions.entries import Display
 from warploom.engine.diagnostics import Diagnostic, PatchError, Source, error
+from warploom.engine.drawings.pictures import encode_picture
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import write_atomically
 from warploom.engine.patch.trust import SavePlace
@@ -26,7 +27,6 @@ from warploom.engine.protocol.messages import Saved, SaveOutputs
 from warploom.engine.protocol.outbox import Outbox
 from warploom.engine.readings import here
 from warploom.engine.runtime.model.context import DeviceServices
-from warploom.engine.runtime.preview.picture_files import encode_picture
 from warploom.engine.runtime.preview.reading import read_buffer
 from warploom.engine.types import bf16, from_bf16, uchar4
 

@@ -27,8 +27,8 @@ from warploom.blocks.video.films.frame_layout import layout_of
 from warploom.blocks.video.image_sequence import find_pictures
 from warploom.blocks.video.live_reader import LiveReader
 from warploom.engine.diagnostics import PatchError, Severity
+from warploom.engine.drawings.pictures import encode_picture
 from warploom.engine.protocol.messages import Seek
-from warploom.engine.runtime.preview.picture_files import encode_picture
 
 Array = np.ndarray[Any, Any]
 
