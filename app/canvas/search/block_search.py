@@ -103,10 +103,15 @@ class BlockSearch(QObject):
         if not text and self._goal is None:
             groups = palette(found, self.recent)
             return [Group(_FUNCTIONS, functions), *groups] if functions else groups
-        known = found = [*functions, *found]
+        known = [*functions, *found]
+        if isinstance(self._goal, Replacement) and len(old := self._replaced(self._goal)) == 1:
+            known = [kind for kind in known if kind not in old]
+        found = known
         specs = [self._patch.find_end(ref) for ref in self._ends()]
         for spec in specs:
             found = fitting_types(found, spec, (lambda _: 0) if text else self._uses(), specs[0]) if spec else []
+        if isinstance(self._goal, Replacement):
+            found = self._like_replaced(self._goal, found)
         fitting = set(found)
         others = [] if self._only_fitting else [block_type for block_type in known if block_type not in fitting]
         if not text:
@@ -120,6 +125,21 @@ class BlockSearch(QObject):
 
         ranked = sorted([*found, *others], key=rank)
         return [Group("", ranked)] if ranked else self._written(specs)
+
+    def _replaced(self, goal: Replacement) -> set[type[Block]]:
+        types = (self._patch.catalogue.get(self._patch.nodes[node].type) for node in goal.nodes)
+        return {kind for kind in types if kind is not None}
+
+    def _like_replaced(self, goal: Replacement, kinds: Sequence[type[Block]]) -> list[type[Block]]:
+        """Return types, first those without inputs that nothing would feed, of these the ones of the same category."""
+        fed = max(len({c.target.port for c in self._patch.connections_of(n) if c.target.node == n}) for n in goal.nodes)
+        categories = {kind.category for kind in self._replaced(goal)}
+
+        def rank(kind: type[Block]) -> tuple[bool, bool]:
+            needed = sum(not spec.optional and spec.name not in kind.parameters for spec in kind.inputs())
+            return needed > fed, kind.category not in categories
+
+        return sorted(kinds, key=rank)
 
     def _written(self, specs: Sequence[End | None]) -> list[Group]:
         """Return what is offered for a text that nothing matches."""

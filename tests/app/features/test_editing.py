@@ -224,6 +224,9 @@ def test_a_block_is_replaced(person: Person) -> None:
     """R and a name put another block in the blur's place; what it was connected to stays."""
     person.select("blur")
     person.press(Qt.Key.Key_R)
+    (offered,) = {group.title: group.types for group in person.window.canvas.search._find("")[:1]}.values()
+    assert {(kind.category, len(kind.inputs())) for kind in offered[:5]} == {("Image", 1)}
+    assert "image.gaussian_blur" not in {kind.id for kind in offered}
     person.type("sharpen", Qt.Key.Key_Return)
     (new,) = person.window.canvas.selected()
     assert "blur" not in person.patch.nodes and person.patch.nodes[new].type == "image.sharpen"
