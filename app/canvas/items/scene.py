@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, QSizeF, Qt, Signal
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsScene
 
@@ -40,6 +40,8 @@ class GraphScene(QGraphicsScene):
             self.addItem(layer)
         self.nodes: dict[str, NodeView] = {}
         self.connections: dict[Connection, ConnectionView] = {}
+        #: The most that is shown below a node, and repainted when it moves, comes or goes.
+        self.below = QSizeF()
         #: The last reported values of value blocks' outputs, by "node.port".
         self.values: dict[str, float] = {}
         self.regions = RegionBoxes(self, self._place_of, self._is_selected)
@@ -102,6 +104,9 @@ class GraphScene(QGraphicsScene):
 
     def _note_move(self, before: QRectF, now: QRectF) -> None:
         self._disturbed.append((before, now))
+        if not self.below.isEmpty():
+            for rect in (rect for rect in (before, now) if not rect.isEmpty()):
+                self.update(QRectF(rect.bottomLeft(), self.below))
         self.regions.touch()
         self.orders.follow()
 

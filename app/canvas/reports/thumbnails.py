@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import prod
 
 import numpy as np
-from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, QSizeF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
@@ -136,6 +136,7 @@ class Thumbnails(QObject):
     def set_shown(self, shown: bool) -> None:
         """Show or hide thumbnails."""
         self._is_shown = shown
+        self._scene.below = QSizeF(2 * _MOST_WIDTH + 1, _GAP + _MOST_HEIGHT + 1) if shown else QSizeF()
         self._timer.start() if shown else self._timer.stop()
         self._ask()
 

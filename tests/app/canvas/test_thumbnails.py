@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QRectF
+from PySide6.QtWidgets import QApplication
 
 from tests.app.app_support import make_report
 from tests.app.canvas.canvas_support import Hand, place
@@ -72,3 +74,21 @@ def test_a_buffer_that_is_kept_no_longer_loses_its_thumbnail(canvas: Canvas, ask
     canvas.thumbnails.take("source", Sample("source", picture, 2, missing="source.out is not kept after a frame"))
     canvas.thumbnails.take("scale", Sample("scale", number, 2, missing="scale.out is not kept after a frame"))
     assert not layer.pictures and not layer.texts
+
+
+def test_no_thumbnail_stays_where_its_block_was(
+    canvas: Canvas, patch: Patch, asked: list[dict[str, Sampling]], qapp: QApplication
+) -> None:
+    """The canvas is repainted there when a block moves or goes."""
+    sampling = asked[-1]["source"]
+    pixels = np.ones((*sampling.size, 4), np.float32)
+    canvas.thumbnails.take("source", Sample("source", sampling, 1, "float4", (64, 64), data=pixels))
+    changed: list[QRectF] = []
+    canvas.scene.changed.connect(changed.extend)
+    qapp.processEvents()
+    for edit in (lambda: patch.move("source", (-400.0, -400.0)), lambda: patch.remove("source")):
+        area = canvas.thumbnails._layer.area("source")
+        changed.clear()
+        edit()
+        qapp.processEvents()
+        assert any(rect.contains(area) for rect in changed)
