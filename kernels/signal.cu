@@ -22,7 +22,7 @@ extern "C" __global__ void weigh(
 }
 
 // Frames of `size` elements whose starts are `hop` elements apart; the first is at `start`. Outside the signal, its
-// value is 0, or it repeats if it is a `loop`.
+// value is 0, or it repeats if it is a `loop`. One thread per element: `size` x `count`.
 extern "C" __global__ void cut_frames(
     const float* __restrict__ x,
     const float* __restrict__ weights,
@@ -33,14 +33,14 @@ extern "C" __global__ void cut_frames(
     int size,
     int length,
     int count) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    long long place = static_cast<long long>(start) + static_cast<long long>(i / size) * hop + i % size;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, frame = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i >= size || frame >= count) return;
+    long long place = static_cast<long long>(start) + static_cast<long long>(frame) * hop + i;
     if (loop) {
         place %= length;
         if (place < 0) place += length;
     }
-    out[i] = place >= 0 && place < length ? x[place] * weights[i % size] : 0.0f;
+    out[static_cast<size_t>(frame) * size + i] = place >= 0 && place < length ? x[place] * weights[i] : 0.0f;
 }
 
 // The size of complex numbers, with a `scale` numbered as in blocks/spectrum/magnitude.py: the magnitude, its square, or

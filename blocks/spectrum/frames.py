@@ -26,5 +26,5 @@ class Frames(Windowed, id="signal.frames", tags=("stft", "overlap", "hop", "wind
     def describe(self, build: BlockBuilder) -> None:
         """Compute the weights, then launch one thread per element."""
         weights = self.weights(build, "[size]")
-        how = (self.start, self.loop, self.hop, self.size, self.x.size)
-        build.launch(self.cut, num_threads=self.out.size, args=(self.x, weights, self.out, *how, self.out.size))
+        how = (self.start, self.loop, self.hop, self.size, self.x.size, self.count)
+        build.launch(self.cut, num_threads=(self.size, self.count), args=(self.x, weights, self.out, *how))
