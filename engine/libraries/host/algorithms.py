@@ -66,7 +66,10 @@ def order(call: Order, arrays: NamedArrays, numbers: NamedNumbers) -> None:
 
 
 def scan(call: Scan, arrays: NamedArrays, numbers: NamedNumbers) -> None:
-    """Accumulate: sums and products of floats in f64, the smallest and the largest as codes."""
+    """Accumulate: sums and products of floats in f64, the smallest and the largest as codes.
+
+    Each piece of floats begins with what those before it add up to, however many cores there are.
+    """
     out = arrays["out"]
     x = arrays["x"].reshape(-1).astype(out.dtype, copy=False)
     if call.operation in ("smallest", "largest"):
@@ -80,12 +83,20 @@ def scan(call: Scan, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     if x.dtype.kind != "f":
         add.accumulate(given, dtype=x.dtype, out=out)
         return
-    total = np.float64(first)
-    for at in range(0, x.size, _PIECE):  # a piece of f64 stays in the cache
-        piece = given[at : at + _PIECE].astype(np.float64)
-        piece[0] = add(total, piece[0])
-        add.accumulate(piece, out=piece)
-        out[at : at + _PIECE], total = piece, piece[-1]
+    totals = np.empty(-(-x.size // _PIECE))
+
+    def total(piece: slice) -> None:
+        totals[piece.start // _PIECE] = add.reduce(given[piece], dtype=np.float64)
+
+    def follow(piece: slice) -> None:
+        running = given[piece].astype(np.float64)  # a piece of f64 stays in the cache
+        running[0] = add(before[piece.start // _PIECE], running[0])
+        add.accumulate(running, out=running)
+        out[piece] = running
+
+    _on_all_cores(total, x.size)
+    before = _before(add.accumulate(totals), first)
+    _on_all_cores(follow, x.size)
 
 
 def histogram(call: Histogram, arrays: NamedArrays, numbers: NamedNumbers) -> None:
@@ -150,7 +161,7 @@ def _order(codes: Callable[[slice], Array], out: Array) -> None:
 def _before(x: Array, first: Any) -> Array:
     """Return a list that is moved on by one, with another first element."""
     moved = np.empty_like(x)
-    moved[0], moved[1:] = first, x[:-1]
+    moved[:1], moved[1:] = first, x[:-1]
     return moved
 
 
