@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from warploom.engine.blocktypes.adaptive import adapted
-from warploom.engine.blocktypes.block import Block, is_ours
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.block_types import is_ours
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.blocktypes.updated_blocks import UpdatedBlock
 from warploom.engine.catalogue.block_errors import code_diagnostic

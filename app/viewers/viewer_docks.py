@@ -17,7 +17,7 @@ from warploom.app.view_models.profile.tape import Moment
 from warploom.app.view_models.tooltips import message_text
 from warploom.app.viewers.screens import Screens
 from warploom.app.viewers.viewer import ViewerPanel
-from warploom.engine.blocktypes.block import shows_pictures
+from warploom.engine.blocktypes.describing import shows_pictures
 from warploom.engine.patch.changes import (
     BlockTypesChanged,
     Change,

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from warploom.engine.blocktypes.adaptive import AdaptiveBlock, Interface
-from warploom.engine.blocktypes.block import Apart, Block, shows_pictures
+from warploom.engine.blocktypes.block import Apart, Block
+from warploom.engine.blocktypes.describing import shows_pictures
 from warploom.engine.blocktypes.updated_blocks import UpdatedBlock
 from warploom.engine.diagnostics import WarploomError
 from warploom.engine.inner_patches.chain_members import is_call

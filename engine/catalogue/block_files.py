@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from warploom.engine.blocktypes.block import FOLDER_PACKAGE
+from warploom.engine.blocktypes.block_types import FOLDER_PACKAGE
 from warploom.engine.kernel_sources.python.trust import is_hidden
 from warploom.engine.readings import read_bytes
 

@@ -12,7 +12,9 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from warploom.engine.blocktypes.block import FOLDER_PACKAGE, Block, block_types, shows_pictures
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.block_types import FOLDER_PACKAGE, block_types
+from warploom.engine.blocktypes.describing import shows_pictures
 from warploom.engine.catalogue.block_errors import code_diagnostic
 from warploom.engine.catalogue.block_files import ids_in
 from warploom.engine.diagnostics import Diagnostic

@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from warploom.engine.blocktypes.block import Block, run_describe
+from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.declarations import ValueSpec
+from warploom.engine.blocktypes.describing import run_describe
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue
 from warploom.engine.catalogue.fixed_catalogue import RowBlock, row_block

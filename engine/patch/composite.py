@@ -9,7 +9,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from warploom.engine.blocktypes.block import Block, check_name, describe
+from warploom.engine.blocktypes.block import Block, check_name
+from warploom.engine.blocktypes.describing import describe
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.catalogue.catalogue import Catalogue
 from warploom.engine.descriptions.builder import BlockBuilder

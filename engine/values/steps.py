@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from warploom.engine.blocktypes.block import is_ours
+from warploom.engine.blocktypes.block_types import is_ours
 from warploom.engine.blocktypes.declarations import ZEROS
 from warploom.engine.blocktypes.live_blocks import BETWEEN_UPDATES, LiveBlock
 from warploom.engine.blocktypes.shared_device import LentMemory

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from warploom.engine.blocktypes.block import describe
+from warploom.engine.blocktypes.describing import describe
 from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.compiler.description import BlockNode, GraphDescription
 from warploom.engine.compiler.difference import plan_difference

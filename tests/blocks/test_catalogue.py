@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warploom.engine.blocktypes.block import Block, describe
+from warploom.engine.blocktypes.block import Block
+from warploom.engine.blocktypes.describing import describe
 from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.descriptions.entries import KernelEntry
 from warploom.engine.device.device import HOST_ARCHITECTURE

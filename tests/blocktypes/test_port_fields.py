@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, f32, port, u32
-from warploom.engine.blocktypes.block import describe
+from warploom.engine.blocktypes.describing import describe
 from warploom.engine.descriptions.checks import BlockDefinitionError
 from warploom.engine.descriptions.description import BlockDescription
 from warploom.engine.descriptions.entries import ReshapeView, SliceView, View

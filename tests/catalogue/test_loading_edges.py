@@ -13,7 +13,7 @@ from tests.catalogue.block_texts import BlockFolder, block_text
 from tests.catalogue.conftest import Gate, HeldRunner
 from tests.waiting import until
 from warploom import Engine, Patch, forget_blocks, trust_blocks
-from warploom.engine.blocktypes.block import shows_pictures
+from warploom.engine.blocktypes.describing import shows_pictures
 from warploom.engine.catalogue import catalogue, load_file
 from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.catalogue.catalogue import default_catalogue

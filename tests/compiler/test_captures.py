@@ -7,7 +7,7 @@ from msgspec import structs
 
 from tests.compiler.support.descriptions import graph, i, node, o, source
 from warploom.blocks.linalg.multiply import Multiply
-from warploom.engine.blocktypes.block import describe
+from warploom.engine.blocktypes.describing import describe
 from warploom.engine.compiler.description import BlockNode, GraphDescription
 from warploom.engine.compiler.difference import plan_difference
 from warploom.engine.compiler.executable.adjust import operations_in_place

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, float4, param, port
-from warploom.engine.blocktypes.block import _shared, describe
+from warploom.engine.blocktypes.describing import _shared, describe
 from warploom.engine.descriptions.checks import BlockCallError
 from warploom.engine.descriptions.description import BlockDescription
 from warploom.engine.descriptions.entries import (

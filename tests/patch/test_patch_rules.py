@@ -213,7 +213,7 @@ def test_whole_numbers_keep_every_digit(patch: Patch) -> None:
 
 def test_a_scalar_array_keeps_its_empty_shape() -> None:
     """A number given as an array has no dimensions, in the patch and in the block's output."""
-    from warploom.engine.blocktypes.block import describe
+    from warploom.engine.blocktypes.describing import describe
 
     patch = Patch()
     node = patch.add("io.array", data=np.float32(2.5))

@@ -11,7 +11,7 @@ from warploom.app.documents import dialogs
 from warploom.app.edits.files import new_code
 from warploom.app.edits.files.new_code import KINDS, Made
 from warploom.app.edits.nodes import place, set_parameter, snapped
-from warploom.engine.blocktypes.block import is_ours
+from warploom.engine.blocktypes.block_types import is_ours
 from warploom.engine.blocktypes.found_files import found_file
 from warploom.engine.diagnostics import WarploomError
 from warploom.engine.patch.beside.file_paths import relative_to

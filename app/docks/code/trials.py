@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from warploom.app.docks.dock import Editor
 from warploom.app.view_models.code.places import CodePlace
 from warploom.app.view_models.code.trial import Outcome, Trial, run_trial
-from warploom.engine.blocktypes.block import is_ours
+from warploom.engine.blocktypes.block_types import is_ours
 from warploom.engine.diagnostics import WarploomError
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch

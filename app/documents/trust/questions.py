@@ -14,7 +14,7 @@ from warploom.app.documents.session import Session
 from warploom.app.documents.trust.contents import Contents
 from warploom.app.documents.trust.trust import Trust, TrustedPaths
 from warploom.app.widgets.banner import NO_NOTICE, Notice
-from warploom.engine.blocktypes.block import is_ours
+from warploom.engine.blocktypes.block_types import is_ours
 from warploom.engine.catalogue.block_files import FOLDER_NAME, python_files
 from warploom.engine.catalogue.catalogue import default_catalogue, folder_beside
 from warploom.engine.diagnostics import Diagnostic

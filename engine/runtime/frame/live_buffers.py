@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from warploom.engine.blocktypes.block import is_ours
+from warploom.engine.blocktypes.block_types import is_ours
 from warploom.engine.blocktypes.live_blocks import LiveBlock
 from warploom.engine.blocktypes.shared_device import LentMemory, SharedDevices
 from warploom.engine.catalogue.block_errors import code_diagnostic

@@ -17,7 +17,9 @@ import msgspec
 from msgspec.structs import replace
 
 from warploom.engine.blocktypes.adaptive import AdaptiveBlock
-from warploom.engine.blocktypes.block import Block, TypeOf, describe, is_ours
+from warploom.engine.blocktypes.block import Block, TypeOf
+from warploom.engine.blocktypes.block_types import is_ours
+from warploom.engine.blocktypes.describing import describe
 from warploom.engine.blocktypes.live_blocks import LiveBlock
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.blocktypes.value_blocks import ValueBlock

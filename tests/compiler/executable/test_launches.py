@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from warploom import Engine, Patch
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, param, port, u32
-from warploom.engine.blocktypes.block import describe
+from warploom.engine.blocktypes.describing import describe
 from warploom.engine.compiler.checking.launches import BLOCKS_PER_CORE, counted_launch, free
 from warploom.engine.device.device import DeviceInfo
 from warploom.engine.device.host.device import HostDevice

@@ -8,7 +8,8 @@ import pytest
 
 from warploom import Patch
 from warploom.api import Block, BlockBuilder, In, f32, port
-from warploom.engine.blocktypes.block import describe, is_ours
+from warploom.engine.blocktypes.block_types import is_ours
+from warploom.engine.blocktypes.describing import describe
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.descriptions.description import BlockDescription
