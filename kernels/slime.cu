@@ -2,6 +2,7 @@
 // approximations of Physarum transport networks", 2010).
 #include "frame.cuh"
 #include "warploom/random.h"
+#include "warploom/vector.h"
 
 // The layout of Agent in blocks/field/slime_mould.py.
 struct Agent {
@@ -46,9 +47,9 @@ extern "C" __global__ void move_slime(
     if (agent.random == 0) {
         Random random(hash(i) ^ hash(seed + frame->seed * 0x9E3779B9u));
         const float2 in_disc = random.inside2() * (0.3f * min(width, height));
-        const float2 anywhere = {(random.next() - 0.5f) * width, (random.next() - 0.5f) * height};
-        const float2 place = is_disc ? in_disc : anywhere;
-        agent = {0.5f * width + place.x, 0.5f * height + place.y, 6.28318531f * random.next(), random.state | 1u};
+        const float2 anywhere = {random.next() * width, random.next() * height};  // below the size, also when rounded
+        const float2 place = is_disc ? float2{0.5f * width, 0.5f * height} + in_disc : anywhere;
+        agent = {place.x, place.y, 6.28318531f * random.next(), random.state | 1u};
     }
     const float aside = sense_angle * 0.01745329252f, by = turn * 0.01745329252f;
     float found[3];

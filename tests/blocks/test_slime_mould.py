@@ -36,6 +36,12 @@ def test_each_agent_arrives_once_in_a_step(device: Device, width: int, height: i
         assert trail.sum(dtype=float) == frame * agents
 
 
+def test_agents_are_born_inside(device: Device) -> None:
+    """The largest random number, which agent 3414 of seed 508 draws for its row, is inside."""
+    (trail,) = trails(device, 1, width=3, height=5, agents=5000, seed=508, speed=0.0, **COUNTING)
+    assert trail.sum() == 5000 and trail.min() > 200
+
+
 def test_an_agent_goes_a_step_at_a_time(device: Device) -> None:
     """From frame to frame an agent is a step away, give or take the corners of pixels, or stays at the edge."""
     found = np.stack(trails(device, 60, width=61, height=43, agents=1, speed=4.0, seed=7, **COUNTING))
