@@ -19,7 +19,8 @@ import pytest
 from hypothesis import settings
 
 from tests.fuzzing import FACTOR, FIRST_SEED, many
-from warploom.engine.blocktypes.block_types import block_types, is_ours
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.blocktypes.block_types import is_ours
 from warploom.engine.device import optimiser as optimising
 from warploom.engine.device.device import Device
 from warploom.engine.device.host.modules import module as host_modules

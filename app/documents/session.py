@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from warploom.app.qt.display_rate import USUAL_RATE
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.catalogue.catalogue import forget_blocks, trust_blocks
 from warploom.engine.device.device import HOST_ARCHITECTURE
 from warploom.engine.diagnostics import DeviceError, Diagnostic, WarploomError

@@ -10,8 +10,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from warploom.engine.block_process.declarations import Declaration, declaration_of, dump, load
-from warploom.engine.blocktypes.block import Block
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import Block, block_types
 from warploom.engine.catalogue.block_errors import code_diagnostic, interface_diagnostic
 from warploom.engine.catalogue.catalogue import load_packages
 from warploom.engine.catalogue.load_file import BlockFile, execute, settle

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from warploom.engine.blocktypes.block import Block, check_name
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import Block, block_types, check_name
 from warploom.engine.blocktypes.declarations import check_port
 from warploom.engine.blocktypes.parameters import ParameterSpec, given
 from warploom.engine.descriptions.checks import BlockDefinitionError

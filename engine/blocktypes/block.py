@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block_types import BlockTypes
 from warploom.engine.blocktypes.declarations import ValueSpec, collect
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.descriptions.builder import BlockBuilder
@@ -51,6 +51,10 @@ class Apart(Protocol):
 
         `what` names the code of the block's that it calls, for messages. Raise WarploomError if that fails.
         """
+
+
+#: The block types of this program.
+block_types: BlockTypes["Block"] = BlockTypes()
 
 
 class Block:

@@ -7,13 +7,10 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from warploom.engine.descriptions.checks import BlockDefinitionError
 from warploom.engine.diagnostics import Diagnostic, WarploomError, error
-
-if TYPE_CHECKING:
-    from warploom.engine.blocktypes.block import Block
 
 #: The block library that ships with Warploom.
 LIBRARY = "warploom.blocks"
@@ -23,7 +20,7 @@ FOLDER_PACKAGE = "warploom_folder_"
 _log = logging.getLogger(__name__)
 
 
-def is_ours(block_type: type[Block]) -> bool:
+def is_ours(block_type: type) -> bool:
     """True for a block type of Warploom's own library, whose code always ends."""
     return block_type.__module__.startswith(f"{LIBRARY}.")
 
@@ -41,7 +38,21 @@ class TypeLoader(Protocol):
         """Import the modules that were not imported yet."""
 
 
-class BlockTypes:
+class Declared(Protocol):
+    """A block type, as far as its place among the others depends on it."""
+
+    id: ClassVar[str]
+    made_of: ClassVar[frozenset[str]]
+
+    @classmethod
+    def declare(cls) -> None:
+        """Make its ports again, since a type that it is made of has changed."""
+
+
+B = TypeVar("B", bound=Declared)
+
+
+class BlockTypes(Generic[B]):
     """The defined block types: those of the catalogue, and those of a file that is being loaded.
 
     A class is defined as soon as Python has run its `class` statement. While a file is loaded its classes are only
@@ -54,13 +65,13 @@ class BlockTypes:
         self.edition = 0
         #: The library, once it is in the catalogue.
         self.library: TypeLoader | None = None
-        self._defined: dict[str, type[Block]] = {}
+        self._defined: dict[str, type[B]] = {}
         self._problems: dict[str, Diagnostic] = {}
-        self._staged: ContextVar[dict[str, type[Block]] | None] = ContextVar("staged", default=None)
+        self._staged: ContextVar[dict[str, type[B]] | None] = ContextVar("staged", default=None)
         self._file: ContextVar[str] = ContextVar("file", default="")
         self._listeners: list[Callable[[frozenset[str]], None]] = []
 
-    def get(self, type_id: str) -> type[Block] | None:
+    def get(self, type_id: str) -> type[B] | None:
         """Return a block type, preferring one of the file that is being loaded; None when there is none of this id."""
         staged = self._staged.get()
         found = staged.get(type_id) if staged is not None else None
@@ -71,13 +82,13 @@ class BlockTypes:
             found = self._defined.get(type_id)
         return found
 
-    def all(self) -> dict[str, type[Block]]:
+    def all(self) -> dict[str, type[B]]:
         """Return every type by its id, without those that are staged."""
         if self.library is not None:
             self.library.load_all()
         return self._defined.copy()
 
-    def defined(self) -> dict[str, type[Block]]:
+    def defined(self) -> dict[str, type[B]]:
         """Return the types so far by their ids, without those that are staged."""
         return self._defined.copy()
 
@@ -85,7 +96,7 @@ class BlockTypes:
         """Return why the newest version of a type is not the one that is defined; None when it is."""
         return self._problems.get(type_id)
 
-    def check_free(self, type_id: str, cls: type[Block]) -> None:
+    def check_free(self, type_id: str, cls: type[B]) -> None:
         """Raise BlockDefinitionError when another module has a type of this id, or the same file defines it twice."""
         staged = self._staged.get()
         if staged is not None and type_id in staged:
@@ -97,7 +108,7 @@ class BlockTypes:
         more = "; the first comes with Warploom, so give yours another id" if is_ours(known) else ""
         raise BlockDefinitionError(f"block id {type_id} must be unique, got it in {both}{more}")
 
-    def define(self, cls: type[Block]) -> None:
+    def define(self, cls: type[B]) -> None:
         """Add a complete class to the defined types; while its file is being loaded, only stage it.
 
         What the file is the first to import of the library is defined at once.
@@ -112,9 +123,9 @@ class BlockTypes:
             self.tell(self._declare_dependents({cls.id}))
 
     @contextmanager
-    def staging(self, module: str) -> Iterator[dict[str, type[Block]]]:
+    def staging(self, module: str) -> Iterator[dict[str, type[B]]]:
         """Keep the classes out of the catalogue that this thread defines in a file's module; yield them by id."""
-        staged: dict[str, type[Block]] = {}
+        staged: dict[str, type[B]] = {}
         tokens = self._staged.set(staged), self._file.set(module)
         try:
             yield staged
@@ -122,7 +133,7 @@ class BlockTypes:
             self._staged.reset(tokens[0])
             self._file.reset(tokens[1])
 
-    def commit(self, types: Mapping[str, type[Block]], before: Collection[str]) -> set[str]:
+    def commit(self, types: Mapping[str, type[B]], before: Collection[str]) -> set[str]:
         """Replace the types of the ids `before` with staged ones; return the ids of all types that changed.
 
         Listeners are not called: the caller may have more to commit, and calls `tell` at the end.
@@ -185,11 +196,7 @@ class BlockTypes:
         return found
 
 
-#: The block types of this program.
-block_types = BlockTypes()
-
-
-def _origin(cls: type[Block]) -> str:
+def _origin(cls: type) -> str:
     """Return the origin of a class for messages: the file in a user's folder, otherwise the module."""
     if cls.__module__.startswith(FOLDER_PACKAGE):
         return str(getattr(sys.modules.get(cls.__module__), "__file__", cls.__module__))

@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import Protocol
 
 from warploom.engine.blocktypes.adaptive import make_again, refresh
-from warploom.engine.blocktypes.block_types import FOLDER_PACKAGE, LIBRARY, block_types
+from warploom.engine.blocktypes.block import block_types
+from warploom.engine.blocktypes.block_types import FOLDER_PACKAGE, LIBRARY
 from warploom.engine.catalogue.admission import Admission, TriedFile, digest_of
 from warploom.engine.catalogue.block_files import (
     folder_package,

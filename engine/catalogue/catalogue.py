@@ -16,8 +16,8 @@ from platformdirs import user_config_path
 
 from warploom.engine.arguments import checked
 from warploom.engine.blocktypes.adaptive import AdaptiveBlock, adapted
-from warploom.engine.blocktypes.block import Block
-from warploom.engine.blocktypes.block_types import LIBRARY, block_types
+from warploom.engine.blocktypes.block import Block, block_types
+from warploom.engine.blocktypes.block_types import LIBRARY
 from warploom.engine.catalogue.block_errors import interface_diagnostic
 from warploom.engine.catalogue.block_files import FOLDER_NAME, find_definition
 from warploom.engine.catalogue.block_folders import block_folders

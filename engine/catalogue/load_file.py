@@ -12,8 +12,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from warploom.engine.blocktypes.block import Block
-from warploom.engine.blocktypes.block_types import FOLDER_PACKAGE, block_types
+from warploom.engine.blocktypes.block import Block, block_types
+from warploom.engine.blocktypes.block_types import FOLDER_PACKAGE
 from warploom.engine.blocktypes.describing import shows_pictures
 from warploom.engine.catalogue.block_errors import code_diagnostic
 from warploom.engine.catalogue.block_files import ids_in

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from warploom.engine.blocktypes.adaptive import readings, refresh
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.kernel_sources.watcher import SourceWatcher

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from warploom.engine.blocktypes.adaptive import decides_interface
-from warploom.engine.blocktypes.block import Block
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import Block, block_types
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue
 from warploom.engine.descriptions.checks import SHOWN, shown

@@ -8,8 +8,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from warploom.engine.blocktypes.adaptive import decides_interface
-from warploom.engine.blocktypes.block import Block
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import Block, block_types
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.blocktypes.vector_parameters import spread
 from warploom.engine.catalogue.catalogue import Catalogue

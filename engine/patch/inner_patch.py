@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 from warploom.engine.blocktypes.adaptive import AdaptiveBlock
-from warploom.engine.blocktypes.block import Block
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import Block, block_types
 from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.descriptions.builder import BlockBuilder
 from warploom.engine.diagnostics import Diagnostic, PatchError

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from warploom.engine.arguments import checked, shown
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.device.device import DeviceInfo
 from warploom.engine.diagnostics import (

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Meta
 
 from warploom.engine.arguments import checked
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.compiler.inspection.data import frame_plan
 from warploom.engine.descriptions.ports import count_name

@@ -11,7 +11,7 @@ from tests.catalogue.block_texts import HEAD, BlockFolder, block_text
 from warploom import Patch
 from warploom.engine.block_process import client
 from warploom.engine.block_process.client import BlockProcess
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.blocktypes.describing import describe
 from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.catalogue.catalogue import trust_blocks

@@ -30,7 +30,7 @@ from warploom.api import (
 )
 from warploom.engine.block_process.declarations import declaration_of, dump, load, stand_in
 from warploom.engine.blocktypes.adaptive import AdaptiveBlock as Adaptive
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.blocktypes.describing import describe, shows_pictures
 from warploom.engine.diagnostics import WarploomError
 from warploom.engine.inner_patches.chain_members import is_call

@@ -10,7 +10,7 @@ import pytest
 from warploom import Engine, Patch, UpdateLevel
 from warploom.api import Kernel, f32
 from warploom.engine.blocktypes.adaptive import AdaptiveBlock, Interface, refresh
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.blocktypes.declarations import param
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.descriptions.builder import BlockBuilder

@@ -22,7 +22,7 @@ from warploom.api import (
     port,
     value_port,
 )
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.blocktypes.describing import describe
 from warploom.engine.descriptions.checks import BlockDefinitionError
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.catalogue.block_texts import BlockFolder, block_text
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.catalogue.admission import Admission, TriedFile, digest_of
 from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.catalogue.catalogue import trust_blocks

@@ -9,8 +9,7 @@ import pytest
 
 from tests.catalogue.block_texts import BlockFolder, block_text
 from warploom.api import f32
-from warploom.engine.blocktypes.block import Block
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import Block, block_types
 from warploom.engine.blocktypes.declarations import Out, port
 from warploom.engine.catalogue import catalogue
 from warploom.engine.catalogue.block_folders import block_folders

@@ -11,8 +11,8 @@ from tests.catalogue.block_texts import BlockFolder, block_text
 from tests.catalogue.conftest import Gate, HeldRunner
 from tests.waiting import until
 from warploom import forget_blocks, trust_blocks
-from warploom.engine.blocktypes.block import Block
-from warploom.engine.blocktypes.block_types import FOLDER_PACKAGE, block_types
+from warploom.engine.blocktypes.block import Block, block_types
+from warploom.engine.blocktypes.block_types import FOLDER_PACKAGE
 from warploom.engine.catalogue import catalogue
 from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.catalogue.catalogue import configured_folder, default_catalogue, load_package

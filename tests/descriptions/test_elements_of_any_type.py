@@ -23,7 +23,7 @@ from warploom.api import (
     u64,
     uchar4,
 )
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.blocktypes.describing import describe
 from warploom.engine.descriptions.handles import BufferHandle
 from warploom.engine.descriptions.shapes.extents import ShapeContext

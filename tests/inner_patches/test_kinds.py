@@ -14,8 +14,7 @@ from warploom import Engine, UpdateLevel
 from warploom.api import BlockBuilder, Interface, param
 from warploom.app.edits.nodes import copied, paste
 from warploom.app.view_models.lists.problems import place_title, with_op_problems
-from warploom.engine.blocktypes.block import Block
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import Block, block_types
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue
 from warploom.engine.catalogue.fixed_catalogue import row_block

@@ -11,7 +11,7 @@ import pytest
 from tests.fuzzing import seeds
 from tests.waiting import until
 from warploom import Engine, Patch, UpdateLevel
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.catalogue.catalogue import default_catalogue
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.changes import (

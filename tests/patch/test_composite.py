@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from warploom.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port, u32
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.blocktypes.describing import describe
 from warploom.engine.catalogue.catalogue import Catalogue, default_catalogue
 from warploom.engine.descriptions.checks import BlockDefinitionError

@@ -16,7 +16,7 @@ from tests.random_patches.materials import Materials
 from tests.random_patches.patches import REGIONS, TYPES, RandomPatch
 from warploom import Engine, Patch
 from warploom.api import BlockBuilder, In, LiveBlock, Moment, Out, any_type, f32, float4, param, port
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.device.device import Device
 from warploom.engine.diagnostics import PatchError, WarploomError
 from warploom.engine.patch.changes import PortRef

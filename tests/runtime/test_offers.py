@@ -8,7 +8,7 @@ from tests.protocol.engine_process import COMMAND
 from tests.waiting import until
 from warploom import Engine, Patch, ProfilingLevel
 from warploom.api import Moment, Value, ValueBlock, param, value_port
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.protocol.client import Client
 from warploom.engine.protocol.messages import LookFor, Offered

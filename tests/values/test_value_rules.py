@@ -19,7 +19,7 @@ from warploom.api import (
     port,
     value_port,
 )
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.blocktypes.declarations import ValueSpec
 from warploom.engine.descriptions.checks import BlockDefinitionError
 from warploom.engine.diagnostics import PatchError

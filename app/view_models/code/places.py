@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from warploom.app.view_models.block_help import kernel_files
-from warploom.engine.blocktypes.block import Block
-from warploom.engine.blocktypes.block_types import block_types, is_ours
+from warploom.engine.blocktypes.block import Block, block_types
+from warploom.engine.blocktypes.block_types import is_ours
 from warploom.engine.blocktypes.found_files import found_file
 from warploom.engine.catalogue.block_files import FOLDER_NAME, find_definition
 from warploom.engine.diagnostics import KernelError

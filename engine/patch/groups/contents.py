@@ -6,8 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from warploom.engine.blocktypes.block import Block
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import Block, block_types
 from warploom.engine.catalogue.catalogue import Catalogue
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.diagnostics import PatchError

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median_low
 
 from warploom.engine.blocktypes.adaptive import refresh
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.compiler.inlining.inline import ParameterRef, owner
 from warploom.engine.device.arguments import ArgumentError

@@ -14,7 +14,7 @@ from warploom import Patch
 from warploom.app.editor import blocks_apart
 from warploom.app.window.main_window import MainWindow
 from warploom.engine.block_process import client
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.patch.files import save_patch
 from warploom.engine.protocol.messages import FrameReport, NodeState

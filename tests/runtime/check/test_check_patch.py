@@ -9,7 +9,7 @@ from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
 from warploom import Engine, Patch
 from warploom.api import Block, BlockBuilder, Out, f32, param, port
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.diagnostics import warning
 from warploom.engine.patch.changes import Node, NodeAdded
 from warploom.engine.runtime.check.check_patch import check_patch, has_errors, plan_patch

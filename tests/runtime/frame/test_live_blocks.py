@@ -24,7 +24,7 @@ from warploom.api import (
     port,
     value_port,
 )
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.device.device import Device
 from warploom.engine.device.open import open_device
 from warploom.engine.diagnostics import PatchError, error

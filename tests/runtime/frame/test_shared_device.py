@@ -12,7 +12,7 @@ from tests.waiting import until
 from warploom import Engine, Patch
 from warploom.api import BlockBuilder, CudaText, Kernel, LentMemory, LiveBlock, Moment, Out, f32, port
 from warploom.blocks.video.films.gpu_decoder import PLANE
-from warploom.engine.blocktypes.block_types import block_types
+from warploom.engine.blocktypes.block import block_types
 from warploom.engine.blocktypes.shared_device import SharedDevices
 from warploom.engine.device.device import Device
 from warploom.engine.diagnostics import PatchError
