@@ -100,6 +100,8 @@ class ImageView(PortView):
         for port in ports:
             self.compared.addItem(title.get(port, str(port)), port)
         self.compared.setCurrentIndex(max(0, self.compared.findData(chosen)))
+        listed = self.compared.view()
+        listed.setMinimumWidth(listed.sizeHintForColumn(0) + 2 * listed.frameWidth())  # it may be wider than the box
         self.compared.blockSignals(False)
 
     def begin(self) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from warploom.app.docks.dock import Editor
 from warploom.app.docks.pins.pins import Pins, offer_pin
-from warploom.app.view_models.looking.fitting import ports_of
+from warploom.app.view_models.looking.fitting import ViewKind, kinds_for, ports_of
 from warploom.app.view_models.looking.tone import Tone
 from warploom.app.view_models.profile.tape import Moment
 from warploom.app.view_models.tooltips import message_text
@@ -245,7 +245,11 @@ class PortDocks(QObject):
         viewer = self.viewer(dock)
         seen = bool(dock.property("seen"))
         if seen and isinstance(viewer.view, ImageView) and self._report is not None:
-            viewer.offer_ports([port for port in map(_port, self._report.buffers) if port != viewer.port])
+            held = self._report.buffers
+            shown = [name for name, each in held.items() if ViewKind.IMAGE in kinds_for(each.dtype, each.shape)]
+            own = held.get(str(viewer.port))
+            shown.sort(key=lambda name: own is None or held[name].shape != own.shape)  # those of its size come first
+            viewer.offer_ports([port for port in map(_port, shown) if port != viewer.port])
         editor.bridge.observe_ports(name, viewer.samplings() if seen else {})
 
     def _name(self, name: str) -> None:

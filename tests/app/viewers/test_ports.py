@@ -217,10 +217,13 @@ def test_channels_range_exposure_and_histogram(ports: Ports) -> None:
 def test_two_ports_are_compared_by_a_line(ports: Ports, qtbot: QtBot) -> None:
     """Another port is shown right of a line that a drag moves; both elements are in the footer."""
     patch_of(ports.window).add("test_app.picture", node_id="second")
+    patch_of(ports.window).add("io.array", node_id="list")
+    ports.hold("list.out", NAMED["f32"], np.ones(9, np.float32))
     ports.hold("second.out", uchar4, PICTURE[::-1].copy())
     viewer = look_at(ports, "picture")
     view = viewer.view
     assert isinstance(view, ImageView)
+    assert view.compared.findData(PortRef("second", "out")) == 1 and view.compared.count() == 2  # a list is no picture
     choose(view.compared, next(view.compared.itemText(i) for i in range(1, view.compared.count())))
     ports.play()
     assert {each.port.node for each in ports.requested().values()} == {"picture", "second"}
