@@ -99,7 +99,7 @@ class ImageView(PortView):
         self.compared.addItem("Compare", None)
         for port in ports:
             self.compared.addItem(title.get(port, str(port)), port)
-        self.compared.setCurrentIndex(max(0, self.compared.findData(chosen)))
+        self.compared.setCurrentIndex([None, *ports].index(chosen) if chosen in ports else 0)
         listed = self.compared.view()
         listed.setMinimumWidth(listed.sizeHintForColumn(0) + 2 * listed.frameWidth())  # it may be wider than the box
         self.compared.blockSignals(False)

@@ -223,7 +223,8 @@ def test_two_ports_are_compared_by_a_line(ports: Ports, qtbot: QtBot) -> None:
     viewer = look_at(ports, "picture")
     view = viewer.view
     assert isinstance(view, ImageView)
-    assert view.compared.findData(PortRef("second", "out")) == 1 and view.compared.count() == 2  # a list is no picture
+    offered = [view.compared.itemData(index) for index in range(view.compared.count())]
+    assert offered == [None, PortRef("second", "out")]  # a list is no picture
     choose(view.compared, next(view.compared.itemText(i) for i in range(1, view.compared.count())))
     ports.play()
     assert {each.port.node for each in ports.requested().values()} == {"picture", "second"}
@@ -236,6 +237,7 @@ def test_two_ports_are_compared_by_a_line(ports: Ports, qtbot: QtBot) -> None:
     viewer.offer_ports([PortRef("picture", "out"), PortRef("second", "out"), PortRef("third", "out")])
     texts = [view.compared.itemText(index) for index in range(1, view.compared.count())]
     assert texts == ["Picture · out (picture)", "Picture · out (second)", "third · out"]  # ids where titles are equal
+    assert view.other_port == PortRef("second", "out")
 
 
 def test_freeze_keeps_what_is_shown(ports: Ports) -> None:
