@@ -80,7 +80,8 @@ class Canvas(QWidget):
         self.organise.refused.connect(self._refuse)
         self.connecting.keep_apart = self.organise.keep_apart
         legend = HeatLegend(self)
-        self._display = ReportDisplay(self.scene, self.view, legend)
+        #: What reports show: states, times, values, heat and activity.
+        self.display = ReportDisplay(self.scene, self.view, legend)
         self.path = PathDisplay(self.scene, self)
         self.thumbnails = Thumbnails(self.scene, self.view)
         self.organise.room_below = self.thumbnails.room
@@ -129,7 +130,7 @@ class Canvas(QWidget):
         self._mirror.stop()
         self.search.popup.close_search()
         self.view.cancel_drag()
-        self._display.clear()
+        self.display.clear()
         self.path.set_patch(patch)
         self.patch = self.edits.patch = self.organise.patch = self.connecting.patch = patch or Patch()
         self.incoming.patch = self.patch
@@ -143,17 +144,9 @@ class Canvas(QWidget):
 
     def show_report(self, report: FrameReport) -> None:
         """Show states and times of a frame, including those in tooltips."""
-        self._display.show_report(report)
+        self.display.show_report(report)
         self.thumbnails.show_report(report)
         self.path.show_report(report)
-
-    def show_heat(self, shows: bool) -> None:
-        """Show or hide the heat map: colour nodes by their share of the frame."""
-        self._display.show_heat(shows)
-
-    def show_activity(self, shows: bool) -> None:
-        """Show or hide which connections carry new data."""
-        self._display.show_activity(shows)
 
     def fit(self) -> None:
         """Bring the whole patch into view."""
@@ -363,7 +356,7 @@ class Canvas(QWidget):
     # Events
 
     def _tooltip(self, hit: Hit) -> str:
-        shown = self._display
+        shown = self.display
         peak = self.peak_bytes_per_s()
         text = tooltip(self.patch, hit, shown.report, self.profile(), peak, is_still=shown.is_still)
         node = hit if isinstance(hit, str) else hit.source.node if isinstance(hit, Connection) else ""

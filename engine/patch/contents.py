@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import msgspec
-
 from warploom.engine.blocktypes.adaptive import decides_interface
 from warploom.engine.blocktypes.block import Block, block_types
 from warploom.engine.blocktypes.parameters import ParameterSpec
@@ -458,34 +456,6 @@ class PatchContents:
         block_type = self.catalogue.get(node.type)
         return block_type is not None and block_type.is_adaptive and decides_interface(block_type, parameter)
 
-    def _carried(self, change: Change) -> Change:
-        """Return a change in which old names of ports and parameters are replaced by the present ones.
-
-        An old name stays if this node still uses it, or if the present name already has a value or connection.
-        """
-        match change:
-            case changes.NodeAdded(node) if renamed := self._renamed(node.type):
-                if not renamed.keys().isdisjoint({**node.parameters, **node.curves}):
-                    held = {name: _carried_names(getattr(node, name), renamed) for name in ("parameters", "curves")}
-                    return changes.NodeAdded(msgspec.structs.replace(node, **held))
-            case changes.ParameterChanged() | changes.CurveChanged() if change.node in self.nodes:
-                node = self.nodes[change.node]
-                known = node.parameters if isinstance(change, changes.ParameterChanged) else node.curves
-                if (
-                    change.parameter not in known
-                    and (new := self._renamed(node.type).get(change.parameter)) is not None
-                ):
-                    return msgspec.structs.replace(change, parameter=new)
-            case changes.Connected(connection):
-                made = self._present_ends(connection)
-                return change if made is connection or made.target in self._by_target else changes.Connected(made)
-            case changes.Disconnected(connection) if self._by_target.get(connection.target) != connection:
-                return changes.Disconnected(self._present_ends(connection))
-            case changes.SentinelChanged(port):
-                present = self._present(port)
-                return change if present in self.sentinels else msgspec.structs.replace(change, port=present)
-        return change
-
     def _present(self, port: PortRef) -> PortRef:
         """Return a port under its present name."""
         node = self.nodes.get(port.node)
@@ -579,8 +549,3 @@ class PatchContents:
     def _known_type(self, node_id: str) -> type[Block]:
         node = self._require(node_id)
         return self.type_of(node) or self.catalogue.require(node.type)
-
-
-def _carried_names(held: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a node holds by parameter, under present names; an old name stays if the present one is taken."""
-    return {old if (new := renamed.get(old, old)) != old and new in held else new: value for old, value in held.items()}

@@ -21,8 +21,8 @@ class Overlays(QObject):
         self._canvas, self._bridge, self._state = canvas, bridge, state
         canvas.view.tooltip.watching.connect(partial(bridge.watch_profile, canvas))
         bridge.profiled.connect(canvas.path.show_profile)
-        canvas.show_heat(state.shows_heat)
-        canvas.show_activity(state.shows_activity)
+        canvas.display.show_heat(state.shows_heat)
+        canvas.display.show_activity(state.shows_activity)
         canvas.thumbnails.wanted.connect(partial(bridge.observe_ports, _OWNER))
         bridge.looked_back.connect(lambda _: canvas.thumbnails.clear())
         bridge.sampled.connect(self._show_thumbnail)
@@ -32,7 +32,7 @@ class Overlays(QObject):
     def toggle_heat(self) -> None:
         """Show or hide the heat map."""
         self._state.shows_heat = not self._state.shows_heat
-        self._canvas.show_heat(self._state.shows_heat)
+        self._canvas.display.show_heat(self._state.shows_heat)
 
     def toggle_thumbnails(self) -> None:
         """Show or hide what blocks make, below them."""
@@ -42,7 +42,7 @@ class Overlays(QObject):
     def toggle_activity(self) -> None:
         """Show or hide which connections carry new data."""
         self._state.shows_activity = not self._state.shows_activity
-        self._canvas.show_activity(self._state.shows_activity)
+        self._canvas.display.show_activity(self._state.shows_activity)
 
     def toggle_path(self) -> None:
         """Show or hide the critical path."""

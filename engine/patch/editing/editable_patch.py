@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Mapping
 from contextlib import AbstractContextManager
-from typing import Self
+from typing import Any, Self
+
+from msgspec.structs import replace
 
 from warploom.engine.catalogue.catalogue import Catalogue
 from warploom.engine.descriptions.checks import shown
@@ -182,6 +184,34 @@ class EditablePatch(GroupedContents):
             for each in flat:
                 listener(each)
 
+    def _carried(self, change: Change) -> Change:
+        """Return a change in which old names of ports and parameters are replaced by the present ones.
+
+        An old name stays if this node still uses it, or if the present name already has a value or connection.
+        """
+        match change:
+            case changes.NodeAdded(node) if renamed := self._renamed(node.type):
+                if not renamed.keys().isdisjoint({**node.parameters, **node.curves}):
+                    held = {name: _carried_names(getattr(node, name), renamed) for name in ("parameters", "curves")}
+                    return changes.NodeAdded(replace(node, **held))
+            case changes.ParameterChanged() | changes.CurveChanged() if change.node in self.nodes:
+                node = self.nodes[change.node]
+                known = node.parameters if isinstance(change, changes.ParameterChanged) else node.curves
+                if (
+                    change.parameter not in known
+                    and (new := self._renamed(node.type).get(change.parameter)) is not None
+                ):
+                    return replace(change, parameter=new)
+            case changes.Connected(connection):
+                made = self._present_ends(connection)
+                return change if made is connection or made.target in self._by_target else changes.Connected(made)
+            case changes.Disconnected(connection) if self._by_target.get(connection.target) != connection:
+                return changes.Disconnected(self._present_ends(connection))
+            case changes.SentinelChanged(port):
+                present = self._present(port)
+                return change if present in self.sentinels else replace(change, port=present)
+        return change
+
     def _tell_done(self) -> None:
         """Notify listeners that the changes are complete, unless an edit is still open."""
         if self._has_news and self._open_edit is None:
@@ -241,3 +271,8 @@ class _Step:
         opened, self._opened = self._opened, None
         assert opened is not None
         self._patch._close(opened, is_whole=kind is None)
+
+
+def _carried_names(held: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a node holds by parameter, under present names; an old name stays if the present one is taken."""
+    return {old if (new := renamed.get(old, old)) != old and new in held else new: value for old, value in held.items()}

@@ -50,17 +50,17 @@ def test_wires_run_stand_still_and_sleep(opened: MainWindow, qtbot: QtBot) -> No
     for launches in (1, 2, 3):
         report(launches)
         qtbot.wait(1)
-        canvas._display._show_measured()
+        canvas.display._show_measured()
     assert line.appearance.activity is Activity.RUNS and not repainted
     report(3)
-    canvas._display._show_measured()
+    canvas.display._show_measured()
     assert line.appearance.activity is Activity.STILL and len(repainted) == 1
-    canvas._display._show_measured()
+    canvas.display._show_measured()
     report(4, skipped=True)
-    canvas._display._show_measured()
+    canvas.display._show_measured()
     assert line.appearance.activity is Activity.ASLEEP
     report(5, running=False)
-    canvas._display._show_measured()
+    canvas.display._show_measured()
     assert line.appearance.activity is Activity.STILL
     opened.actions_by_id["activity"].trigger()
     assert line.appearance.activity is Activity.RUNS and not opened.state.shows_activity

@@ -46,18 +46,18 @@ def test_nodes_have_the_colour_of_their_share(canvas: Canvas, qapp: QApplication
     canvas.view.set_zoom(zoom)
     canvas.show_report(timed(scale=1_000_000, source=250_000))
     plain = body_of(canvas, "scale")
-    canvas.show_heat(True)
+    canvas.display.show_heat(True)
     assert body_of(canvas, "scale") == heat_colour(1.0) != plain
     assert body_of(canvas, "source") == heat_colour(0.5)
     assert body_of(canvas, "count") == heat_colour(0.0)
-    canvas.show_heat(False)
+    canvas.display.show_heat(False)
     assert body_of(canvas, "scale") == plain
     apply_theme(qapp, "dark")
 
 
 def test_heat_stays_when_the_patch_is_shown_anew(canvas: Canvas) -> None:
     """When the patch is set again, heat colours and the legend return with the first report."""
-    canvas.show_heat(True)
+    canvas.display.show_heat(True)
     canvas.show_report(timed(scale=1_000_000))
     legend = canvas.findChild(HeatLegend)
     assert legend is not None
@@ -68,14 +68,14 @@ def test_heat_stays_when_the_patch_is_shown_anew(canvas: Canvas) -> None:
     canvas.show_report(timed(scale=1_000_000))
     assert canvas.scene.nodes["scale"].appearance.degree == DEGREES
     assert legend.isVisible()
-    canvas.show_heat(False)
+    canvas.display.show_heat(False)
     assert not legend.isVisible()
 
 
 def test_only_nodes_whose_heat_changes_are_painted_again(hand: Hand, qtbot: QtBot) -> None:
     """When zoomed out, where times are not painted, a jitter of 1 % repaints nothing."""
     hand.canvas.view.set_zoom(0.3)
-    hand.canvas.show_heat(True)
+    hand.canvas.display.show_heat(True)
     hand.canvas.show_report(timed(scale=500_000, source=100_000))
     qtbot.wait(50)
     changes: list[Any] = []

@@ -81,7 +81,7 @@ def line_colour(canvas: Canvas) -> str:
 def test_legends_never_cover_each_other(canvas: Canvas, qtbot: QtBot, width: int, is_beside: bool) -> None:
     """The legends of heat and path are side by side, or one above the other in a narrow canvas."""
     canvas.resize(width, 500)
-    canvas.show_heat(True)
+    canvas.display.show_heat(True)
     canvas.path.show_path(True)
     canvas.path.show_profile(PROFILE)
     statistics = EngineStatistics("host", work_ns=400_000, profiling=ProfilingLevel.PER_BLOCK)

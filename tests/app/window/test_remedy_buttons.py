@@ -44,14 +44,14 @@ def patch(real_window: Any, qtbot: QtBot) -> Patch:
     patch.connect(noise["out"], mix["a"])
     patch.connect(mix["out"], PortRef("viewer", "image"))
     real_window.session.replace(patch)
-    qtbot.waitUntil(lambda: real_window.canvas._display.report is not None)  # the window is laid out then
+    qtbot.waitUntil(lambda: real_window.canvas.display.report is not None)  # the window is laid out then
     real_window.canvas.fit()
     return patch
 
 
 def state(window: Any, node: str) -> NodeState | None:
     """Return a node's state on the canvas."""
-    report = window.canvas._display.report
+    report = window.canvas.display.report
     known = report is not None and node in report.nodes
     return window.canvas.scene.nodes[node].appearance.state if known else None
 
@@ -102,7 +102,7 @@ def test_a_waiting_block_says_what_it_waits_for(real_window: Any, patch: Patch, 
     window = real_window
     free = patch.add("image.gradient", node_id="free", position=(0, 200))
     qtbot.waitUntil(lambda: state(window, free.id) is NodeState.OK)
-    said = {node: report.message for node, report in window.canvas._display.report.nodes.items()}
+    said = {node: report.message for node, report in window.canvas.display.report.nodes.items()}
     assert said["viewer"] == "not running: it waits for mix, which is incomplete"
     assert said["free"] == said["noise"] == ""
 
