@@ -11,6 +11,7 @@ from warploom.engine.protocol.child.encoding import FromEngine, encode, make_dec
 from warploom.engine.protocol.elsewhere.far_client import renamed
 from warploom.engine.protocol.elsewhere.messages import CodedPicture
 from warploom.engine.protocol.elsewhere.pictures import BUDGET_S, CODINGS, PictureCoder, decoded
+from warploom.engine.protocol.outbox import Outbox
 from warploom.engine.protocol.sampling import Sample, picture_of
 
 Pixels = np.ndarray
@@ -63,6 +64,18 @@ def test_a_slower_line_gets_a_coarser_coding() -> None:
     assert chosen[0] == 0 and chosen[-1] >= 4
     drawing = np.zeros((720, 1280, 4), np.uint8)
     assert PictureCoder().choose(drawing, 5e6).is_exact  # a drawing needs no loss
+
+
+def test_what_is_looked_at_takes_turns() -> None:
+    """A line that takes one sample at a time takes each in turn, even if all are replaced meanwhile."""
+    outbox, names, taken = Outbox(), ["viewers/a", "canvas/b", "looking/c"], []
+    for number in range(12):
+        for name in names:
+            made = Sample(name, picture_of("a"), number)
+            outbox.put_sample(name, lambda _, made=made: made)
+        taken += outbox.take_samples(np.ndarray.copy, 1)
+    assert [sample.name for sample in taken] == names * 4
+    assert [sample.frame for sample in taken] == list(range(12))
 
 
 def test_sizes_are_learned() -> None:
