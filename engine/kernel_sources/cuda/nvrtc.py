@@ -152,28 +152,14 @@ def compile_cuda(
         if lost := next((each for each in left if entry_name(each.name) in wanted), None):
             raise CompileError(f"{lost.name} must compile, got: {lost.reason}", file=str(path), line=lost.line)
         headers, part = {**headers, **own}, without(taken, source, left, str(path))
-    made = _compile_waiting(source, path, architecture, include_folders, flags, headers, is_closed=is_closed)
+    waiting, rest = waiting_cuda(source, architecture), (path, architecture, include_folders, flags, headers)
+    try:
+        made = _compile(waiting or source, *rest, is_closed=is_closed)
+    except KernelError:
+        if waiting is None:
+            raise
+        made = _compile(source, *rest, is_closed=is_closed)  # again, since messages must show the source as it is
     return made if part is None else replace(made, part=part)
-
-
-def _compile_waiting(
-    source: str,
-    path: Path,
-    architecture: str,
-    include_folders: Sequence[Path],
-    flags: Sequence[str],
-    headers: Mapping[str, str],
-    *,
-    is_closed: bool,
-) -> CompiledSource:
-    """Compile CUDA C++ whose kernels wait at their start where possible."""
-    waiting = waiting_cuda(source, architecture)
-    if waiting is not None:
-        try:
-            return _compile(waiting, path, architecture, include_folders, flags, headers, is_closed=is_closed)
-        except KernelError:
-            pass  # compile again, since messages must show the source as it is
-    return _compile(source, path, architecture, include_folders, flags, headers, is_closed=is_closed)
 
 
 def _compile(
