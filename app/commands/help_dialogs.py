@@ -31,6 +31,7 @@ GESTURES = (
     ("Pan sideways", "Shift and wheel"),
     ("Zoom", "Wheel, pinch, or Ctrl and two fingers"),
     ("Move a picture, a plot or the map", "Arrow keys; points are turned"),
+    ("Turn the camera of a picture, bring it nearer", "Ctrl and drag in the picture, Ctrl and wheel"),
     ("Zoom a picture, a plot or the map, fit it", "+ and -, 0"),
     ("Copy a picture, a plot or the cells of a table", "Ctrl+C in the viewer"),
     ("Point at a pixel", "Shift and the arrow keys; Enter shows actual pixels"),

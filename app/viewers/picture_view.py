@@ -1,5 +1,6 @@
-"""A picture that can be fitted, zoomed, panned and probed."""
+"""A picture that can be fitted, zoomed, panned and probed, and whose camera can be turned."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ MIN_SCALE = 1 / 64
 _REACH = 6  # of the line of a comparison, in pixels
 #: The share of the view that an arrow key moves the picture by, and the step of a comparison's line.
 _PAN, _WIPE = 1 / 8, 1 / 32
+#: How much nearer a camera comes with a step of the wheel.
+_NEARER = 0.9
 _WIPES = {Qt.Key.Key_BracketLeft: -_WIPE, Qt.Key.Key_BracketRight: _WIPE}
 
 
@@ -54,6 +57,10 @@ class PictureView(ViewKeys):
         self._other: QImage | None = None
         self._other_pixels: np.ndarray[Any, Any] | None = None
         self.wipe = 0.5
+        #: Turns the camera of the picture by shares of the smaller side, across and down, and multiplies its distance;
+        #: calls with one object, the last argument, are one drag. It returns False without a camera.
+        self.turn: Callable[[float, float, float, object], bool] = lambda *_: False
+        self._drag: object = None
         self._is_wiping = False
         #: True while the whole picture is kept in view.
         self.is_fitted = True
@@ -261,6 +268,11 @@ class PictureView(ViewKeys):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom about the pointer."""
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier and event.angleDelta().y():
+            steps = event.angleDelta().y() / 120
+            if self.turn(0.0, 0.0, _NEARER**steps, "distance of the camera"):
+                event.accept()
+                return
         if self.pixels is not None and event.angleDelta().y():
             self.zoom_to(self.scale * 1.2 ** (event.angleDelta().y() / 120), event.position())
         event.accept()
@@ -271,7 +283,7 @@ class PictureView(ViewKeys):
         if self._other is not None and is_near and event.button() is Qt.MouseButton.LeftButton:
             self._is_wiping = True
         elif event.button() in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
-            self._grabbed = event.position()
+            self._grabbed, self._drag = event.position(), object()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Pan or move the line, and report the pixel under the pointer."""
@@ -281,7 +293,10 @@ class PictureView(ViewKeys):
         is_near = self._other is not None and abs(event.position().x() - self.wipe * self.width()) < _REACH
         self.setCursor(Qt.CursorShape.SplitHCursor if is_near else Qt.CursorShape.ArrowCursor)
         if self._grabbed is not None and self.pixels is not None:
-            self._pan(self._grabbed - event.position())
+            way, side = event.position() - self._grabbed, min(self.width(), self.height()) or 1
+            turns = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+            if not (turns and self.turn(way.x() / side, way.y() / side, 1.0, self._drag)):
+                self._pan(-way)
             self._grabbed = event.position()
         self._pointed = None
         self._pointer = event.position()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar
 
 from warploom.app.docks.dock import Editor
 from warploom.app.docks.pins.pins import Pins, offer_pin
+from warploom.app.edits.camera import turn_camera
 from warploom.app.theme.fonts import title_font
 from warploom.app.view_models.looking.fitting import ports_of
 from warploom.app.view_models.profile.tape import Moment
@@ -152,6 +153,7 @@ class ViewerDocks(QObject):
         if block_type is None or not shows_pictures(block_type):
             return
         viewer = ViewerPanel(self._hint(node), node)
+        viewer.picture.turn = partial(turn_camera, self._patch, node)
         viewer.look_back(self._moment)
         viewer.sampling_changed.connect(partial(self._on_sampling, node))
         offer_pin(viewer, partial(self._pin, node))

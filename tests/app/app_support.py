@@ -145,13 +145,16 @@ def make_report(**fields: Any) -> FrameReport:
     return FrameReport(**{**plain, **fields})
 
 
-def move_pointer(widget: QWidget, point: QPoint, buttons: Qt.MouseButton = Qt.MouseButton.NoButton) -> None:
+def move_pointer(
+    widget: QWidget,
+    point: QPoint,
+    buttons: Qt.MouseButton = Qt.MouseButton.NoButton,
+    modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier,
+) -> None:
     """Send a widget a pointer move, which QTest omits if the pointer is already at that place."""
-    kind, none = QEvent.Type.MouseMove, Qt.KeyboardModifier.NoModifier
-    place = QPointF(point)
-    QApplication.sendEvent(
-        widget, QMouseEvent(kind, place, QPointF(widget.mapToGlobal(point)), Qt.MouseButton.NoButton, buttons, none)
-    )
+    kind = QEvent.Type.MouseMove
+    place, there, none = QPointF(point), QPointF(widget.mapToGlobal(point)), Qt.MouseButton.NoButton
+    QApplication.sendEvent(widget, QMouseEvent(kind, place, there, none, buttons, modifiers))
 
 
 def press(window: Any, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:

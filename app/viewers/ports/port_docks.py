@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from warploom.app.docks.dock import Editor
 from warploom.app.docks.pins.pins import Pins, offer_pin
+from warploom.app.edits.camera import turn_camera
 from warploom.app.view_models.looking.fitting import ViewKind, kinds_for, ports_of
 from warploom.app.view_models.looking.tone import Tone
 from warploom.app.view_models.profile.tape import Moment
@@ -245,6 +246,8 @@ class PortDocks(QObject):
         viewer = self.viewer(dock)
         seen = bool(dock.property("seen"))
         if seen and isinstance(viewer.view, ImageView) and self._report is not None:
+            if viewer.port is not None and editor.session.patch is not None:
+                viewer.view.picture.turn = partial(turn_camera, editor.session.patch, viewer.port.node)
             held = self._report.buffers
             shown = [name for name, each in held.items() if ViewKind.IMAGE in kinds_for(each.dtype, each.shape)]
             own = held.get(str(viewer.port))

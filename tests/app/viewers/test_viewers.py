@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QImage
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
@@ -19,7 +19,9 @@ from warploom.app.documents.bridge import SHARED_RATE, Bridge
 from warploom.app.theme.apply import apply_theme
 from warploom.app.viewers.picture_view import PictureView
 from warploom.app.viewers.viewer import ViewerPanel
+from warploom.app.window.main_window import MainWindow
 from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.files import dump_patch
 from warploom.engine.protocol.messages import NodeReport, NodeState
 from warploom.engine.protocol.sampling import ObservePorts, Sampling, picture_of
 
@@ -303,3 +305,42 @@ def test_a_frozen_viewer_keeps_its_picture(viewer: ViewerPanel, qtbot: QtBot) ->
     qtbot.mouseClick(viewer.freeze, Qt.MouseButton.LeftButton)
     viewer.show_sample(shown_picture("v", 3, gradient(60, 30), (500, 1000)))
     assert viewer.picture.picture() != before
+
+
+def test_control_and_a_drag_turn_the_camera_of_a_picture(opened: MainWindow) -> None:
+    """The nearest block with an orbit that feeds the viewer turns, in one undo step; what is driven stays."""
+    patch = opened.session.patch
+    assert patch is not None
+    points = patch.add("particles.render_points", orbit=170.0, elevation=10.0, distance=10.0)
+    tone, viewer = patch.add("image.tone"), patch.add("io.viewer")
+    patch.connect(points["image"], tone["image"])
+    patch.connect(tone["out"], viewer["image"])
+    before, steps = dump_patch(patch), len(patch.history.names)
+    control, left, none = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
+    picture = opened.viewers.viewer(viewer.id).picture
+    picture.resize(200, 100)
+    picture.show_pixels(gradient(200, 100))
+
+    def drag() -> None:
+        QTest.mousePress(picture, left, control, QPoint(50, 50))
+        for way in (10, 20):
+            move_pointer(picture, QPoint(50 - way, 50 + way), left, control)
+        QTest.mouseRelease(picture, left, control, QPoint(30, 70))
+
+    drag()
+    assert (patch.value(points, "orbit"), patch.value(points, "elevation")) == pytest.approx((-154.0, 46.0))
+    assert picture.is_fitted and len(patch.history.names) == steps + 1
+    at, way = QPointF(50, 50), QPoint(0, 120)
+    wheel = QWheelEvent(at, at, QPoint(), way, none, control, Qt.ScrollPhase.NoScrollPhase, False)
+    for _ in range(2):
+        QApplication.sendEvent(picture, wheel)
+    assert patch.value(points, "distance") == pytest.approx(8.1) and len(patch.history.names) == steps + 2
+    patch.undo()
+    patch.undo()
+    assert dump_patch(patch) == before
+    patch.connect(patch.add("value.slider")["value"], points["orbit"])
+    drag()
+    assert (patch.value(points, "orbit"), patch.value(points, "elevation")) == pytest.approx((170.0, 46.0))
+    patch.remove(points)
+    drag()
+    assert not picture.is_fitted  # without a camera, the picture moves

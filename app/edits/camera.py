@@ -1,0 +1,49 @@
+"""Turns the camera that a picture was taken with: the parameters of the nearest block with an orbit that feeds it."""
+
+from collections.abc import Mapping
+
+from warploom.engine.patch.changes import PortRef
+from warploom.engine.patch.document import Patch
+
+#: The parameters of a camera on an orbit.
+_ORBIT, _ELEVATION, _DISTANCE = "orbit", "elevation", "distance"
+#: The angle of a drag over the smaller side of the picture, in degrees.
+_TURN = 180.0
+
+
+def camera_of(patch: Patch, node: str) -> str | None:
+    """Return the nearest block with a camera on an orbit: a node itself, or one that feeds it."""
+    waiting = [node] if node in patch.nodes else []
+    for each in waiting:
+        block_type = patch.block_type(each)
+        if block_type is not None and {_ORBIT, _ELEVATION, _DISTANCE} <= block_type.parameters.keys():
+            return each
+        feeding = (line.source for line in patch.connections_of(each) if line.target.node == each)
+        leaves = ((patch.leaf(port) or port).node for port in feeding)
+        waiting += [leaf for leaf in dict.fromkeys(leaves) if leaf not in waiting]
+    return None
+
+
+def turn_camera(patch: Patch, node: str, across: float, down: float, away: float, gesture: object) -> bool:
+    """Turn the camera of a node's picture by shares of the picture's smaller side, and multiply its distance.
+
+    What a value or keys drive stays. Edits of one `gesture` are one undo step. Return False without a camera.
+    """
+    camera = camera_of(patch, node)
+    if camera is None:
+        return False
+    orbit, elevation, distance = (patch.value(camera, name) for name in (_ORBIT, _ELEVATION, _DISTANCE))
+    turned = (orbit - _TURN * across + 180.0) % 360.0 - 180.0
+    with patch.edit(f"Turn camera of {patch.title(camera)}", gesture=gesture):
+        _set(patch, camera, {_ORBIT: turned, _ELEVATION: elevation + _TURN * down, _DISTANCE: distance * away})
+    return True
+
+
+def _set(patch: Patch, camera: str, values: Mapping[str, float]) -> None:
+    block_type = patch.block_type(camera)
+    assert block_type is not None
+    for name, value in values.items():
+        spec = block_type.parameter(name)
+        low, high = (bound if bound is not None else value for bound in (spec.minimum, spec.maximum))
+        if patch.source_of(PortRef(camera, name)) is None and not patch.curve(camera, name):
+            patch.set(camera, **{name: round(min(max(value, low), high), 4)})
