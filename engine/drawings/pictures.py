@@ -44,7 +44,7 @@ def picture_depth(path: str, depth: str = "usual") -> str:
     return depth
 
 
-def encode_picture(pixels: Array, suffix: str, depth: str = "usual") -> bytes:
+def encode_picture(pixels: Array, suffix: str, depth: str = "usual", *, quality: int | None = None) -> bytes:
     """Return the contents of an image file with a picture of shape (height, width, 4), whose name ends in `suffix`.
 
     - float32 is linear Rec. 709 light with straight alpha. With 8 or 16 bits it is encoded as sRGB (IEC 61966-2-1), cut
@@ -52,8 +52,8 @@ def encode_picture(pixels: Array, suffix: str, depth: str = "usual") -> bytes:
     - uint8 is sRGB already, and saved with 8 bits.
     - Alpha is dropped where the format has none. OpenEXR stores colours multiplied by alpha.
 
-    `depth` is one of PICTURE_DEPTHS. Raise PatchError if the format has no such depth, and ValueError if the picture
-    can't be written.
+    `depth` is one of PICTURE_DEPTHS, and `quality`, 1 to 100, that of a JPEG file. Raise PatchError if the format has
+    no such depth, and ValueError if the picture can't be written.
     """
     import OpenImageIO  # only patches with pictures need it
 
@@ -73,8 +73,10 @@ def encode_picture(pixels: Array, suffix: str, depth: str = "usual") -> bytes:
     spec = OpenImageIO.ImageSpec(pixels.shape[1], pixels.shape[0], channels, kind)
     spec.attribute("oiio:UnassociatedAlpha", 1)
     spec.attribute("oiio:ColorSpace", "lin_rec709_scene" if depth in ("half", "float") else "srgb_rec709_scene")
+    if quality is not None:
+        spec.attribute("CompressionQuality", quality)
     with named_contents() as file:  # the library writes only to named files
-        stored = np.ascontiguousarray(stored[..., :channels])
+        stored = np.ascontiguousarray(stored)[..., :channels]
         # The error text is read only after a failure, since a text alone need not mean one.
         if not (output.open(file.name, spec) and output.write_image(stored) and output.close()):
             raise ValueError(output.geterror().split("\n")[0] or "an image that its format refuses")

@@ -46,6 +46,16 @@ def test_floats_come_back_to_the_bit(seed: int) -> None:
     np.testing.assert_array_equal(decode_picture(encode_picture(pixels, ".exr", "half"))[..., :3], halves)
 
 
+@pytest.mark.parametrize("suffix", [".png", ".tif", ".jpg"])
+def test_a_view_is_saved_as_a_copy_of_it_is(suffix: str) -> None:
+    """This holds for steps, turned and transposed axes, every second channel, and repeated rows."""
+    held = np.random.default_rng(3).integers(0, 256, (9, 14, 8)).astype(np.uint8)
+    turned, repeated = held.transpose(1, 0, 2)[:, ::-1, 3::-1], np.broadcast_to(held[:1, :, :4], (5, 14, 4))
+    for view in (held[::3, ::2, :4], held[::-1, ::-1, :4], turned, held[..., ::2], repeated):
+        for pixels in (view, view.astype(np.float32) / 255 if view is not repeated else view):
+            assert encode_picture(pixels, suffix) == encode_picture(np.ascontiguousarray(pixels), suffix)
+
+
 @pytest.mark.parametrize("seed", seeds(10))
 @pytest.mark.parametrize(
     ("suffix", "depth"),

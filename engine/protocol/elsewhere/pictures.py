@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from warploom.engine.drawings.pictures import encode_picture
 from warploom.engine.platforms.files import named_contents
 from warploom.engine.protocol.elsewhere.messages import CodedPicture
 from warploom.engine.protocol.sampling import Sample
@@ -85,7 +86,7 @@ class PictureCoder:
             if sample.shape == (height, width) and row < height and column < width:
                 rest = replace(rest, probed=pixels[row, column].copy())
             small = np.ascontiguousarray(pixels[:: coding.step, :: coding.step])
-            data, size = _to_jpeg(small, coding.quality), (small.shape[1], small.shape[0])
+            data, size = encode_picture(small, ".jpg", quality=coding.quality), (small.shape[1], small.shape[0])
             if not (small[..., 3] == 255).all():
                 alpha = _deflated(small[..., 3])
         bytes_each = (len(data) + len(alpha)) / max(width * height, 1)
@@ -128,21 +129,8 @@ def _inflated(data: bytes, shape: tuple[int, ...]) -> Array:
     return np.cumsum(_plain(zlib.decompress(data), shape), axis=1, dtype=np.uint8)
 
 
-def _to_jpeg(pixels: Array, quality: int) -> bytes:
-    import OpenImageIO  # only pictures on a slow line need it
-
-    spec = OpenImageIO.ImageSpec(pixels.shape[1], pixels.shape[0], 3, "uint8")
-    spec.attribute("CompressionQuality", quality)
-    output = OpenImageIO.ImageOutput.create("picture.jpg")
-    assert output is not None
-    with named_contents() as file:
-        if not (output.open(file.name, spec) and output.write_image(pixels[..., :3]) and output.close()):
-            raise ValueError(output.geterror())
-        return file.read()
-
-
 def _from_jpeg(data: bytes, shape: tuple[int, ...]) -> Array:
-    import OpenImageIO
+    import OpenImageIO  # only pictures on a slow line need it
 
     pixels = np.full(shape, 255, np.uint8)
     with named_contents() as file:
