@@ -16,7 +16,8 @@ struct Nozzle {
     float swirl;   // speed around the axis at the disc's rim, metres per second
 };
 
-__device__ inline Particle born(const Nozzle& nozzle, float life, long long number, double time, unsigned int key) {
+// `turned` is how often the jets have turned around the axis.
+__device__ inline Particle born(const Nozzle& nozzle, float life, long long number, double turned, unsigned int key) {
     Random random(key);
     // A square root spreads points evenly over a disc's area, and directions evenly over a cone.
     const float place = sqrtf(random.next());
@@ -29,7 +30,7 @@ __device__ inline Particle born(const Nozzle& nozzle, float life, long long numb
     sincospif(2.0f * random.next(), &turn_sin, &turn_cos);
 
     // The jet's own axes: it leans outwards from the vertical, at its place around the circle.
-    const double turns = static_cast<double>(number % nozzle.jets) / nozzle.jets + nozzle.turn * time / 360.0;
+    const double turns = static_cast<double>(number % nozzle.jets) / nozzle.jets + turned;
     float jet_sin, jet_cos, lean_sin, lean_cos;
     sincospif(2.0f * static_cast<float>(turns - floor(turns)), &jet_sin, &jet_cos);
     sincospif(nozzle.lean / 180.0f, &lean_sin, &lean_cos);
@@ -49,18 +50,23 @@ __device__ inline Particle born(const Nozzle& nozzle, float life, long long numb
     return particle;
 }
 
+// What goes on from frame to frame, however long frames are, and while the rate and the jets' speed change: the births
+// that are due, of which the last one may be partly, and how often the jets have turned.
+struct Emission {
+    double due, turned;
+};
+
 // The births up to the end of this frame, of which `due` were due before. A rate that is no number emits nothing.
 __device__ inline double due_after(double due, float rate, float time_step) {
     const double more = static_cast<double>(rate) * time_step;
     return more > 0.0 ? due + more : due;
 }
 
-// One thread per slot. Numbers floor(due) up to floor(due_after(...)) are emitted in this frame. Births are counted, since
-// the rate may change: so each replaces the oldest. One frame's end is exactly the next one's start, so rounding never
-// skips a number or emits it twice.
+// One thread per slot. Numbers ceil(due) up to ceil(due_after(...)) are emitted in this frame, each in place of the
+// oldest. One frame's end is exactly the next one's start, so rounding never skips a number or emits it twice.
 extern "C" __global__ void emit_particles(
     Particle* __restrict__ particles,
-    const double* __restrict__ due,
+    const Emission* __restrict__ state,
     const Frame* __restrict__ frame,
     float rate,
     float life,
@@ -78,8 +84,8 @@ extern "C" __global__ void emit_particles(
     __shared__ long long first, end;
     __shared__ int last_slot;
     if (threadIdx.x == 0) {
-        first = static_cast<long long>(floor(*due));
-        end = static_cast<long long>(floor(due_after(*due, rate, frame->time_step)));
+        first = static_cast<long long>(ceil(state->due));
+        end = static_cast<long long>(ceil(due_after(state->due, rate, frame->time_step)));
         last_slot = static_cast<int>((end + count - 1) % count);
     }
     __syncthreads();
@@ -92,17 +98,18 @@ extern "C" __global__ void emit_particles(
     const unsigned int key = hash(static_cast<unsigned int>(number)) ^ hash(seed + frame->seed * 0x9E3779B9u);
     // The particle starts within the frame, not at its beginning. Integration adds a whole time step, so subtract the
     // excess: otherwise particles would leave in puffs, one per frame.
-    const double too_early = fmax((number - *due) / rate, 0.0);
-    const double birth = frame->index * static_cast<double>(frame->time_step) + too_early;
+    const double too_early = (number - state->due) / rate;
     const Nozzle nozzle = {radius, height, jets, turn, lean, spread, speed, swirl};
-    Particle particle = born(nozzle, life, number, birth, key);
+    Particle particle = born(nozzle, life, number, state->turned + turn * too_early / 360.0, key);
     particle.age = -static_cast<float>(too_early);
     particle.position = particle.position + particle.velocity * particle.age;
     put_place(particles, slot, particle);
     put_velocity(particles, slot, particle);
 }
 
-// Counts the births of this frame; run by a single thread, after emit_particles.
-extern "C" __global__ void count_births(double* due, const Frame* __restrict__ frame, float rate) {
-    *due = due_after(*due, rate, frame->time_step);
+// Counts the births of this frame and turns the jets; run by a single thread, after emit_particles.
+extern "C" __global__ void end_emission(Emission* state, const Frame* __restrict__ frame, float rate, float turn) {
+    const double turned = state->turned + static_cast<double>(turn) * frame->time_step / 360.0;
+    state->due = due_after(state->due, rate, frame->time_step);
+    if (isfinite(turned)) state->turned = turned - floor(turned);
 }

@@ -38,13 +38,13 @@ class Emitter(Block, id="particles.emitter", tags=("source", "fountain", "spawn"
     seed: int = param(1, min=0, max=1000, fresh=True, doc="Start of the random sequence.")
 
     emit = Kernel("emitter.cu", entry="emit_particles")
-    count_births = Kernel("emitter.cu", entry="count_births")
+    end = Kernel("emitter.cu", entry="end_emission")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch one thread per place, of which some write a new particle, and one that counts the births."""
-        due = build.buffer("due", f64, "[1]", state=True)
+        """Launch one thread per place, of which some write a new particle, and one that goes on."""
+        emission = build.buffer("emission", f64, "[2]", state=True)
         births = (self.rate, self.life, self.radius, self.height)
         jets = (self.jets, self.turn, self.lean, self.spread, self.speed, self.swirl, self.seed)
-        arguments = (self.particles, due, build.frame, *births, *jets, self.particles.size)
+        arguments = (self.particles, emission, build.frame, *births, *jets, self.particles.size)
         build.launch(self.emit, num_threads=self.particles.size, args=arguments)
-        build.launch(self.count_births, num_threads=1, thread_block=1, args=(due, build.frame, self.rate))
+        build.launch(self.end, num_threads=1, thread_block=1, args=(emission, build.frame, self.rate, self.turn))

@@ -51,15 +51,15 @@ struct Scene {
 
 __device__ inline bool emit(Particle& particle, const Scene& scene, const Frame& frame, unsigned int i, int count) {
     const double step = frame.time_step, time = frame.index * step;
-    const long long first = (long long)floor(time * scene.rate);
-    const long long end = (long long)floor((frame.index + 1.0) * step * scene.rate);
+    const long long first = (long long)ceil(time * scene.rate);
+    const long long end = (long long)ceil((frame.index + 1.0) * step * scene.rate);
     const int before = (int)(first % count), after = (int)i - before;
     const long long number = first + (after < 0 ? after + count : after);
     if (number >= end) return false;
-    const double birth = fmax(number / (double)scene.rate, time);
+    const double birth = number / (double)scene.rate;
     const Nozzle nozzle = {0.12f, 0.0f, 5, 75.0f, 20.0f, scene.spread, 6.0f, 0.0f};
     const unsigned int key = hash((unsigned int)number) ^ hash(1u + frame.seed * 0x9E3779B9u);
-    particle = born(nozzle, scene.life, number, birth, key);
+    particle = born(nozzle, scene.life, number, nozzle.turn * birth / 360.0, key);
     particle.age = -(float)(birth - time);
     particle.position += particle.velocity * particle.age;
     return true;
