@@ -146,12 +146,16 @@ OPERATIONS = [
     "shl.b32", "shr.s32", "shr.u32", "mul.wide.s32", "mul.wide.u32", "not.b32", "neg.s32", "cvt.s64.s32", "cvt.u64.u32",
     "cvt.s64.s8", "cvt.u64.u16", "setp.hi.u32", "setp.ls.u32",
     *(f"setp.{name}.{kind}" for name in ("eq", "ne", "lt", "ge") for kind in ("s32", "u32")),
+    *(f"setp.{name}{unordered}.f32" for name in ("eq", "ne", "lt", "le", "gt", "ge") for unordered in ("", "u")),
 ]  # fmt: skip
 
 
 def test_values_of_registers_in_a_launch(run_optimised):
-    """Values that follow from arguments are those that the compiled kernel computes, for all operations and signs."""
-    numbers = [0, 1, 5, 31, 127, 255, 2**31 - 1, 2**31, 2**32 - 3, 2**32 - 1]
+    """Values that follow from arguments are those that the compiled kernel computes, for all operations and signs.
+
+    As floats, the numbers are zeros of both signs, subnormal numbers, one, infinity and NaN.
+    """
+    numbers = [0, 1, 5, 31, 127, 255, 0x3F800000, 0x7F800000, 2**31 - 1, 2**31, 2**32 - 3, 2**32 - 1]
     lines, outputs = [], []
     for at, text in enumerate(OPERATIONS):
         wide = "wide" in text or text.startswith("cvt")
