@@ -258,7 +258,10 @@ def test_gradients_are_clipped_by_their_norm(device: Device) -> None:
 
 
 def test_what_was_learned_survives_edits() -> None:
-    """Learned weights are kept through edits elsewhere and other batch sizes or layers; a new seed draws others."""
+    """Learned weights are kept through edits elsewhere, other batch sizes or layers, and a longer history of losses.
+
+    A new seed draws others.
+    """
     patch, node = placed(small(), given(), learning_rate=0.0)
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -281,6 +284,9 @@ def test_what_was_learned_survives_edits() -> None:
         network = small()
         network.set("last", weights="glorot_normal")
         patch.set(node, graph=network.json())
+        assert not engine.step().diagnostics
+        np.testing.assert_array_equal(engine.read(node["hiddenw"]), learned)
+        patch.set(node, history=7)
         assert not engine.step().diagnostics
         np.testing.assert_array_equal(engine.read(node["hiddenw"]), learned)
         patch.set(node, seed=1)

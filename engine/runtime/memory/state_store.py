@@ -38,12 +38,17 @@ class StateStore:
     def existing(self, plan: Plan) -> frozenset[PortRef]:
         """Return the state buffers of a plan that exist already."""
         allocations, anew = plan.buffers.allocations, self.restarting(plan)
-        return frozenset(owner for owner in self._states if owner in allocations and owner.node not in anew)
+        there = ((o, s) for o, s in self._states.items() if o in allocations and o.node not in anew)
+        return frozenset(owner for owner, state in there if allocations[owner].layout == state.layout)
 
     def restarting(self, plan: Plan) -> set[str]:
-        """Return the nodes whose state begins again in a plan: all of it, if one state has another type or shape."""
-        now = plan.buffers.allocations
-        return {o.node for o, state in self._states.items() if o in now and now[o].layout != state.layout}
+        """Return the nodes whose state begins again in a plan: all of it, if one state has another type or shape.
+
+        State that begins with arrays, such as weights, does not depend on other state of its block.
+        """
+        now, blocks = plan.buffers.allocations, plan.description.by_id
+        others = {o.node for o, state in self._states.items() if o in now and now[o].layout != state.layout}
+        return {node for node in others if not blocks[node].description.initials}
 
     def claim(self, owner: PortRef, layout: Layout, initial: InitialContents = 0.0, *, anew: bool = False) -> KeptState:
         """Return the memory of a state: new memory, with `initial` in it, if element type, shape or array are new.
