@@ -52,7 +52,7 @@ def test_a_view_is_saved_as_a_copy_of_it_is(suffix: str) -> None:
     held = np.random.default_rng(3).integers(0, 256, (9, 14, 8)).astype(np.uint8)
     turned, repeated = held.transpose(1, 0, 2)[:, ::-1, 3::-1], np.broadcast_to(held[:1, :, :4], (5, 14, 4))
     for view in (held[::3, ::2, :4], held[::-1, ::-1, :4], turned, held[..., ::2], repeated):
-        for pixels in (view, view.astype(np.float32) / 255 if view is not repeated else view):
+        for pixels in (view, view.astype(np.float32) / 255):
             assert encode_picture(pixels, suffix) == encode_picture(np.ascontiguousarray(pixels), suffix)
 
 
