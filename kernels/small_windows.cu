@@ -57,6 +57,16 @@ struct Image {
     __device__ int column_at(int x) const { return inside(x, width) * column; }
 };
 
+// The type of a pixel in shared memory.
+template <typename Pixel> struct WideOf {
+    using type = float4;
+};
+#if TAKE != 0
+template <> struct WideOf<uchar4> {
+    using type = Pairs<BytePair>;
+};
+#endif
+
 #ifdef WARPLOOM_CPU
 // A thread combines a column of pixels, and then numbers of rows, which need no shuffles: a CPU loads neighbours at once.
 template <typename Pixel>
@@ -96,30 +106,37 @@ __device__ inline void combine_pixels(const Pixel* image, Pixel* out, float4* ti
     }
 }
 #else
-// A thread combines a column of pixels, and then RUN pixels of a row.
+// A thread combines a column of pixels, and then RUN pixels of a row. Distances between lists let threads that use several of
+// them use different banks.
 template <typename Pixel>
-__device__ inline void combine_pixels(const Pixel* image, Pixel* out, float4* tile, Image size) {
-    constexpr int RUN = 8, LISTED = THREADS / RUN, PITCH = LISTED + 1, WIDE = (THREADS - 2 * RADIUS_X) / RUN * RUN;
+__device__ inline void combine_pixels(const Pixel* image, Pixel* out, float4* shared, Image size) {
+    using Wide = typename WideOf<Pixel>::type;
+    Wide* const tile = reinterpret_cast<Wide*>(shared);
+    constexpr int RUN = 8, LISTED = THREADS / RUN, PITCH = LISTED + sizeof(float4) / sizeof(Wide), WIDE = (THREADS - 2 * RADIUS_X) / RUN * RUN;
     static_assert(THREADS / LISTED == HIGH, "each thread combines a run");
     const int left = blockIdx.x * WIDE, top = blockIdx.y * HIGH, thread = threadIdx.x;
     if (left >= size.width) return;
     const auto place = [](int y, int x) { return (y * RUN + x % RUN) * PITCH + x / RUN; };
     {
         const int column = size.column_at(left + thread - RADIUS_X);
-        float4 found[HIGH];
-        combine<RADIUS_Y>(found, [=](int i) { return wide(image[size.row_at(top + i - RADIUS_Y) + column]); });
+        Wide found[HIGH];
+        combine<RADIUS_Y>(found, [=](int i) {
+            Wide pixel;
+            widen(Pixel(image[size.row_at(top + i - RADIUS_Y) + column]), &pixel);
+            return pixel;
+        });
 #pragma unroll
         for (int k = 0; k < HIGH; ++k) tile[place(k, thread)] = found[k];
     }
     __syncthreads();
     const int run = thread % LISTED;
-    float4* const listed = tile + place(thread / LISTED, 0) + run;
-    float4 found[RUN];
+    Wide* const listed = tile + place(thread / LISTED, 0) + run;
+    Wide found[RUN];
     if (run * RUN < WIDE) combine<RADIUS_X>(found, [=](int i) { return listed[place(0, i)]; });
     __syncthreads();
     if (run * RUN < WIDE) {
 #pragma unroll
-        for (int k = 0; k < RUN; ++k) listed[place(0, k)] = found[k] * FACTOR;
+        for (int k = 0; k < RUN; ++k) listed[place(0, k)] = scaled(found[k], FACTOR);
     }
     __syncthreads();
     if (thread >= WIDE || left + thread >= size.width) return;

@@ -17,42 +17,6 @@
 // of a row and then of a column that a thread combines; and the pixels of a strip's row.
 constexpr int MARCHING = 128, PARTS = 2, BATCH = 16, STRIP = MARCHING / PARTS;
 
-// Two channels of a pixel, of which a GPU finds the larger numbers by one instruction; and both pairs of a pixel.
-struct BytePair {
-    unsigned int numbers;  // of 16 bits
-};
-struct HalfPair {
-    unsigned int numbers;
-};
-template <typename Pair> struct alignas(8) Pairs {
-    Pair first, second;
-};
-
-#if TAKE == 1
-#define BEST "min"
-#else
-#define BEST "max"
-#endif
-__device__ inline BytePair both(BytePair a, BytePair b) {
-    asm(BEST ".u16x2 %0, %1, %2;" : "=r"(a.numbers) : "r"(a.numbers), "r"(b.numbers));
-    return a;
-}
-__device__ inline HalfPair both(HalfPair a, HalfPair b) {
-    asm(BEST ".f16x2 %0, %1, %2;" : "=r"(a.numbers) : "r"(a.numbers), "r"(b.numbers));
-    return a;
-}
-
-template <typename Part> __device__ inline Part scaled(Part found, float factor) { return found * factor; }
-__device__ inline BytePair scaled(BytePair found, float) { return found; }
-__device__ inline HalfPair scaled(HalfPair found, float) { return found; }
-
-// A pixel as it is in shared memory.
-template <typename Pixel> __device__ inline void widen(const Pixel& pixel, float4* out) { *out = wide(pixel); }
-__device__ inline void widen(const uchar4& pixel, Pairs<BytePair>* out) {
-    const unsigned int bytes = reinterpret_cast<const unsigned int&>(pixel);
-    *out = {{__byte_perm(bytes, 0, 0x4140)}, {__byte_perm(bytes, 0, 0x4342)}};
-}
-
 // Stores the first or the second half of a pixel.
 __device__ inline void put(float2 found, float4* out, int part) { reinterpret_cast<float2*>(out)[part] = found; }
 __device__ inline void put(float2 found, half4* out, int part) {

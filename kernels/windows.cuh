@@ -13,6 +13,49 @@ __device__ inline float4 both(float4 a, float4 b) {
     return {both(a.x, b.x), both(a.y, b.y), both(a.z, b.z), both(a.w, b.w)};
 }
 
+// Two channels of a pixel, of which a GPU finds the larger numbers by one instruction; and both pairs of a pixel.
+struct BytePair {
+    unsigned int numbers;  // of 16 bits
+};
+struct HalfPair {
+    unsigned int numbers;
+};
+template <typename Pair> struct alignas(8) Pairs {
+    Pair first, second;
+};
+
+#if TAKE == 1
+#define BEST "min"
+#else
+#define BEST "max"
+#endif
+__device__ inline BytePair both(BytePair a, BytePair b) {
+    asm(BEST ".u16x2 %0, %1, %2;" : "=r"(a.numbers) : "r"(a.numbers), "r"(b.numbers));
+    return a;
+}
+__device__ inline HalfPair both(HalfPair a, HalfPair b) {
+    asm(BEST ".f16x2 %0, %1, %2;" : "=r"(a.numbers) : "r"(a.numbers), "r"(b.numbers));
+    return a;
+}
+template <typename Pair> __device__ inline Pairs<Pair> both(Pairs<Pair> a, Pairs<Pair> b) {
+    return {both(a.first, b.first), both(a.second, b.second)};
+}
+
+template <typename Part> __device__ inline Part scaled(Part found, float factor) { return found * factor; }
+__device__ inline BytePair scaled(BytePair found, float) { return found; }
+__device__ inline HalfPair scaled(HalfPair found, float) { return found; }
+template <typename Pair> __device__ inline Pairs<Pair> scaled(Pairs<Pair> found, float) { return found; }
+
+// A pixel as it is in shared memory, and back.
+template <typename Pixel> __device__ inline void widen(const Pixel& pixel, float4* out) { *out = wide(pixel); }
+__device__ inline void widen(const uchar4& pixel, Pairs<BytePair>* out) {
+    const unsigned int bytes = reinterpret_cast<const unsigned int&>(pixel);
+    *out = {{__byte_perm(bytes, 0, 0x4140)}, {__byte_perm(bytes, 0, 0x4342)}};
+}
+__device__ inline void narrow(Pairs<BytePair> pixel, uchar4* out) {
+    *reinterpret_cast<unsigned int*>(out) = __byte_perm(pixel.first.numbers, pixel.second.numbers, 0x6420);
+}
+
 // The pixels of four bytes: of extremes, codes are compared.
 template <bool IS_LIGHT> struct FourBytes {
     using Pixel = uchar4;
