@@ -1,31 +1,34 @@
 // Separable Gaussian blur of images with four channels. Beyond the edge, the nearest pixel is used.
 //
 // A Gaussian with a sigma above LARGEST is computed on an image that is smaller by a power of two, its `step`: a B-spline
-// of degree 2 reduces the image, and one of degree 3 enlarges the result. Their variances are part of the Gaussian's.
+// reduces the image, and one of degree 5 enlarges the result. The weights of the smaller image make up for both.
 #include "march_pixels.cuh"
 #include "warploom/vector.h"
 
-constexpr float LARGEST = 6.0f;
-// The largest radius, and that of a kernel whose thread blocks need less shared memory, so that more of them run at once.
-constexpr int MOST = 24, NARROW = 12;
-// Smaller images have BORDER pixels more on each side, so that all windows there lie inside.
-constexpr int BORDER = 27;
+constexpr float LARGEST = 3.0f;
+// The largest radii: of the image itself, and of a smaller one whose thread blocks move down strips.
+constexpr int NARROW = 12, MOST = 24;
+// A spline of degree 5 weighs TAPS pixels of the smaller image, which begin BEHIND pixels before the nearest one above it or
+// to its left. The smaller image has a border of BEFORE pixels there and one more elsewhere: those beyond equal the outermost.
+constexpr int TAPS = 6, BEHIND = 2, BEFORE = 3;
 
 __device__ inline int step_of(float sigma) {
-    return sigma > LARGEST ? 1 << static_cast<int>(ceilf(log2f(sigma / LARGEST))) : 1;
+    return sigma <= LARGEST ? 1 : sigma < 6.0f ? 2 : sigma < 12.0f ? 4 : sigma < 48.0f ? 8 : sigma < 96.0f ? 16 : 32;
 }
+
+// How many boxes of `step` pixels are convolved to reduce an image. The pixels of the smaller image lie at multiples of `step`.
+__device__ inline int boxes_of(int step) { return step < 16 ? 6 : 4; }
 
 // The size of a smaller image. The limits tell the compiler that its pixels are inside its buffer.
-__device__ inline int reduced(int size, int step) {
-    return min(max((size + step - 1) / step, 1), size / 2 + 1) + 2 * BORDER;
-}
+__device__ inline int reduced(int size, int step) { return min(max((size - 1) / step, 0), size / 2) + 2 * BEFORE + 2; }
 
-// The sigma of the Gaussian in pixels of the smaller image, and where it is cut off: at four sigma.
+// The sigma of the Gaussian in pixels of the smaller image.
 __device__ inline float rest_of(float sigma, int step) {
     const float wide = sigma / step, narrow = 1.0f / step;
-    return step == 1 ? sigma : sqrtf(wide * wide - (1.0f - narrow * narrow) / 4.0f - 1.0f / 3.0f);
+    return step == 1 ? sigma : sqrtf(wide * wide - (boxes_of(step) * (1.0f - narrow * narrow) + TAPS) / 12.0f);
 }
 
+// Where a Gaussian is cut off: at four sigma.
 __device__ inline int radius_of(float rest) { return static_cast<int>(4.0f * rest + 0.5f); }
 
 __device__ inline float bell(int offset, float sigma) {
@@ -33,103 +36,196 @@ __device__ inline float bell(int offset, float sigma) {
     return expf(-0.5f * distance * distance);
 }
 
-// weights[k] is the weight of the pixels at distance k to either side; the whole kernel sums to 1. One thread per
-// weight.
-extern "C" __global__ void gaussian_weights(float* __restrict__ weights, float sigma, int capacity) {
-    const int k = blockIdx.x * blockDim.x + threadIdx.x;
-    if (k >= capacity) return;
-    const float rest = rest_of(sigma, step_of(sigma));
-    const int radius = radius_of(rest);
-    float sum = 0.0f;
-    for (int j = radius; j >= 1; --j) sum += 2.0f * bell(j, rest);  // small weights first, to round least
-    weights[k] = k == 0 ? 1.0f / (sum + 1.0f) : bell(k, rest) / (sum + 1.0f);
+// weights[k] is the weight of the pixels at distance k in the smaller image, which leave as much of each frequency as the
+// Gaussian with both splines; idle if there is none. One thread block, with a thread for each weight.
+constexpr int WEIGHTS = 64, FREQUENCIES = 64;
+
+extern "C" __global__ void __launch_bounds__(WEIGHTS) gaussian_weights(float* __restrict__ weights, float sigma) {
+    __shared__ float spectrum[FREQUENCIES], shares[WEIGHTS];
+    const int k = threadIdx.x, step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
+    if (step == 1) return;
+    const float angle = k * (1.5707963f / FREQUENCIES), wide = 2.0f * angle * sigma / step;
+    const float reduces = k == 0 ? 1.0f : sinf(angle) / (step * sinf(angle / step));
+    const float enlarges = k == 0 ? 1.0f : sinf(angle) / angle;
+    spectrum[k] = expf(-0.5f * wide * wide) / (powf(reduces, boxes_of(step)) * powf(enlarges, TAPS));
+    __syncthreads();
+    float share = 0.5f * spectrum[0];
+    for (int i = 1; i < FREQUENCIES; ++i)
+        share += spectrum[i] * cospif(static_cast<float>(i * k % (2 * FREQUENCIES)) / FREQUENCIES);
+    shares[k] = k <= radius ? share : 0.0f;
+    __syncthreads();
+    float all = 0.0f;
+    for (int j = radius; j >= 1; --j) all += 2.0f * shares[j];
+    weights[k] = shares[k] / (all + shares[0]);
 }
 
-// Reduces an image, and gives it a border; idle if the step is 1. Thread blocks share the parts of rows of the smaller image.
-// One adds up the rows of PIXELS columns, and then the columns for as many pixels as these are enough for.
-constexpr int EACH = 4, SHRINKING = 256, PIXELS = EACH * SHRINKING;
+// How many of `rows` a thread block completes, where thread blocks share strips of them.
+__device__ inline int rows_of_each(int rows, int strips) {
+    int parts = max(static_cast<int>(gridDim.x) / strips, 1);
+#ifdef WARPLOOM_CPU
+    parts = min(parts, (63 + strips) / strips);  // enough for its cores
+#endif
+    return (rows + parts - 1) / parts;
+}
 
-extern "C" __global__ void __launch_bounds__(SHRINKING, 4) shrink(
-    const PIXEL* __restrict__ image, float4* __restrict__ out, float sigma, int width, int height) {
-    __shared__ float4 sums[PIXELS];
-    const int step = step_of(sigma), columns = reduced(width, step);
-    if (step == 1) return;
-    // Three boxes of `step` pixels along each axis, convolved with each other.
-    const int taps = 3 * step - 2, part = (PIXELS - taps) / step + 1;
-    const float scale = 1.0f / (step * step * step);
-    const auto weight = [=](int t) {
-        const int a = t + 1, b = max(a - step, 0), c = max(a - 2 * step, 0);
-        return static_cast<float>((a * (a + 1) - 3 * b * (b + 1) + 3 * c * (c + 1)) / 2) * scale;
-    };
-    const int across = (columns + part - 1) / part;
-    for (int each = blockIdx.x; each < across * reduced(height, step); each += gridDim.x) {
-        const int first = each % across * part, y = each / across, top = (y - BORDER) * step - (step - 1);
-        const int left = (first - BORDER) * step - (step - 1);
-        float4 sum[EACH] = {};
-        int place[EACH];
-#pragma unroll
-        for (int k = 0; k < EACH; ++k) place[k] = inside(left + static_cast<int>(threadIdx.x) + k * SHRINKING, width);
-#pragma unroll 2
-        for (int t = 0; t < taps; ++t) {
-            const PIXEL* const row = image + line(top + t, height, width);
-            const float share = weight(t);
-#pragma unroll
-            for (int k = 0; k < EACH; ++k) sum[k] = sum[k] + row[place[k]] * share;
-        }
-#pragma unroll
-        for (int k = 0; k < EACH; ++k) sums[threadIdx.x + k * SHRINKING] = sum[k];
+// Puts the weights of the boxes into table[i % step][i / step]. All threads of the thread block take part.
+constexpr int STEPS = 32;
+
+__device__ inline void weigh_boxes(float (&table)[STEPS][8], int step, int boxes) {
+    __shared__ float line[2][TAPS * STEPS];
+    const int length = boxes * step;
+    for (int i = threadIdx.x; i < length; i += blockDim.x) line[0][i] = i < step ? 1.0f / step : 0.0f;
+    for (int box = 1; box < boxes; ++box) {
         __syncthreads();
-        for (int x = threadIdx.x; x < min(part, columns - first); x += SHRINKING) {
-            float4 all = {};
-            for (int t = 0; t < taps; ++t) all = all + sums[x * step + t] * weight(t);
-            out[static_cast<size_t>(y) * columns + first + x] = all;
+        const float* const from = line[(box + 1) % 2];
+        for (int i = threadIdx.x; i < length; i += blockDim.x) {
+            float sum = 0.0f;
+            for (int j = max(i - step + 1, 0); j <= i; ++j) sum += from[j];
+            line[box % 2][i] = sum / step;
         }
-        __syncthreads();
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < step * 8; i += blockDim.x)
+        table[i / 8][i % 8] = i % 8 < boxes ? line[(boxes + 1) % 2][i / 8 + i % 8 * step] : 0.0f;
+    __syncthreads();
+}
+
+// The same for a constant step: at[i] is the weight of pixel i.
+template <int STEP> struct Boxes {
+    float at[TAPS * STEP] = {};
+
+    __device__ constexpr Boxes() {
+        for (int i = 0; i < STEP; ++i) at[i] = 1.0f / STEP;
+        for (int box = 1; box < TAPS; ++box)
+            for (int i = TAPS * STEP - 1; i >= 0; --i) {
+                float sum = 0.0f;
+                for (int j = i >= STEP ? i - STEP + 1 : 0; j <= i; ++j) sum += at[j];
+                at[i] = sum / STEP;
+            }
+    }
+};
+
+// Reduces an image, and gives it a border. A thread block moves down a strip: a thread adds up a column into the TAPS pixels
+// that it belongs to, and rows of completed ones are added up. A GPU has code for small steps, in which TAPS rows after each
+// other are unrolled, so that no number moves from register to register.
+constexpr int SHRINKING = 256, PAIR = 2, AHEAD = 4;
+
+using Sums = float4[TAPS][SHRINKING + STEPS];
+
+template <int STEP>
+__device__ inline void shrink_by(const PIXEL* __restrict__ image, float4* __restrict__ out, Sums& sums, int step, int width,
+                                 int height) {
+    __shared__ float table[STEPS][8];
+    constexpr Boxes<(STEP > 0 ? STEP : 1)> CONSTANT;
+    if (STEP > 0) step = STEP;
+    const int boxes = STEP > 0 ? TAPS : boxes_of(step), thread = threadIdx.x;
+    if (STEP == 0) weigh_boxes(table, step, boxes);
+    const int columns = reduced(width, step), rows = reduced(height, step), reach = boxes * (step - 1) / 2;
+    const int most = (SHRINKING - 2 * reach - 1) / step + 1, strips = (columns + most - 1) / most;
+    const int part = (columns + strips - 1) / strips, segment = rows_of_each(rows, strips);
+    const int wide = SHRINKING / step, pitch = wide + max(8 / step, 1), x = thread % wide;
+    const int place = thread % step * pitch + thread / step;
+    for (int each = blockIdx.x; each < strips * ((rows + segment - 1) / segment); each += gridDim.x) {
+        const int first = each % strips * part, top = each / strips * segment, bottom = min(top + segment, rows);
+        const PIXEL* const column = image + inside((first - BEFORE) * step - reach + thread, width);
+        int row = (top - BEFORE) * step - reach;
+        const auto load = [&]() { return column[line(row++, height, width)]; };
+        float4 sum[TAPS];
+        PIXEL next[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; ++k) next[k] = load();
+#pragma unroll
+        for (int j = 0; j < TAPS; ++j) sum[j] = {};
+        for (int y = top - (boxes - 1); y < bottom; y += TAPS) {
+#pragma unroll
+            for (int u = 0; u < TAPS; ++u) {
+                if (y + u >= bottom) break;
+                sum[u] = {};
+#pragma unroll(STEP > 0 ? STEP : 1)
+                for (int phase = 0; phase < step; phase += PAIR) {
+                    float4 now[PAIR];
+#pragma unroll
+                    for (int k = 0; k < PAIR; ++k) now[k] = next[k];
+#pragma unroll
+                    for (int k = 0; k < AHEAD; ++k) next[k] = k + PAIR < AHEAD ? next[k + PAIR] : load();
+#pragma unroll
+                    for (int k = 0; k < PAIR; ++k)
+#pragma unroll
+                        for (int j = 0; j < TAPS; ++j) {
+                            const float share = STEP > 0 ? CONSTANT.at[j * STEP + phase + k] : table[phase + k][j];
+                            float4& all = sum[(u - j + TAPS) % TAPS];
+                            if (STEP == 0 || share > 0.0f) all = all + now[k] * share;
+                        }
+                }
+                sums[u][place] = boxes == TAPS ? sum[(u + 1) % TAPS] : sum[(u + 3) % TAPS];
+            }
+            __syncthreads();
+            for (int u = thread / wide; u < TAPS; u += step) {
+                if (x >= min(part, columns - first) || y + u < top || y + u >= bottom) continue;
+                const float4* const from = sums[u] + x;
+                float4 all = {};
+#pragma unroll(STEP > 0 ? STEP : 1)
+                for (int phase = 0; phase < step; ++phase)
+#pragma unroll
+                    for (int j = 0; j < TAPS; ++j) {
+                        const float share = STEP > 0 ? CONSTANT.at[j * STEP + phase] : table[phase][j];
+                        if (STEP > 0 ? share > 0.0f : j < boxes) all = all + from[phase * pitch + j] * share;
+                    }
+                out[static_cast<size_t>(y + u) * columns + first + x] = all;
+            }
+            __syncthreads();
+        }
     }
 }
 
-// A thread computes RUN pixels of a row, and then of a column. The radius is LIMIT or less.
-template <int LIMIT, typename Pixel>
-__device__ inline void blur_picture(const Pixel* __restrict__ image, Pixel* __restrict__ out, const float* __restrict__ weights,
+// Idle if the step is 1.
+extern "C" __global__ void __launch_bounds__(SHRINKING, 2) shrink(
+    const PIXEL* __restrict__ image, float4* __restrict__ out, float sigma, int width, int height) {
+    __shared__ Sums sums;
+    const int step = step_of(sigma);
+    if (step == 1) return;
+#ifndef WARPLOOM_CPU
+    if (step == 2) return shrink_by<2>(image, out, sums, step, width, height);
+    if (step == 4) return shrink_by<4>(image, out, sums, step, width, height);
+    if (step == 8) return shrink_by<8>(image, out, sums, step, width, height);
+#endif
+    shrink_by<0>(image, out, sums, step, width, height);
+}
+
+// A thread computes RUN pixels of a row, and then of a column. The radius is LIMIT or less, and weight(k) is the weight of the
+// pixels at distance k to either side.
+template <int LIMIT, typename Pixel, typename Weight>
+__device__ inline void blur_picture(const Pixel* __restrict__ image, Pixel* __restrict__ out, Weight weight,
                                     int radius, int width, int height) {
+    __shared__ float weights[2 * LIMIT + 1];
     const int taps = 2 * radius + 1;
+    for (int t = threadIdx.x; t < taps; t += MARCHING) weights[t] = weight(abs(t - radius));
+    __syncthreads();
     const auto filter = [=](float4 (&sums)[RUN], auto load) {
-        const auto weight = [=](int t) { return weights[abs(t - radius)]; };
 #pragma unroll
         for (int k = 0; k < RUN; ++k) sums[k] = {};
-        if (taps >= RUN) return weigh(sums, taps, load, weight);
+        if (taps >= RUN) return weigh(sums, taps, load, [](int t) { return weights[t]; });
         for (int t = 0; t < taps; ++t)
 #pragma unroll
-            for (int k = 0; k < RUN; ++k) sums[k] = sums[k] + load(t + k) * weight(t);
+            for (int k = 0; k < RUN; ++k) sums[k] = sums[k] + load(t + k) * weights[t];
     };
     march_pixels<LIMIT, false>(image, out, Picture{width, height, width, 1}, radius, radius, filter, filter);
 }
 
-// Blurs the image; idle unless the step is 1 and the radius above NARROW.
-extern "C" __global__ void __launch_bounds__(MARCHING, 2) blur(
-    const PIXEL* __restrict__ image,
-    PIXEL* __restrict__ out,
-    const float* __restrict__ weights,
-    float sigma,
-    int width,
-    int height) {
-    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
-    if (step == 1 && radius > NARROW) blur_picture<MOST>(image, out, weights, radius, width, height);
-}
-
-// Blurs the image; idle unless the step is 1 and the radius at most NARROW.
-extern "C" __global__ void __launch_bounds__(MARCHING, 3) blur_narrow(
-    const PIXEL* __restrict__ image,
-    PIXEL* __restrict__ out,
-    const float* __restrict__ weights,
-    float sigma,
-    int width,
-    int height) {
-    const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
-    if (step == 1 && radius <= NARROW) blur_picture<NARROW>(image, out, weights, radius, width, height);
+// Blurs the image; idle unless the step is 1.
+extern "C" __global__ void __launch_bounds__(MARCHING, 3) blur(
+    const PIXEL* __restrict__ image, PIXEL* __restrict__ out, float sigma, int width, int height) {
+    const int radius = radius_of(sigma);
+    if (step_of(sigma) > 1) return;
+    float sum = 0.0f;
+    for (int j = radius; j >= 1; --j) sum += 2.0f * bell(j, sigma);  // small weights first, to round least
+    const auto weight = [=](int k) { return k == 0 ? 1.0f / (sum + 1.0f) : bell(k, sigma) / (sum + 1.0f); };
+    blur_picture<NARROW>(image, out, weight, radius, width, height);
 }
 
 // Blurs the smaller image; idle if the step is 1.
+constexpr int PART = 128;
+
 extern "C" __global__ void __launch_bounds__(MARCHING, 2) blur_small(
     const float4* __restrict__ small,
     float4* __restrict__ out,
@@ -138,43 +234,111 @@ extern "C" __global__ void __launch_bounds__(MARCHING, 2) blur_small(
     int width,
     int height) {
     const int step = step_of(sigma), radius = radius_of(rest_of(sigma, step));
-    if (step > 1) blur_picture<MOST>(small, out, weights, radius, reduced(width, step), reduced(height, step));
+    const int columns = reduced(width, step), rows = reduced(height, step);
+    if (step == 1) return;
+    if (radius <= MOST) return blur_picture<MOST>(small, out, [=](int k) { return weights[k]; }, radius, columns, rows);
+    // A thread block adds up the columns of a part of a row, and then the row.
+    __shared__ float4 sums[PART + 2 * WEIGHTS];
+    const auto along = [&](auto load) {
+        float4 all = load(0) * weights[0];
+        for (int k = 1; k <= radius; ++k) all = all + (load(-k) + load(k)) * weights[k];
+        return all;
+    };
+    const int parts = (columns + PART - 1) / PART;
+    for (int each = blockIdx.y * gridDim.x + blockIdx.x; each < parts * rows; each += gridDim.x * gridDim.y) {
+        const int left = each % parts * PART, y = each / parts;
+        for (int x = threadIdx.x; x < PART + 2 * radius; x += MARCHING)
+            sums[x] = along([&](int k) { return small[line(y + k, rows, columns) + inside(left + x - radius, columns)]; });
+        __syncthreads();
+        for (int x = threadIdx.x; x < min(PART, columns - left); x += MARCHING)
+            out[static_cast<size_t>(y) * columns + left + x] = along([&](int k) { return sums[x + radius + k]; });
+        __syncthreads();
+    }
 }
 
-// The place of a pixel in the smaller image, and the weight of a pixel there at a distance below 2.
-__device__ inline float place(int at, int step) { return (at - 0.5f * (step - 1)) / step + BORDER; }
-
-__device__ inline float spline(float distance) {
-    const float d = fabsf(distance), far = 2.0f - d;
-    return d < 1.0f ? (0.5f * d - 1.0f) * d * d + 2.0f / 3.0f : far * far * far / 6.0f;
+// The weight of a B-spline of degree 5.
+__device__ constexpr float spline(float distance) {
+    const float d = distance < 0.0f ? -distance : distance;
+    float sum = 0.0f;
+    for (int i = 3; i >= 1; --i) {
+        const float rest = d < i ? i - d : 0.0f, square = rest * rest;
+        sum += (i == 3 ? 1.0f : i == 2 ? -6.0f : 15.0f) / 120.0f * square * square * rest;
+    }
+    return sum;
 }
 
-// Enlarges an image with a border; idle if the step is 1. A thread computes TALL pixels of a column.
-constexpr int TALL = 4;
+// The weights of the TAPS pixels, for each place between two pixels.
+template <int STEP> struct Splines {
+    float at[STEP][TAPS] = {};
 
-extern "C" __global__ void grow(
-    const float4* __restrict__ image, PIXEL* __restrict__ out, float sigma, int width, int height) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * blockDim.y + threadIdx.y;
-    const int step = step_of(sigma), columns = reduced(width, step);
-    if (step == 1 || x >= width) return;
-    const float across = place(x, step);
-    const int left = static_cast<int>(across) - 1;
-    for (int y = first * TALL; y < height; y += gridDim.y * blockDim.y * TALL) {
-        const int top = static_cast<int>(place(y, step)) - 1, bottom = static_cast<int>(place(y + TALL - 1, step)) + 2;
-        float4 sum[TALL] = {};
-        for (int j = top; j <= bottom; ++j) {
-            const float4* row = image + line(j, reduced(height, step), columns) + left;
-            float4 part = {};
+    __device__ constexpr Splines() {
+        for (int k = 0; k < STEP; ++k)
+            for (int i = 0; i < TAPS; ++i) at[k][i] = spline(static_cast<float>(k) / STEP + BEHIND - i);
+    }
+};
+
+// Enlarges an image with a border. A thread moves down a column, and keeps TAPS pixels of it.
+constexpr int GROWING = 128;
+
+template <int STEP>
+__device__ inline void grow_by(const float4* __restrict__ image, PIXEL* __restrict__ out, int step, int width, int height) {
+    __shared__ float table[STEPS][8];
+    constexpr Splines<(STEP > 0 ? STEP : 1)> CONSTANT;
+    if (STEP > 0) step = STEP;
+    const int columns = reduced(width, step), thread = threadIdx.x;
+    for (int i = thread; i < step * 8; i += GROWING)
+        table[i / 8][i % 8] = spline(static_cast<float>(i / 8) / step + BEHIND - i % 8);
+    __syncthreads();
+    const int strips = (width + GROWING - 1) / GROWING, groups = (height + step - 1) / step;
+    const int segment = rows_of_each(groups, strips);
+    for (int each = blockIdx.x; each < strips * ((groups + segment - 1) / segment); each += gridDim.x) {
+        const int x = each % strips * GROWING + thread, first = each / strips * segment, end = min(first + segment, groups);
+        if (x >= width) continue;
+        const float4* from = image + static_cast<size_t>(first + BEFORE - BEHIND) * columns + (x / step + BEFORE - BEHIND);
+        float share[TAPS];
+        float4 held[TAPS];
 #pragma unroll
-            for (int i = 0; i < 4; ++i) part = part + row[i] * spline(across - (left + i));
+        for (int i = 0; i < TAPS; ++i) share[i] = table[x % step][i];
+        const auto row = [&]() {
+            float4 all = from[0] * share[0];
 #pragma unroll
-            for (int k = 0; k < TALL; ++k) {
-                const float distance = place(y + k, step) - j;
-                if (fabsf(distance) < 2.0f) sum[k] = sum[k] + part * spline(distance);
+            for (int i = 1; i < TAPS; ++i) all = all + from[i] * share[i];
+            from += columns;
+            return all;
+        };
+#pragma unroll
+        for (int i = 1; i < TAPS; ++i) held[i] = row();
+        PIXEL* target = out + (static_cast<size_t>(first) * step * width + x);
+        int left = height - first * step;
+#pragma unroll(STEP == 2 || STEP == 4 ? TAPS : 1)
+        for (int group = first; group < end; ++group) {
+#pragma unroll
+            for (int i = 0; i < TAPS - 1; ++i) held[i] = held[i + 1];
+            held[TAPS - 1] = row();
+#pragma unroll(STEP > 0 ? STEP : 4)
+            for (int k = 0; k < step; ++k) {
+                float4 all = {};
+#pragma unroll
+                for (int i = 0; i < TAPS; ++i) {
+                    const float weight = STEP > 0 ? CONSTANT.at[k][i] : table[k][i];
+                    if (STEP == 0 || weight > 0.0f) all = all + held[i] * weight;
+                }
+                if (left-- > 0) *target = all;
+                target += width;
             }
         }
-#pragma unroll
-        for (int k = 0; k < TALL; ++k)
-            if (y + k < height) out[static_cast<size_t>(y + k) * width + x] = sum[k];
     }
+}
+
+// Idle if the step is 1.
+extern "C" __global__ void __launch_bounds__(GROWING, 4) grow(
+    const float4* __restrict__ image, PIXEL* __restrict__ out, float sigma, int width, int height) {
+    const int step = step_of(sigma);
+    if (step == 1) return;
+#ifndef WARPLOOM_CPU
+    if (step == 2) return grow_by<2>(image, out, step, width, height);
+    if (step == 4) return grow_by<4>(image, out, step, width, height);
+    if (step == 8) return grow_by<8>(image, out, step, width, height);
+#endif
+    grow_by<0>(image, out, step, width, height);
 }

@@ -86,10 +86,9 @@ __device__ inline void march_pixels(const Pixel* __restrict__ image, Pixel* __re
         if (y + k > -RUN && left + x < size.width) {
             int first = slot + k - 2 * radius_y;
             first += first < 0 ? KEPT : 0;
-            down(found, [=](int i) {
-                const int row = first + i;
-                return kept[(row < KEPT ? row : row - KEPT) * PITCH + x];
-            });
+            const float4* const low = kept + (first * PITCH + x);
+            const float4* const high = low - KEPT * PITCH;
+            down(found, [=](int i) { return (i < KEPT - first ? low : high)[i * PITCH]; });
             Pixel* const target = out + ((top + y + k) * size.width + left + x);
 #pragma unroll
             for (int j = 0; j < RUN; ++j)

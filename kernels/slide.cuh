@@ -11,11 +11,12 @@ __device__ inline long long line(int place, int size, int pitch) {
 // The rows of a thread block, where thread blocks share a picture: none has so few rows that most of its work would be to
 // filter those above and below.
 __device__ inline int segment_of(int height, int strips, int radius) {
-    int parts = max(static_cast<int>(gridDim.x * gridDim.y) / strips, 1);
+    int parts = max(static_cast<int>(gridDim.x * gridDim.y) / strips, 1), least = max(32, 2 * radius);
 #ifdef WARPLOOM_CPU
     parts = min(parts, (63 + strips) / strips);  // enough for its cores
+    least = max(96, 32 + 4 * radius);
 #endif
-    return max(max(96, 32 + 4 * radius), (height + parts - 1) / parts);
+    return max(least, (height + parts - 1) / parts);
 }
 
 // Calls take(results[k], load(k + t), t) for each of the RUN results and each of the `taps` places t of a window.
