@@ -29,6 +29,7 @@ class Needs:
         self.undoable = Need(lambda: self._undo_name() is not None, (session.changed,))
         self.redoable = Need(lambda: self._redo_name() is not None, (session.changed,))
         self.node = self._selection(lambda: bool(canvas.selected()))
+        self.one_node = self._selection(lambda: len(canvas.selected()) == 1)
         #: A block or a connection.
         self.wired = self._selection(lambda: self.node.is_met() or self.connection.is_met())
         #: Two blocks or more; below, three or more.

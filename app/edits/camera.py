@@ -34,7 +34,7 @@ def turn_camera(patch: Patch, node: str, across: float, down: float, away: float
         return False
     orbit, elevation, distance = (patch.value(camera, name) for name in (_ORBIT, _ELEVATION, _DISTANCE))
     turned = (orbit - _TURN * across + 180.0) % 360.0 - 180.0
-    with patch.edit(f"Turn camera of {patch.title(camera)}", gesture=gesture):
+    with patch.edit(f"Turn camera of {patch.title(camera)}", gesture=(camera, gesture)):
         _set(patch, camera, {_ORBIT: turned, _ELEVATION: elevation + _TURN * down, _DISTANCE: distance * away})
     return True
 

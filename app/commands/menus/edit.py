@@ -168,7 +168,7 @@ def edit_menu(window: CommandWindow, needs: Needs) -> Menu:
             "Rena&me",
             lambda: window.reveal(Inspector).begin_rename(),
             keys=("F2",),
-            needs=node,
+            needs=needs.one_node,
             canvas_only=True,
         ),
         None,
