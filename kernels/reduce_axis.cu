@@ -88,14 +88,26 @@ extern "C" __global__ void __launch_bounds__(WIDTH, 1024 / WIDTH) reduce_parts(
 }
 
 // Combines the pairs of each line to the result: with `is_derived`, a mean and not a total, or a deviation and not a
-// variance. One thread per line.
-extern "C" __global__ void combine_parts(
+// variance. One thread per line; a thread block per line if its pairs are more than the threads of a thread block.
+extern "C" __global__ void __launch_bounds__(WIDTH) combine_parts(
     const double2* __restrict__ found, float* __restrict__ out, int size, int inner, int pairs, int count,
     bool is_derived) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    __shared__ double2 kept[WIDTH];
+    const bool is_shared = pairs > WIDTH;
+    const int thread = threadIdx.x, at = is_shared ? thread : 0;
+    const int i = is_shared ? blockIdx.x : blockIdx.x * WIDTH + thread;
+    double2 all = make_double2(0.0, 0.0);
+    if (i < count) {
+        const double2* const from = found + (static_cast<size_t>(i / inner) * pairs + at) * inner + i % inner;
+        all = reduce(at, pairs, is_shared ? WIDTH : 1, [=](int pair) { return from[static_cast<size_t>(pair) * inner]; });
+    }
+    if (is_shared) {
+        kept[thread] = all;
+        __syncthreads();
+        if (thread != 0) return;
+        for (int j = 1; j < WIDTH; ++j) all = both(all, kept[j]);
+    }
     if (i >= count) return;
-    const double2* const from = found + static_cast<size_t>(i / inner) * pairs * inner + i % inner;
-    const double2 all = reduce(0, pairs, 1, [=](int pair) { return from[static_cast<size_t>(pair) * inner]; });
     double result = KEPT == TOTAL && is_derived ? all.x / size : all.x;
     if (IS_SPREAD) {
         result = all.y / size - all.x / size * (all.x / size);

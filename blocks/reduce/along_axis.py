@@ -32,18 +32,20 @@ class AlongAxis(
     axis: int = param(0, min=-8, max=7, structural=True, doc="The axis that is reduced; -1 is the last.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch a thread for each part of each line, then one for each line."""
+        """Launch a thread for each part of a line, then one for each line, or a thread block if it has many parts."""
         x, axis = self.x, self.axis
         size, inner = (x.dim(axis), x.stride(axis)) if axis >= 0 else (x.last(-1 - axis), x.last_stride(-1 - axis))
         # Where neighbouring elements are of one line, a thread block has parts of this line only, if it is long enough.
         # Where they are of many lines, each row of lines begins with a thread block.
         one = f"max({WIDTH} // {inner.text}, 1)"
         most = "max(131072 // out.size, 1)"
-        whole = f"{one} * min({size.text} // max(8 * {one}, 64), ceil({most} / {one}), 1024 // {one})"
-        parts = f"max({whole}, min(ceil({size.text} / 64), 1024, {most}))"
+        cap = f"max(1024, {size.text} // 32768 * {WIDTH})"  # few long lines have as many parts as many short ones
+        whole = f"{one} * min({size.text} // max(8 * {one}, 64), ceil({most} / {one}), {cap} // {one})"
+        parts = f"max({whole}, min(ceil({size.text} / 64), {cap}, {most}))"
         fold = 1 + (FOLD - 1) * (1 // inner) * (1 - 1 // (1 + size // (FOLD * WIDTH)))
         found = build.buffer("found", f64, f"[({parts}) // {fold.text}, out.size, 2]")
-        sizes = size, inner, found.dim(0)
+        pairs = found.dim(0)
+        sizes = size, inner, pairs
         count = found.size // 2 * fold
         kept, is_derived = OPERATIONS[self.operation]
         file = CudaFile("reduce_axis.cu", CudaOptions(defines={"KEPT": kept}))
@@ -52,4 +54,6 @@ class AlongAxis(
         threads = count + count // inner * (-inner % WIDTH) * is_wide
         args = x, found, build.element_type(x), *sizes, count
         build.launch(first, num_threads=threads, thread_block=WIDTH, args=args)
-        build.launch(last, num_threads=self.out.size, args=(found, self.out, *sizes, self.out.size, is_derived))
+        lanes = 1 + (WIDTH - 1) * (1 - 1 // (1 + (pairs - 1) // WIDTH))
+        results = found, self.out, *sizes, self.out.size, is_derived
+        build.launch(last, num_threads=self.out.size * lanes, thread_block=WIDTH, args=results)
