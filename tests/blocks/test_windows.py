@@ -138,6 +138,22 @@ def test_strips_have_scipys_means(device: Device, x: int, y: int) -> None:
         np.testing.assert_allclose(out.download(), expected, atol=1e-6)
 
 
+def test_small_squares_of_bytes_have_scipys_extremes(device: Device) -> None:
+    """The kernel for small squares on a GPU, which compares pairs of bytes, has scipy's extremes."""
+    path, flags = KERNELS_FOLDER / "small_windows.cu", ("-DTAKE=2", "-DRADIUS_X=5", "-DRADIUS_Y=3")
+    module = device.load_module(compile_cuda(path.read_text(), path, "compute_90", [KERNELS_FOLDER], flags).ptx)
+    for height, width in ((1, 1), (67, 131), (20, 290)):
+        whole = np.random.default_rng(width).integers(0, 256, (height, width + 3, 4)).astype(np.uint8)
+        source, out = device.upload(whole), device.upload(np.zeros_like(whole[:, :width]))
+        (small, *_) = Window(LARGEST, 5, 3).launches(width, height, (False, False))
+        sizes, (threads, rows) = (element_number(uchar4), width, height, width + 3, 1), small.how["num_threads"]
+        grid, thread_block = (threads // small.how["thread_block"][0], rows), small.how["thread_block"]
+        device.launch(module.kernel(small.entry), grid, thread_block, [source, out, *map(np.int32, sizes)])
+        device.synchronize()
+        expected = ndimage.maximum_filter(whole[:, :width], (7, 11, 1), mode="nearest")
+        np.testing.assert_array_equal(out.download(), expected)
+
+
 @pytest.mark.parametrize(("shape", "radius"), [("disc", 2), ("diamond", 3), ("cross", 1)])
 def test_spread_shapes_have_scipys_extremes(device: Device, shape: str, radius: int) -> None:
     """The kernel for discs, diamonds and crosses on a GPU has scipy's extremes, and leaves NaN out."""
