@@ -161,7 +161,7 @@ def test_histogram_is_numpys(device: Device) -> None:
     wide[:6] = (np.nan, np.inf, -np.inf, -4.0, 4.0, -0.0)
     whole = np.random.default_rng(1).integers(0, 256, (31, 33)).astype(np.uint8)
     cases: list[Case] = [
-        *(("data.histogram", {"x": wide}, {"bins": bins, "low": -4.0, "high": 4.0}) for bins in (1, 8, 256, 1024)),
+        *(("data.histogram", {"x": wide}, {"bins": bins, "low": -4.0, "high": 4.0}) for bins in (1, 256, 1024)),
         ("data.histogram", {"x": whole}, {"bins": 256, "low": 0.0, "high": 256.0}),
         ("data.histogram", {"x": np.array([5.0])}, {"bins": 3}),
     ]
@@ -174,14 +174,14 @@ def test_histogram_is_numpys(device: Device) -> None:
 def test_the_range_of_a_histogram_is_live() -> None:
     """Moving the range writes two numbers."""
     patch = Patch()
-    node = patch.add("data.histogram", bins=2)
+    node = patch.add("data.histogram", bins=3)
     patch.connect(patch.add("io.array", data=np.array([0.1, 0.9, 1.5]))["out"], node["x"])
     with Engine(patch, device="host") as engine:
         engine.step()
-        assert engine.read(node["out"]).tolist() == [1, 1]
+        assert engine.read(node["out"]).tolist() == [1, 0, 1]
         patch.set(node, high=4.0)
         assert engine.step().update_level is UpdateLevel.HOT
-        assert engine.read(node["out"]).tolist() == [3, 0]
+        assert engine.read(node["out"]).tolist() == [2, 1, 0]
 
 
 def test_what_does_not_fit_is_named() -> None:

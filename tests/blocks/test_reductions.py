@@ -109,6 +109,26 @@ def statistics(x: Array) -> dict[str, float]:
     return dict(zip(names, (float(out[0]) for out in run(patch, *(node[name] for name in names))), strict=True))
 
 
+def test_elements_of_each_type_are_summed_and_counted() -> None:
+    """Long lines, whose loads are under way side by side, have numpy's sums and histograms for every type."""
+    random = np.random.default_rng(2)
+    for dtype in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "bf16", "f4", "f8"):
+        x = random.integers(0 if dtype[0] in "?u" else -100, 2 if dtype == "?" else 100, (3, 9001))
+        patch = Patch()
+        source = patch.add("io.array", data=x.astype("f4" if dtype == "bf16" else dtype))
+        if dtype == "bf16":  # which holds these numbers exactly
+            convert = patch.add("buffer.convert", dtype="bf16")
+            patch.connect(source["out"], convert["x"])
+            source = convert
+        total = patch.add("reduce.along_axis", axis=1, operation="sum")
+        counts = patch.add("data.histogram", bins=3, low=-100.0, high=99.0)
+        for node in (total, counts):
+            patch.connect(source["out"], node["x"])
+        sums, parts = run(patch, total["out"], counts["out"])
+        np.testing.assert_array_equal(sums, x.sum(1), err_msg=dtype)
+        np.testing.assert_array_equal(parts, np.histogram(x, 3, (-100, 99))[0], err_msg=dtype)
+
+
 @pytest.mark.parametrize(
     ("shape", "axis"),
     [
@@ -132,7 +152,7 @@ def test_reductions_along_an_axis_are_numpys(shape: tuple[int, ...], axis: int) 
         np.testing.assert_allclose(out, expected, rtol=2e-7)
 
 
-@pytest.mark.parametrize("dtype", ["?", "u1", "i2", "u4", "i8", "f2", "f8"])
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f8"])
 def test_any_number_reduces_along_an_axis(dtype: str) -> None:
     """Reductions along an axis, and Statistics, equal numpy's for every type."""
     x = np.array([[3, -7, 0, 6], [100, 5, 1, 2]]).astype(dtype)
