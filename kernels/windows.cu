@@ -5,6 +5,7 @@
 // there backwards, those after it forwards, and each window is the combination of two results. Nothing is subtracted:
 // a NaN or a large number leaves no trace outside its windows.
 #include "march.cuh"
+#include "march_numbers.cuh"
 #include "warploom/vector.h"
 #include "windows.cuh"
 
@@ -66,16 +67,25 @@ __device__ inline void march_down(const Strips& strips, Across across) {
 }
 
 #if !defined(ENTRY) || ENTRY == 0
-// Combines windows with radii of MOST or less. On a GPU, pixels have `squares.cu`, and this is idle.
+// Combines windows with radii of MOST or less. On a GPU, pixels have `squares.cu`, and this is idle; a CPU has
+// `march_numbers.cuh`.
 extern "C" __global__ void __launch_bounds__(THREADS, 2) combine_windows(
     const void* __restrict__ image, void* __restrict__ out, unsigned int type, int width, int height, int row,
     int column, int radius_x, int radius_y) {
     const int number = number_size(type);
+#ifdef WARPLOOM_CPU
+    extern __shared__ float tile[];
+    const Numbers size = {width, height, row, column, static_cast<int>(type & ELEMENT_SIZE) / number, radius_x, radius_y};
+    switch (number) {
+        case 4: return march_numbers<THREADS, 4, MOST, DOWN >= 8, float>(image, out, tile, size);
+        case 1: return march_numbers<THREADS, 4, MOST, DOWN >= 8, Byte>(image, out, tile, size);
+        default:
+            if constexpr (sizeof(PIXEL) == sizeof(half4)) march_numbers<THREADS, 4, MOST, DOWN >= 8, Half>(image, out, tile, size);
+    }
+#else
     const Strips strips = {image, out, number, width, height, row, column, radius_x, radius_y};
     const auto across = [=](auto& found, auto load) { combine(found, 2 * radius_x, load); };
-    if ((type & ELEMENT_SIZE) == number) return march_down<1>(strips, across);
-#ifdef WARPLOOM_CPU
-    march_down<4>(strips, across);
+    if ((type & ELEMENT_SIZE) == number) march_down<1>(strips, across);
 #endif
 }
 #endif
