@@ -61,34 +61,92 @@ extern "C" __global__ void copy_strided(
     }
 }
 
-constexpr unsigned int EACH = 4;  // elements of a thread, which lie a thread block's width apart
+constexpr unsigned int EACH = 4;  // elements of a thread
 
 // True if both addresses are multiples of an element's size, a power of two.
 __device__ inline bool are_aligned(unsigned int size, const void* a, const void* b) {
     return ((reinterpret_cast<size_t>(a) | reinterpret_cast<size_t>(b)) & (size - 1)) == 0;
 }
 
+// Neighbours that are loaded and stored at once.
+template <typename Word> struct alignas(EACH * sizeof(Word)) Neighbours {
+    Word each[EACH];
+};
+
+// The places of a thread's elements, and work on each: neighbours, or a thread block's width apart, so that neighbouring
+// threads have neighbours.
+template <bool NEIGHBOURS, typename Work> __device__ inline void by_place(unsigned int count, Work work) {
+    const unsigned int block = blockIdx.x * EACH * blockDim.x;
+    const unsigned int first = NEIGHBOURS ? block + threadIdx.x * EACH : block + threadIdx.x;
+#pragma unroll
+    for (unsigned int k = 0, i = first; k < EACH; ++k, i += NEIGHBOURS ? 1 : blockDim.x)
+        if (i < count) work(k, i);
+}
+
 // Whether each of a thread's elements is taken from `a`, by a condition whose elements are words, of which only the bits
 // `counting` count.
-template <typename Word>
+template <bool NEIGHBOURS, typename Word>
 __device__ inline void test_words(
     bool (&is_a)[EACH], const void* condition, unsigned long long counting, unsigned int first, unsigned int step,
     unsigned int count) {
+    const Word* const words = static_cast<const Word*>(condition);
+    const unsigned int four = blockIdx.x * blockDim.x + threadIdx.x;
+    if (NEIGHBOURS && step == 1 && four < count / EACH && are_aligned(EACH * sizeof(Word), words + first, words + first)) {
+        const Neighbours<Word> held = reinterpret_cast<const Neighbours<Word>*>(words + first)[four];
 #pragma unroll
-    for (unsigned int k = 0, i = blockIdx.x * EACH * blockDim.x + threadIdx.x; k < EACH; ++k, i += blockDim.x)
-        is_a[k] = i < count && (static_cast<const Word*>(condition)[first + i * step] & static_cast<Word>(counting)) != 0;
+        for (unsigned int k = 0; k < EACH; ++k) is_a[k] = (held.each[k] & static_cast<Word>(counting)) != 0;
+        return;
+    }
+    by_place<NEIGHBOURS>(count, [&](unsigned int k, unsigned int i) {
+        is_a[k] = (words[first + i * step] & static_cast<Word>(counting)) != 0;
+    });
 }
 
-template <typename Word>
+template <bool NEIGHBOURS, typename Word>
 __device__ inline void choose_words(const bool (&is_a)[EACH], const void* a, const void* b, void* out, unsigned int count) {
-    const unsigned int first = blockIdx.x * EACH * blockDim.x + threadIdx.x;
+    const unsigned int four = blockIdx.x * blockDim.x + threadIdx.x;
+    if (NEIGHBOURS && four < count / EACH) {
+        Neighbours<Word> held{}, from_b{};
+        if (is_a[0] || is_a[1] || is_a[2] || is_a[3]) held = static_cast<const Neighbours<Word>*>(a)[four];
+        if (!(is_a[0] && is_a[1] && is_a[2] && is_a[3])) from_b = static_cast<const Neighbours<Word>*>(b)[four];
+#pragma unroll
+        for (unsigned int k = 0; k < EACH; ++k)
+            if (!is_a[k]) held.each[k] = from_b.each[k];
+        static_cast<Neighbours<Word>*>(out)[four] = held;
+        return;
+    }
     Word held[EACH];
-#pragma unroll
-    for (unsigned int k = 0, i = first; k < EACH; ++k, i += blockDim.x)
-        if (i < count) held[k] = static_cast<const Word*>(is_a[k] ? a : b)[i];
-#pragma unroll
-    for (unsigned int k = 0, i = first; k < EACH; ++k, i += blockDim.x)
-        if (i < count) static_cast<Word*>(out)[i] = held[k];
+    by_place<NEIGHBOURS>(count, [&](unsigned int k, unsigned int i) { held[k] = static_cast<const Word*>(is_a[k] ? a : b)[i]; });
+    by_place<NEIGHBOURS>(count, [&](unsigned int k, unsigned int i) { static_cast<Word*>(out)[i] = held[k]; });
+}
+
+template <bool NEIGHBOURS>
+__device__ inline void choose_each(
+    const void* condition, unsigned int condition_type, unsigned int first, unsigned int step, const void* a,
+    const void* b, void* out, unsigned int type, unsigned int count) {
+    const unsigned int size = type & ELEMENT_SIZE, condition_size = condition_type & ELEMENT_SIZE;
+    const unsigned long long counting = without_signs(condition_type);
+    bool is_a[EACH] = {};
+    switch (are_aligned(condition_size, condition, condition) ? condition_size : 0) {
+        case 1: test_words<NEIGHBOURS, unsigned char>(is_a, condition, counting, first, step, count); break;
+        case 2: test_words<NEIGHBOURS, unsigned short>(is_a, condition, counting, first, step, count); break;
+        case 4: test_words<NEIGHBOURS, unsigned int>(is_a, condition, counting, first, step, count); break;
+        case 8: test_words<NEIGHBOURS, unsigned long long>(is_a, condition, counting, first, step, count); break;
+        default:
+            by_place<NEIGHBOURS>(count, [&](unsigned int k, unsigned int i) {
+                is_a[k] = is_true(condition, condition_type, first + i * step);
+            });
+    }
+    switch (are_aligned(size, a, b) && are_aligned(size, a, out) ? size : 0) {
+        case 1: return choose_words<NEIGHBOURS, unsigned char>(is_a, a, b, out, count);
+        case 2: return choose_words<NEIGHBOURS, unsigned short>(is_a, a, b, out, count);
+        case 4: return choose_words<NEIGHBOURS, unsigned int>(is_a, a, b, out, count);
+        case 8: return choose_words<false, uint2>(is_a, a, b, out, count);  // never neighbours
+        case 16: return choose_words<false, uint4>(is_a, a, b, out, count);
+    }
+    by_place<NEIGHBOURS>(count, [&](unsigned int k, unsigned int i) {
+        copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, element_at(is_a[k] ? a : b, type, i), size);
+    });
 }
 
 // out[i] = a[i] where element `first` + i * `step` of the condition isn't 0, else b[i].
@@ -102,30 +160,12 @@ extern "C" __global__ void choose(
     void* __restrict__ out,
     unsigned int type,
     unsigned int count) {
-    const unsigned int size = type & ELEMENT_SIZE, condition_size = condition_type & ELEMENT_SIZE;
-    const unsigned long long counting = without_signs(condition_type);
-    bool is_a[EACH];
-    switch (are_aligned(condition_size, condition, condition) ? condition_size : 0) {
-        case 1: test_words<unsigned char>(is_a, condition, counting, first, step, count); break;
-        case 2: test_words<unsigned short>(is_a, condition, counting, first, step, count); break;
-        case 4: test_words<unsigned int>(is_a, condition, counting, first, step, count); break;
-        case 8: test_words<unsigned long long>(is_a, condition, counting, first, step, count); break;
-        default:
-            for (unsigned int k = 0, i = blockIdx.x * EACH * blockDim.x + threadIdx.x; k < EACH; ++k, i += blockDim.x)
-                is_a[k] = i < count && is_true(condition, condition_type, first + i * step);
-    }
-    switch (are_aligned(size, a, b) && are_aligned(size, a, out) ? size : 0) {
-        case 1: return choose_words<unsigned char>(is_a, a, b, out, count);
-        case 2: return choose_words<unsigned short>(is_a, a, b, out, count);
-        case 4: return choose_words<unsigned int>(is_a, a, b, out, count);
-        case 8: return choose_words<uint2>(is_a, a, b, out, count);
-        case 16: return choose_words<uint4>(is_a, a, b, out, count);
-    }
-#pragma unroll
-    for (unsigned int k = 0, i = blockIdx.x * EACH * blockDim.x + threadIdx.x; k < EACH; ++k, i += blockDim.x)
-        if (i < count)
-            copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size,
-                         element_at(is_a[k] ? a : b, type, i), size);
+#ifndef WARPLOOM_CPU  // which computes neighbouring threads at once
+    const unsigned int size = type & ELEMENT_SIZE;
+    if (size <= 4 && (size & (size - 1)) == 0 && are_aligned(EACH * size, a, b) && are_aligned(EACH * size, a, out))
+        return choose_each<true>(condition, condition_type, first, step, a, b, out, type, count);
+#endif
+    choose_each<false>(condition, condition_type, first, step, a, b, out, type, count);
 }
 
 template <typename Word, typename Place>

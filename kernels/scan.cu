@@ -15,6 +15,7 @@
 constexpr unsigned int TYPE = ELEMENTS, SIZE = TYPE & ELEMENT_SIZE;
 constexpr int THREADS = 256, WARPS = THREADS / 32, ROW = 32 * 4;
 constexpr int TILE = WARPS * ROWS * ROW;
+constexpr int RESIDENT = SIZE == 8 ? 2 : 3;  // thread blocks at once: with more of them, elements do not fit in registers
 constexpr unsigned int GROUP = 32;
 constexpr unsigned long long NOT_WRITTEN = ~0ull;  // bits of a NaN that is never written
 
@@ -78,7 +79,7 @@ extern "C" __global__ void begin_scan(unsigned long long* totals, int count) {
 
 // Writes the running totals: one thread block for each tile. `totals` has room for those of all tiles, groups and larger
 // groups, none of which is written.
-extern "C" __global__ void __launch_bounds__(THREADS, 2) scan_tiles(
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) scan_tiles(
     const void* __restrict__ x, void* __restrict__ out, unsigned long long* totals, int is_product, int exclusive,
     unsigned long long count) {
     __shared__ double warps[WARPS], before[3];

@@ -30,12 +30,12 @@ def assert_equal(made: Array, expected: Any) -> None:
     assert made.tobytes() == expected.tobytes()
 
 
-def test_where_is_numpys() -> None:
+def test_where_is_numpys(device: Device) -> None:
     """Where takes a where the mask isn't 0, for elements and masks of every type and any size; NaN isn't 0."""
     pairs = [(dtype, TYPES[-1 - i], SIZES[i % len(SIZES)]) for i, dtype in enumerate(TYPES)]
     pairs += [("f4", "?", size) for size in SIZES]
     inputs = [{"mask": some(m, n), "a": some(t, n, seed=1), "b": some(t, n, seed=2)} for t, m, n in pairs]
-    made = apply_each(*(("math.where", given, {}) for given in inputs))
+    made = apply_each(*(("math.where", given, {}) for given in inputs), device=device)
     for out, given in zip(made, inputs, strict=True):
         assert_equal(out, np.where(given["mask"] != 0, given["a"], given["b"]))
 
