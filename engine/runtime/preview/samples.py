@@ -76,6 +76,9 @@ class Samples:
         self._beside = ThreadPoolExecutor(1, "warploom-samples")
         self.downscaler = Downscaler(device, self._beside)
         self._watches: dict[str, Watch] = {}
+        #: The watches of viewers, and the others.
+        self._pictures: list[Watch] = []
+        self._ports: list[Watch] = []
         self._spare: list[Slot] = []  # of what is no longer observed
         #: What the client looks at, and samples that are for others, with the functions that take them.
         self._asked: Mapping[str, Sampling] = {}
@@ -123,6 +126,9 @@ class Samples:
                 elif sampling.rate != watch.sampling.rate:
                     watch.due_ns = 0
                 watch.sampling = sampling
+        watches = self._watches.values()
+        self._pictures = [watch for watch in watches if watch.is_picture]
+        self._ports = [watch for watch in watches if not watch.is_picture]
 
     def _take_slot(self) -> Slot:
         for index, slot in enumerate(self._spare):
@@ -130,10 +136,6 @@ class Samples:
                 slot.refused = (0, "")
                 return self._spare.pop(index)
         return Slot(self._device, self._pool)
-
-    @property
-    def _pictures(self) -> list[Watch]:
-        return [watch for watch in self._watches.values() if watch.is_picture]
 
     @property
     def is_watched(self) -> bool:
@@ -161,13 +163,14 @@ class Samples:
 
         `last` is the number of the last frame.
         """
-        self._launch, self._last, now_ns = launch, last, self.clock_ns()
+        self._launch, self._last = launch, last
+        if not self._ports:
+            return []
+        now_ns, has_sample = self.clock_ns(), self._outbox.has_sample
         return [
             watch
-            for watch in self._watches.values()
-            if not watch.is_picture
-            and watch.is_free
-            and (by_hand or (now_ns >= watch.due_ns and not self._outbox.has_sample(watch.name)))
+            for watch in self._ports
+            if watch.is_free and (by_hand or (now_ns >= watch.due_ns and not has_sample(watch.name)))
         ]
 
     def _key(self, watch: Watch) -> object:
@@ -323,14 +326,14 @@ class Samples:
 
     def _due_pictures(self, frame: int, *, by_hand: bool) -> list[PictureCopy]:
         """Return the pictures to take now: new ones, at each viewer's rate, of viewers whose last one was fetched."""
-        now_ns = self.clock_ns()
-        due = (watch for watch in self._pictures if watch.is_free and (by_hand or now_ns >= watch.due_ns))
-        sources, device, downscaler = self._sources, self._device, self.downscaler
-        made = (
-            picture_copy(watch, sources.get(watch.sampling.port.node), self._launch, frame, device, downscaler)
-            for watch in due
-        )
-        return [copy for copy in made if copy is not None]
+        found, now_ns = [], self.clock_ns()
+        for watch in self._pictures:
+            if watch.slot.is_free and (by_hand or now_ns >= watch.due_ns):
+                source = self._sources.get(watch.sampling.port.node)
+                copy = picture_copy(watch, source, self._launch, frame, self._device, self.downscaler)
+                if copy is not None:
+                    found.append(copy)
+        return found
 
     def _begin(self, compiled: CompiledGraph, stream: Stream, copies: Sequence[Copy]) -> None:
         stream.record(self._ended)
