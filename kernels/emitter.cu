@@ -107,8 +107,9 @@ extern "C" __global__ void emit_particles(
     put_velocity(particles, slot, particle);
 }
 
-// Counts the births of this frame and turns the jets; run by a single thread, after emit_particles.
-extern "C" __global__ void end_emission(Emission* state, const Frame* __restrict__ frame, float rate, float turn) {
+// Counts the births of this frame and turns the jets; run by a single thread, after emit_particles. Neither pointer is
+// __restrict__, since the frame would be loaded before the kernel has waited for earlier ones.
+extern "C" __global__ void end_emission(Emission* state, const Frame* frame, float rate, float turn) {
     const double turned = state->turned + static_cast<double>(turn) * frame->time_step / 360.0;
     state->due = due_after(state->due, rate, frame->time_step);
     if (isfinite(turned)) state->turned = turned - floor(turned);
