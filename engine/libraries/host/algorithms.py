@@ -66,10 +66,7 @@ def order(call: Order, arrays: NamedArrays, numbers: NamedNumbers) -> None:
 
 
 def scan(call: Scan, arrays: NamedArrays, numbers: NamedNumbers) -> None:
-    """Accumulate: sums and products of floats in f64, the smallest and the largest as codes.
-
-    Each piece of floats begins with what those before it add up to, however many cores there are.
-    """
+    """Accumulate: sums and products of floats in f64, the smallest and the largest as codes."""
     out = arrays["out"]
     x = arrays["x"].reshape(-1).astype(out.dtype, copy=False)
     if call.operation in ("smallest", "largest"):
@@ -83,20 +80,12 @@ def scan(call: Scan, arrays: NamedArrays, numbers: NamedNumbers) -> None:
     if x.dtype.kind != "f":
         add.accumulate(given, dtype=x.dtype, out=out)
         return
-    totals = np.empty(-(-x.size // _PIECE))
-
-    def total(piece: slice) -> None:
-        totals[piece.start // _PIECE] = add.reduce(given[piece], dtype=np.float64)
-
-    def follow(piece: slice) -> None:
-        running = given[piece].astype(np.float64)  # a piece of f64 stays in the cache
-        running[0] = add(before[piece.start // _PIECE], running[0])
-        add.accumulate(running, out=running)
-        out[piece] = running
-
-    _on_all_cores(total, x.size)
-    before = _before(add.accumulate(totals), first)
-    _on_all_cores(follow, x.size)
+    total = np.float64(first)
+    for at in range(0, x.size, _PIECE):  # a piece of f64 stays in the cache; numpy accumulates on one core at a time
+        piece = given[at : at + _PIECE].astype(np.float64)
+        piece[0] = add(total, piece[0])
+        add.accumulate(piece, out=piece)
+        out[at : at + _PIECE], total = piece, piece[-1]
 
 
 def histogram(call: Histogram, arrays: NamedArrays, numbers: NamedNumbers) -> None:
