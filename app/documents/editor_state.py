@@ -62,13 +62,17 @@ class UserState(msgspec.Struct):
 
 def load_state(folder: Path) -> UserState:
     """Read the state from its folder. A missing or damaged file gives a fresh state, since it holds no work."""
+    return _read(folder) or UserState()
+
+
+def _read(folder: Path) -> UserState | None:
     try:
         return msgspec.json.decode((folder / _FILE).read_bytes(), type=UserState)
     except FileNotFoundError:
-        return UserState()
+        return None
     except (OSError, msgspec.DecodeError) as problem:
-        _log.warning("%s can't be read, so the window opens with its default layout: %s", folder / _FILE, problem)
-        return UserState()
+        _log.warning("%s can't be read and will be written anew: %s", folder / _FILE, problem)
+        return None
 
 
 def copied(state: UserState) -> UserState:
@@ -80,11 +84,11 @@ def save_state(state: UserState, folder: Path, before: UserState | None = None) 
     """Write the state to its folder, and return a copy of it. Raise OSError if that is impossible.
 
     `before` is the copy that the same window got last. What has not changed since then stays as it is in the file,
-    where another window may have changed it; a newly opened file is added to the recent files there.
+    where another window may have changed it, unless the file can't be read. A newly opened file is added to the recent
+    files there.
     """
     copy, merged = copied(state), copied(state)
-    if before is not None:
-        now = load_state(folder)
+    if before is not None and (now := _read(folder)) is not None:
         for name in UserState.__struct_fields__:
             if getattr(state, name) == getattr(before, name):
                 setattr(merged, name, getattr(now, name))

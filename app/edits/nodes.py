@@ -240,16 +240,21 @@ def cut(patch: Patch, connections: Iterable[Connection], name: str = "Cut") -> N
 def set_parameter(patch: Patch, node_ids: Collection[str], name: str, value: object, *, gesture: object = None) -> None:
     """Set a parameter of nodes of one type. Raise a PatchError with the reason when the value is refused.
 
-    A title that is the name of the parameter's file becomes that of the new file.
+    A title that is the name of the file that a parameter names becomes that of the new file.
     """
     with patch.edit(f"Set {parameter_of(patch, node_ids, name)}", gesture=gesture):
         for node in node_ids:
-            title = patch.nodes[node].title
-            file = PurePath(value).name if title and isinstance(value, str | PurePath) else None
-            is_named = file is not None and title == PurePath(str(patch.value(node, name))).name
+            title = _file_name(patch, node, name)
             patch.set(node, **{name: value})
-            if file is not None and is_named:
-                patch.rename(node, file)
+            if title and title == patch.nodes[node].title:
+                patch.rename(node, _file_name(patch, node, name))
+
+
+def _file_name(patch: Patch, node: str, name: str) -> str:
+    """Return the name of the file that a parameter names; "" for one of another type."""
+    block_type = patch.block_type(node)
+    spec = block_type.parameters.get(name) if block_type is not None else None
+    return PurePath(patch.value(node, name)).name if spec is not None and spec.type == "path" else ""
 
 
 def paste_parameter(patch: Patch, node_ids: Collection[str], spec: ParameterSpec, text: str) -> None:

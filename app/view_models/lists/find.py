@@ -83,7 +83,7 @@ def _values(patch: Patch, node: str, place: str) -> Iterator[tuple[str, str]]:
 
 def _of_frame(frame: Frame, words: list[str]) -> Found | None:
     title = frame.title or "Frame"
-    for rank, text in ((0, title), (2, f"{title} {frame.comment}")):
+    for rank, text in ((0, title), (2, f"{title} {frame.comment} {frame.colour}")):
         if all(word in text.lower() for word in words):
             return Found(frame.id, title, "Frame", rank, is_frame=True)
     return None

@@ -203,6 +203,7 @@ def test_a_frame_is_renamed_coloured_copied_and_deleted(hand: Hand, chain: Patch
     form.colours.button(2).click()
     form.accept()
     assert (framed(hand).title, framed(hand).comment, framed(hand).colour) == ("Tone", "What it does", "teal")
+    assert [hit.id for hit in find(chain, "teal")] == [framed(hand).id]
     hand.click(QPointF(framed(hand).position[0] + 60, framed(hand).position[1] + 12))
     assert hand.scene.frames.selected() == [framed(hand).id]
     hand.canvas.edits.duplicate()

@@ -63,3 +63,13 @@ def test_windows_keep_what_others_have_saved(tmp_path: Path) -> None:
     windows[1].recent.clear()
     save(1)
     assert load_state(tmp_path).recent == []
+
+
+def test_what_a_window_holds_replaces_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    """Otherwise all settings that the window has not changed would be lost."""
+    state = UserState(recent=["/a.loom"], theme="light", keys={"undo": ["F8"]})
+    saved = save_state(state, tmp_path)
+    (tmp_path / "editor.json").write_text("{")
+    state.scale = 1.5
+    save_state(state, tmp_path, saved)
+    assert load_state(tmp_path) == state

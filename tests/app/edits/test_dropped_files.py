@@ -34,8 +34,11 @@ def test_each_file_becomes_a_block_that_loads_it(tmp_path: Path) -> None:
     set_parameter(patch, nodes[1:2], "file", "elsewhere/other.png")
     patch.rename(nodes[2], "Mine")
     give_file(patch, nodes[2], "file", files[1])
-    assert [patch.title(node) for node in nodes[:3]] == ["a.ppm", "other.png", "Mine"]
-    for _ in range(5):
+    patch.rename(nodes[3], "linear")  # the name of a choice, not of a file
+    for choice in ("linear", "raw"):
+        set_parameter(patch, nodes[3:4], "space", choice)
+    assert [patch.title(node) for node in nodes[:4]] == ["a.ppm", "other.png", "Mine", "linear"]
+    for _ in range(8):
         patch.undo()
     assert not patch.nodes
 
