@@ -9,8 +9,8 @@ __device__ inline void put_code(void* codes, int is_wide, size_t i, unsigned lon
         static_cast<unsigned int*>(codes)[i] = static_cast<unsigned int>(code);
 }
 
-// Writes the codes of elements, read as another type `as`, u64 if `is_wide` and else u32. With `positions`, which get 0, 1, 2 and so on, -0 has the
-// code of 0, and all NaN have one code.
+// Writes the codes of elements, read as another type `as`, u64 if `is_wide` and else u32. With `positions`, which get 0,
+// 1, 2 and so on, -0 has the code of 0, and all NaN have one code.
 extern "C" __global__ void encode(
     const void* __restrict__ x,
     unsigned int type,
@@ -59,9 +59,11 @@ struct Parts {
 };
 
 template <typename Word> struct Floats {
-    Word* x;
     Word sign, infinity;
     bool descending;
+
+    __device__ Word* of(void* x) const { return static_cast<Word*>(x); }
+    __device__ const Word* of(const void* x) const { return static_cast<const Word*>(x); }
 
     __device__ bool is_first(Word bits) const { return ((bits & sign) != 0) != descending; }
 
@@ -73,22 +75,23 @@ template <typename Word> struct Floats {
     }
 };
 
-template <typename Work> __device__ inline void by_width(void* x, int is_wide, int descending, Work work) {
+template <typename Work> __device__ inline void by_width(int is_wide, int descending, Work work) {
     if (is_wide)
-        work(Floats<unsigned long long>{static_cast<unsigned long long*>(x), 1ull << 63, 0x7FFull << 52, descending != 0});
+        work(Floats<unsigned long long>{1ull << 63, 0x7FFull << 52, descending != 0});
     else
-        work(Floats<unsigned int>{static_cast<unsigned int*>(x), 1u << 31, 0xFFu << 23, descending != 0});
+        work(Floats<unsigned int>{1u << 31, 0xFFu << 23, descending != 0});
 }
 
 // Finds the starts of the parts, each with one warp, which compares 32 places in each turn.
-extern "C" __global__ void find_parts(void* x, int is_wide, int descending, Parts* parts, unsigned long long count) {
+extern "C" __global__ void find_parts(
+    const void* x, int is_wide, int descending, Parts* parts, unsigned long long count) {
     const unsigned int part = threadIdx.x / 32 + 1, lane = threadIdx.x % 32;
     if (threadIdx.x == 0) parts->first_zeros = 0;
-    by_width(x, is_wide, descending, [=](auto floats) {
+    by_width(is_wide, descending, [=](auto floats) {
         unsigned long long low = 0, high = count;
         while (low < high) {
             const unsigned long long step = (high - low + 31) / 32, at = low + (lane + 1) * step - 1;
-            const unsigned int before = __ballot_sync(~0u, at < high && floats.part_of(floats.x[at]) < part);
+            const unsigned int before = __ballot_sync(~0u, at < high && floats.part_of(floats.of(x)[at]) < part);
             const unsigned int found = __popc(before);
             high = min(high, low + (found + 1) * step - 1);
             low += found * step;
@@ -97,11 +100,12 @@ extern "C" __global__ void find_parts(void* x, int is_wide, int descending, Part
     });
 }
 
-extern "C" __global__ void count_zeros(void* x, int is_wide, int descending, Parts* parts, unsigned long long count) {
+extern "C" __global__ void count_zeros(
+    const void* x, int is_wide, int descending, Parts* parts, unsigned long long count) {
     const unsigned long long first = parts->starts[1] + blockIdx.x * blockDim.x + threadIdx.x, end = parts->starts[2];
-    by_width(x, is_wide, descending, [=](auto floats) {
+    by_width(is_wide, descending, [=](auto floats) {
         unsigned int found = 0;
-        for (unsigned long long i = first; i < end; i += gridDim.x * blockDim.x) found += floats.is_first(floats.x[i]);
+        for (unsigned long long i = first; i < end; i += gridDim.x * blockDim.x) found += floats.is_first(floats.of(x)[i]);
         if (found != 0) atomicAdd(&parts->first_zeros, static_cast<unsigned long long>(found));
     });
 }
@@ -111,11 +115,11 @@ extern "C" __global__ void reverse(
     void* x, int is_wide, int descending, const Parts* parts, unsigned long long count, int is_second) {
     const unsigned long long nans = parts->starts[0], size = is_second ? count - nans : count;
     if (nans == 0) return;
-    by_width(x, is_wide, descending, [=](auto floats) {
+    by_width(is_wide, descending, [=](auto floats) {
         for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < size / 2; i += gridDim.x * blockDim.x) {
-            const auto moved = floats.x[i];
-            floats.x[i] = floats.x[size - 1 - i];
-            floats.x[size - 1 - i] = moved;
+            const auto moved = floats.of(x)[i];
+            floats.of(x)[i] = floats.of(x)[size - 1 - i];
+            floats.of(x)[size - 1 - i] = moved;
         }
     });
 }
@@ -125,9 +129,9 @@ extern "C" __global__ void settle(void* x, int is_wide, int descending, const Pa
     const unsigned long long nans = parts->starts[0], zeros = parts->starts[1] - nans;
     const unsigned long long others = parts->starts[2] - nans, last = parts->starts[3] - nans;
     const unsigned long long thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-    by_width(x, is_wide, descending, [=](auto floats) {
+    by_width(is_wide, descending, [=](auto floats) {
         for (unsigned long long i = zeros + thread; i < others; i += threads)
-            floats.x[i] = (i - zeros < parts->first_zeros) != floats.descending ? floats.sign : 0;
-        for (unsigned long long i = last + thread; i < count; i += threads) floats.x[i] &= ~floats.sign;
+            floats.of(x)[i] = (i - zeros < parts->first_zeros) != floats.descending ? floats.sign : 0;
+        for (unsigned long long i = last + thread; i < count; i += threads) floats.of(x)[i] &= ~floats.sign;
     });
 }
