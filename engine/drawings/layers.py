@@ -155,7 +155,8 @@ def _part(
     ways = {
         ends: [(item.y - top + EDGE / 2, *spans[item.layer]) for item in between] for ends, between in passing.items()
     }
-    return Layers(boxes, ways, spans[-1][1], max(box.bottom for box in boxes.values()))
+    bottom = max(item.y + item.height for layer in layers for item in layer)
+    return Layers(boxes, ways, spans[-1][1], bottom - top)
 
 
 def _without_cycles(names: Sequence[Name], edges: Sequence[Edge[Name]]) -> list[Edge[Name]]:

@@ -15,7 +15,7 @@ from warploom.app.edits.organise.align import ALIGNMENTS, align, distribute
 from warploom.app.edits.organise.arrange import arrange, spread_pile
 from warploom.app.edits.organise.room import keep_apart, make_room
 from warploom.engine.diagnostics import PatchError
-from warploom.engine.drawings.layers import Edge, arrange_layers
+from warploom.engine.drawings.layers import Edge, arrange_layers, arrange_rows
 from warploom.engine.drawings.rect import Rect
 from warploom.engine.patch.changes import Connection, PortRef
 from warploom.engine.patch.document import Patch
@@ -217,6 +217,22 @@ def test_edges_that_could_cross_do_not() -> None:
     boxes = arrange_layers(sizes, edges).boxes
     assert boxes["a"].y < boxes["b"].y
     assert boxes["c"].y < boxes["d"].y
+
+
+@pytest.mark.parametrize("seed", seeds(20))
+def test_ways_lie_in_the_drawing_and_meet_no_boxes(seed: int) -> None:
+    """An edge over several layers stays inside of the whole, whose size drawings have, and beside all boxes."""
+    draw = random.Random(seed)
+    names = range(draw.randrange(1, 25))
+    sizes = {name: (draw.uniform(20, 90), draw.uniform(10, 40)) for name in names}
+    after = {name: draw.sample(range(name), min(name, draw.choice((0, 1, 1, 2, 3)))) for name in names}
+    layers = arrange_rows(after, sizes)
+    assert layers.ways.keys() == {(earlier, name) for name, before in after.items() for earlier in before}
+    boxes = layers.boxes.values()
+    for x, top, bottom in itertools.chain.from_iterable(layers.ways.values()):
+        assert 0 < x < layers.width
+        assert not any(box.x < x < box.right and box.y < bottom and top < box.bottom for box in boxes)
+    assert all(box.right <= layers.width + 1e-9 and box.bottom <= layers.height + 1e-9 for box in boxes)
 
 
 def test_a_pile_that_a_script_made_is_spread_without_an_undo_step() -> None:
