@@ -291,6 +291,21 @@ def test_a_deleted_block_in_a_chain_is_healed() -> None:
     assert dump_patch(patch) == before
 
 
+def test_a_long_chain_is_healed_and_bypassed() -> None:
+    """As many blocks as a patch may have in a row can be deleted or bypassed at once."""
+    patch = chain()
+    last, more = "double", [f"more{number}" for number in range(1200)]
+    for node in more:
+        patch.add("math.scale_offset", node_id=node)
+        patch.connect(patch[last]["out"], patch[node]["x"])
+        last = node
+    patch.connect(patch[last]["out"], patch["triple"]["x"])
+    patch.set_mode(more, "bypassed")
+    assert Connection(PortRef("double", "out"), PortRef("triple", "x")) in Running.of(patch).by_target.values()
+    patch.remove(more, heal=True)
+    assert Connection(PortRef("double", "out"), PortRef("triple", "x")) in patch.connections
+
+
 def test_a_group_is_bypassed_and_disabled_with_its_blocks() -> None:
     """A bypassed group passes its first input on; a disabled one leaves out its blocks and those that need them."""
     patch = chain()

@@ -188,25 +188,30 @@ class _Ways:
 
     def source(self, port: PortRef) -> PortRef | None:
         """Return that output; None when nothing feeds it."""
-        if port not in self._known:
-            self._known[port] = None  # for blocks that feed themselves
-            self._known[port] = self._found(port)
-        return self._known[port]
+        way: list[tuple[PortRef, PortRef, PortRef]] = []  # outputs that pass on, their inputs, and what feeds these
+        at = port
+        while at not in self._known:
+            self._known[at] = None  # for blocks that feed themselves
+            if not self._passes_on(at.node):
+                self._known[at] = at
+                break
+            before = self._entry(at) if at.node in self._gone else self._patch.link(at)
+            fed = self._patch.source_of(before) if before is not None else None
+            if before is None or fed is None:
+                break
+            way.append((at, before, fed))
+            at = fed
+        found = self._known[at]
+        for at, before, fed in reversed(way):
+            if found is not None and found != fed and at.node in self._gone:
+                is_allowed = self._patch.find_end(before) is None or _is_allowed(self._patch, Connection(found, before))
+                found = found if is_allowed else None
+            self._known[at] = found
+        return found
 
-    def _found(self, port: PortRef) -> PortRef | None:
-        patch, is_gone = self._patch, port.node in self._gone
-        if is_gone:
-            before = self._entry(port)
-        elif self._leaves_groups and (patch.is_group(port.node) or patch.is_end(port.node)):
-            before = patch.link(port)
-        else:
-            return port
-        fed = patch.source_of(before) if before is not None else None
-        found = self.source(fed) if fed is not None else None
-        if found is None or before is None or not is_gone or found == fed:
-            return found
-        is_allowed = patch.find_end(before) is None or _is_allowed(patch, Connection(found, before))
-        return found if is_allowed else None
+    def _passes_on(self, node: str) -> bool:
+        patch = self._patch
+        return node in self._gone or (self._leaves_groups and (patch.is_group(node) or patch.is_end(node)))
 
     def _entry(self, port: PortRef) -> PortRef | None:
         """Return the input that an output of a block that is gone takes its data from; a region has none.
