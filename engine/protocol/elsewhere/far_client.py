@@ -161,8 +161,11 @@ class FarClient:
                 self._is_refining = True
 
     def _begin(self, sample: Sample, coding: Coding) -> None:
-        newest = self._samplings.get(sample.name, sample.sampling)
-        self._line.begin(encode(self._coder.code(replace(sample, sampling=newest), coding)))
+        newest = self._samplings.get(sample.name)
+        assert sample.data is not None
+        if newest is not None and newest.port == sample.sampling.port and sample.data.shape[:2] == sample.shape:
+            sample = replace(sample, sampling=newest)  # only a whole picture has the pixel that is probed now
+        self._line.begin(encode(self._coder.code(sample, coding)))
 
     def _watch(self, lost: Callable[[], None]) -> None:
         while not self._ended.wait(LOST_S / 10):

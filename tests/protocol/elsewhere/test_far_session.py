@@ -22,9 +22,13 @@ from warploom.engine.diagnostics import DeviceError, Diagnostic, PatchError
 from warploom.engine.patch.changes import Node, NodeAdded, PortRef
 from warploom.engine.patch.files import load_patch, save_patch
 from warploom.engine.protocol.child import liveness
+from warploom.engine.protocol.child.encoding import FromEngine, make_decoder
 from warploom.engine.protocol.client import Client
 from warploom.engine.protocol.elsewhere import far_client
+from warploom.engine.protocol.elsewhere.line import Parts
+from warploom.engine.protocol.elsewhere.messages import Part
 from warploom.engine.protocol.messages import FrameReport, Saved, SaveOutputs
+from warploom.engine.protocol.outbox import Outbox
 from warploom.engine.protocol.pipe import connect
 from warploom.engine.protocol.sampling import ObservePorts, Sample, Sampling, picture_of
 
@@ -303,3 +307,25 @@ def test_an_engine_without_a_client_ends(mine: Path, monkeypatch: pytest.MonkeyP
     client.wait()
     lost.wait()
     client.close()
+
+
+def test_a_smaller_picture_keeps_the_place_of_its_probed_pixel() -> None:
+    """A value that was read at one pixel is not sent as that of the pixel that is probed by now."""
+    outbox, moved = Outbox(), picture_of("show", probe=(7, 7))
+    client = far_client.FarClient("client", lambda: None)
+    try:
+        client.observe({"small": moved, "whole": moved})
+        for name, side in (("small", 4), ("whole", 8)):
+            pixels = np.full((side, side, 4), 9, np.uint8)
+            probed = np.array([1, 2, 3, 4], np.uint8) if side == 4 else None
+            made = Sample(name, picture_of("show", probe=(0, 0)), 1, shape=(8, 8), data=pixels, probed=probed)
+            outbox.put_sample(name, lambda _, made=made: made)
+            client.begin_large(outbox)
+            parts, frame = Parts(), None
+            while (part := client.part()) is not None:
+                frame = parts.take(make_decoder(Part).decode(part))
+            assert frame
+            sent = make_decoder(FromEngine).decode(frame).sample
+            assert sent.sampling.probe == ((0, 0) if side == 4 else (7, 7))
+    finally:
+        client.close()
