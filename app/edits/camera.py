@@ -34,8 +34,9 @@ def turn_camera(patch: Patch, node: str, across: float, down: float, away: float
         return False
     orbit, elevation, distance = (patch.value(camera, name) for name in (_ORBIT, _ELEVATION, _DISTANCE))
     turned = (orbit - _TURN * across + 180.0) % 360.0 - 180.0
+    angles = {_ORBIT: round(turned, 2), _ELEVATION: round(elevation + _TURN * down, 2)}  # longer numbers don't fit
     with patch.edit(f"Turn camera of {patch.title(camera)}", gesture=(camera, gesture)):
-        _set(patch, camera, {_ORBIT: turned, _ELEVATION: elevation + _TURN * down, _DISTANCE: distance * away})
+        _set(patch, camera, {**angles, _DISTANCE: round(distance * away, 4)})
     return True
 
 
@@ -46,4 +47,4 @@ def _set(patch: Patch, camera: str, values: Mapping[str, float]) -> None:
         spec = block_type.parameter(name)
         low, high = (bound if bound is not None else value for bound in (spec.minimum, spec.maximum))
         if patch.source_of(PortRef(camera, name)) is None and not patch.curve(camera, name):
-            patch.set(camera, **{name: round(min(max(value, low), high), 4)})
+            patch.set(camera, **{name: min(max(value, low), high)})

@@ -21,9 +21,14 @@ RULER, KEY, TANGENT = 22, 5.0, 44.0
 _COLOURS = ("blue", "orange", "green", "pink", "yellow", "purple", "teal", "grey")
 
 
+def colour_name(index: int) -> str:
+    """Return the name of a curve's colour by its place in the list."""
+    return _COLOURS[index % len(_COLOURS)]
+
+
 def curve_colour(index: int) -> QColor:
-    """Return the colour of a curve by its place in the list."""
-    return QColor(colours.frame_colour(_COLOURS[index % len(_COLOURS)], colours.current()))
+    """Return the present colour of a curve by its place in the list."""
+    return QColor(colours.frame_colour(colour_name(index), colours.current()))
 
 
 def tangent_ends(scale: Scale, x: float, y: float, slope: float) -> tuple[QPointF, QPointF]:

@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from PySide6.QtCore import QMargins, QSignalBlocker, QSize, Qt
-from PySide6.QtGui import QColor, QPixmap
+from PySide6.QtCore import QMargins, QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -15,13 +14,14 @@ from PySide6.QtWidgets import (
 )
 
 from warploom.app.docks.dock import Dock, Editor
-from warploom.app.docks.timeline.curve_painting import curve_colour
+from warploom.app.docks.timeline.curve_painting import colour_name
 from warploom.app.docks.timeline.curve_view import CurveView
 from warploom.app.docks.timeline.film_bar import FilmBar, Row, button, field
 from warploom.app.documents.playhead import Playhead
 from warploom.app.documents.session import Session
 from warploom.app.edits import keyframes
 from warploom.app.edits.nodes import parameter_label
+from warploom.app.theme.icons import icon
 from warploom.engine.patch.animation.keys import Ease
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
@@ -158,9 +158,7 @@ class TimelineDock(QWidget, Dock):
             self.list.clear()
             for index, target in enumerate(order):
                 item = QListWidgetItem("")
-                swatch = QPixmap(QSize(10, 10))
-                swatch.fill(QColor(curve_colour(index)))
-                item.setIcon(swatch)
+                item.setIcon(icon(colour_name(index)))
                 item.setData(_TARGET, target)
                 item.setToolTip(f"{target}\nDouble-click: go to the block")
                 self.list.addItem(item)

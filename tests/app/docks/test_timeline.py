@@ -274,8 +274,8 @@ def test_reports_of_frames_before_do_not_move_the_playhead_back(dock: TimelineDo
     assert dock.playhead.frame == 4
 
 
-def test_a_curve_that_is_chosen_in_the_list_fills_the_height(dock: TimelineDock, qtbot: QtBot) -> None:
-    """So do all of them when none is chosen; the shown times stay, and the curves have different colours."""
+def test_a_curve_that_is_chosen_in_the_list_fills_the_height(dock: TimelineDock, opened: Any, qtbot: QtBot) -> None:
+    """So do all of them when none is chosen; the shown times stay. Curves have different colours, those of the list."""
     dock.patch.add("test_app.every_parameter", node_id="other")
     dock.patch.animate("other", "gain", [(0, 0.1), (4, 0.2)])
     qtbot.waitUntil(lambda: dock.list.count() == 2)
@@ -287,3 +287,8 @@ def test_a_curve_that_is_chosen_in_the_list_fills_the_height(dock: TimelineDock,
         assert dock.view.scale.range == pytest.approx(1.24 * (high - low))
         assert dock.view.scale.low < low and (dock.view.scale.left_s, dock.view.scale.span_s) == times
     assert len({curve_colour(index).name() for index in range(8)}) == 8
+    dock.list.clearSelection()
+    for theme in ("light", "dark"):
+        opened.set_theme(theme)
+        swatches = [dock.list.item(row).icon().pixmap(16, 16).toImage().pixelColor(8, 8) for row in range(2)]
+        assert swatches == [curve_colour(0), curve_colour(1)]
