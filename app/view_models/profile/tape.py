@@ -49,7 +49,7 @@ class Tape:
     def put_values(self, report: FrameReport) -> None:
         """Record the values of a report, if they are others."""
         last = self._tracks.get(_VALUES)
-        if report.values and (last is None or last[-1][1] is not report.values):
+        if report.values and not (last and last[-1][1] is report.values):  # the last one may have gone, too
             self._add(_VALUES, report.frame, report.values, _LEAST_BYTES + 64 * len(report.values))
 
     def keep_only(self, names: Collection[str]) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.app.app_support import shown_picture
+from tests.app.app_support import make_report, shown_picture
 from warploom.app.view_models.profile import tape as module
 from warploom.app.view_models.profile.tape import MOST_OF_ONE, Tape, ago, small
 from warploom.engine.patch.changes import PortRef
@@ -40,6 +40,11 @@ def test_its_bytes_are_bounded_and_the_oldest_go_first(monkeypatch: pytest.Monke
         tape.put(sample(frame), float(frame))
         assert tape.size_bytes <= 20 << 10
     assert tape.find("looking/x", 99) is not None and tape.find("looking/x", 10) is None
+    report = make_report(frame=7, values={"a.out": 2.0})
+    for frame in range(100, 200):  # values that stay are older than all pictures
+        tape.put_values(report)
+        tape.put(sample(frame), float(frame))
+    assert tape.values(199) == report.values
     assert "1 output recorded" in tape.text
 
 
