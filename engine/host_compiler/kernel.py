@@ -154,6 +154,7 @@ def _choice(
     """Return the text that chooses the version of a kernel for a launch, from its parameters."""
     tests = {name: "pred" for item in versions for name in item.outcomes}
     kernel = replace(kernel, registers=tests | kernel.registers)
+    layout = replace(layout, flushes=False)  # a kernel flushes in hardware only while it runs
     body = Body(kernel, layout, kernel.name, provenance(kernel, layout))
     needed = {name for item in versions for name in item.outcomes}
     for name, instruction in reversed([*known.items()]):

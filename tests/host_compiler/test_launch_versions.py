@@ -141,6 +141,28 @@ def test_distances_of_a_usual_launch(quick_host, cuda_ptx, usual):
     assert len(for_launches(function, block, offsets)[0]) == (2 if usual < 40 else 1)
 
 
+DECIDED = """.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 to, .param .f32 x, .param .s32 n) {
+  .reg .b64 %out; .reg .b32 %n, %a, %b, %c; .reg .f32 %x, %y; .reg .pred %p, %q, %r;
+  ld.param.u64 %out, [to]; ld.param.f32 %x, [x]; ld.param.s32 %n, [n];
+  mul.ftz.f32 %y, %x, 0f3F000000; setp.gt.ftz.f32 %p, %y, 0f00000000; @!%p bra FIRST;
+  mov.b32 %a, 1; st.global.b32 [%out], %a;
+FIRST: setp.eq.s32 %q, %n, -1; @!%q bra SECOND;
+  mov.b32 %b, 1; st.global.b32 [%out + 4], %b;
+SECOND: setp.eq.u32 %r, %n, 4294967295; @!%r bra THIRD;
+  mov.b32 %c, 1; st.global.b32 [%out + 8], %c;
+THIRD: ret; }"""
+
+
+def test_a_launch_decides_as_its_threads_would(run_optimised):
+    """A product that `.ftz` flushes is not above 0, and -1 equals 4294967295."""
+    least = np.float32(2.0**-126)  # half of it is subnormal
+    for x, n, expected in ((least, -1, [0, 1, 1]), (2 * least, 5, [1, 0, 0])):
+        assert run_optimised(DECIDED, "k", 1, 1, np.zeros(3, np.int32), x, n)[0].tolist() == expected
+
+
 OPERATIONS = [
     "add.s32", "sub.s32", "mul.lo.s32", "and.b32", "or.b32", "xor.b32", "min.s32", "min.u32", "max.s32", "max.u32",
     "shl.b32", "shr.s32", "shr.u32", "mul.wide.s32", "mul.wide.u32", "not.b32", "neg.s32", "cvt.s64.s32", "cvt.u64.u32",

@@ -183,7 +183,7 @@ def _equality(setter: Instruction) -> tuple[str, int, bool] | None:
     _, left, right = setter.operands
     if len(setter.modifiers) != 2 or not isinstance(left, Register) or not isinstance(right, Integer):
         return None
-    return left.name, right.value, setter.modifiers[0] == "eq"
+    return left.name, right.value % (1 << TYPES[setter.modifiers[1]]), setter.modifiers[0] == "eq"
 
 
 def _without(kernel: Function, outcomes: Mapping[str, bool]) -> Function:
