@@ -12,6 +12,7 @@ import pytest
 
 from tests.fuzzing import seeds
 from warploom.engine.device.host.device import HostDevice
+from warploom.engine.device.host.modules import build, cache, native
 from warploom.engine.diagnostics import KernelFault
 
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
@@ -219,6 +220,38 @@ def test_random_guards_let_the_right_threads_through(run, thread_block):
 def test_optimised_code_of_random_guards_does_the_same(run_optimised, thread_block):
     """Random guards match numpy even after the optimiser vectorises the loops that they bound."""
     check(run_optimised, thread_block, seeds(2))
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+@pytest.mark.parametrize("test", ["gt.u32 %p, %i, 39", "ge.u32 %p, %i, %n"])
+def test_threads_below_zero_need_no_checks_behind_an_unsigned_guard(monkeypatch, tmp_path, axis, test):
+    """`i < n` of unsigned numbers keeps out negative ones, so that the twin that checks each access does not run."""
+    times = np.zeros(1, np.int64)
+    count = f"atomicrmw add ptr inttoptr (i64 {times.ctypes.data} to ptr), i64 1 monotonic"
+
+    def compile_object(text: str, processor: tuple[str, str] | None) -> bytes:
+        assert "\nslow:\n" in text
+        return native.quick_object(text.replace("\nslow:\n", f"\nslow:\n  %times = {count}\n"), processor)
+
+    monkeypatch.setattr(native, "compile_object", compile_object)
+    monkeypatch.setattr(build, "run_in_background", lambda function, *given: function(*given))
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    source = f"""{HEAD}.visible .entry k(.param .u64 out, .param .u32 n) {{
+    .reg .b32 %t, %i, %n; .reg .b64 %g, %at, %place; .reg .pred %p;
+    ld.param.u64 %g, [out]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.{axis}; add.s32 %i, %t, -20; setp.{test};
+    @%p bra END; mul.wide.s32 %at, %i, 4; add.s64 %place, %g, %at; st.global.u32 [%place], %t; END: ret; }}"""
+    with closing(HostDevice(cores=1, quick_first=False)) as device:
+        kernel = device.load_module(source).kernel("k")
+        for size, expected in ((40, 0), (39, 1)):
+            out = device.upload(np.zeros(size, np.int32))
+            thread_block = (64,) if axis == "x" else (1, 64)
+            if expected:
+                with pytest.raises(KernelFault):
+                    device.launch(kernel, (1,), thread_block, [out, 40])
+            else:
+                device.launch(kernel, (1,), thread_block, [out, 40])
+                assert out.download().tolist() == [*range(20, 60)]
+            assert times[0] == expected
 
 
 class Access(Program):

@@ -108,6 +108,10 @@ class RangeArithmetic:
         self.require(f"add i64 {item.low}, {1 << 31}")
         self.require(f"sub i64 {(1 << 31) - 1}, {item.high}")
 
+    def is_never_negative(self, item: Range) -> bool:
+        """Whether no launch has a negative lowest value."""
+        return item.low.isdigit() or self._bounds.get(item.low, _ALL)[0] >= 0
+
     def at_least_zero(self, item: Range) -> None:
         """Require that a range has no negative numbers."""
         if item.low != "0":

@@ -145,9 +145,12 @@ class Ranges(RangeArithmetic):
                 low, high = (moved, high) if not sign else (low, moved)
             return Range(low, high, have.granule, have.slope)
         if is_unsigned:  # the order is that of signed numbers if none is negative
-            self.at_least_zero(have)
             if bound.constant is None or bound.constant < 0:
                 self.at_least_zero(bound)
+            if _lesser((register, comparison, other, is_unsigned)) == register:
+                low = self._first_from_zero(have)
+            else:
+                self.at_least_zero(have)
         if comparison in ("lt", "le", "eq"):
             last = bound.low if comparison != "lt" else self.value(f"sub i64 {bound.low}, 1")
             high = self.value(f"call i64 @llvm.smin.i64(i64 {high}, i64 {last})")
@@ -160,15 +163,26 @@ class Ranges(RangeArithmetic):
             high = self.value(f"add i64 {low}, {above}")
         return Range(low, high, have.granule, have.slope)
 
+    def _first_from_zero(self, item: Range) -> str:
+        """Return the lowest value of a range that is not negative."""
+        if self.is_never_negative(item):
+            return item.low
+        if item.granule == 1:
+            return self.value(f"call i64 @llvm.smax.i64(i64 {item.low}, i64 0)")
+        missing = self.value(f"call i64 @llvm.smax.i64(i64 {self.value(f'sub i64 0, {item.low}')}, i64 0)")
+        missing = self.value(f"and i64 {self.value(f'add i64 {missing}, {item.granule - 1}')}, {-item.granule}")
+        return self.value(f"add i64 {item.low}, {missing}")
+
     def decided(self, comparison: Comparison) -> str | None:
         """Return the i1 result of a comparison, and require that it is the same in all threads; None when it is
         unknown.
         """
-        register, order, other, _ = comparison
+        register, order, other, is_unsigned = comparison
         left, right = self.of(register), self.of(other)
         if left is None or right is None or order not in ("lt", "le", "gt", "ge"):
             return None
-        self.order(comparison)
+        for item in (left, right) if is_unsigned else ():
+            self.at_least_zero(item)
         if order in ("gt", "ge"):
             left, right, order = right, left, {"gt": "lt", "ge": "le"}[order]
         above = self.value(f"sub i64 {right.low}, {left.high}")
@@ -181,13 +195,16 @@ class Ranges(RangeArithmetic):
         return self.value(f"icmp sge i64 {above}, 0")
 
     def order(self, comparison: Comparison) -> bool:
-        """Require that both sides of a comparison are as computed, and unsigned ones not negative; False if unknown."""
+        """Require what `clipped` needs of a comparison: known sides that are not negative if they are unsigned.
+
+        The lesser side may be negative, since the comparison does not hold then. Return False if a side is unknown.
+        """
         register, _, other, is_unsigned = comparison
-        sides = self.of(register), self.of(other)
-        if None in sides:
+        found, bound = self.of(register), self.of(other)
+        if found is None or bound is None:
             return False
-        for item in sides if is_unsigned else ():
-            if item is not None:
+        for operand, item in ((register, found), (other, bound)) if is_unsigned else ():
+            if operand != _lesser(comparison):
                 self.at_least_zero(item)
         return True
 
@@ -202,6 +219,12 @@ class Ranges(RangeArithmetic):
             return None
         if found.slope is None or (found.slope and order == "ne"):
             return None
+        lesser = _lesser(comparison)
+        item = found if lesser == register else bound
+        if lesser is not None and ((item.slope or 0) < 0 or not self.is_never_negative(item)):
+            inside = self.clipped((lesser, "ge", Integer(0), False), first, end)
+            assert inside is not None
+            first, end = inside
         if found.slope == 0:
             test = order if order in ("eq", "ne") else f"s{order}"
             holds = self.value(f"icmp {test} i64 {found.low}, {bound.low}")
@@ -524,6 +547,18 @@ class Ranges(RangeArithmetic):
         # Sign extension keeps the order of unsigned numbers too.
         first, second = (item.low for item in given if item is not None)
         return self.value(f"icmp {test} i64 {first}, {second}")
+
+
+def _lesser(comparison: Comparison) -> Register | None:
+    """Return the side of an unsigned comparison that is at least 0, as a signed number, if the other side is.
+
+    A negative number is at least 2^31 as an unsigned one, so it is not below the other side.
+    """
+    register, order, other, is_unsigned = comparison
+    lesser, greater = (register, other) if order in ("lt", "le") else (other, register)
+    if not is_unsigned or order in ("eq", "ne") or (isinstance(greater, Integer) and greater.value >> 31):
+        return None
+    return lesser if isinstance(lesser, Register) else None
 
 
 def _with_unknown(masked: Mapping[str, Instruction], restored: Collection[str]) -> dict[str, Instruction]:
