@@ -107,9 +107,8 @@ LOADED = """.version 7.0
 def test_minimum_and_maximum_of_many_numbers(optimised_host, kind, one):
     """In optimised code, a number wins over any NaN, also one that signals, and minima of minima follow the rules."""
     whole, size = (np.uint32, 4) if kind == "f32" else (np.uint64, 8)
-    signalling = (np.array([0x7F8, 0xFFC], np.uint64) << 20).astype(np.uint32) | 1
-    more = signalling if kind == "f32" else (signalling.astype(np.uint64) + (0x7FF00000 - 0x7F800000)) << 32 | 1
-    values = np.concatenate([VALUES[kind].view(whole), more.astype(whole)])
+    more = [0x7F800001, 0xFFA00000] if kind == "f32" else [0x7FF0000000000001, 0xFFF4000000000000]
+    values = np.concatenate([VALUES[kind].view(whole), np.array(more, whole)])
     a, b = (each.ravel()[: values.size**2 // 61 * 61] for each in np.meshgrid(values, values))
 
     def chosen(x, y, is_max):
