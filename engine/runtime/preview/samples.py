@@ -240,7 +240,7 @@ class Samples:
         if compiled.plan is not self._plan:
             self._plan = compiled.plan
             self._sources, self._unshowable = picture_sources(compiled.plan)
-            for watch in pictures:
+            for watch in self._watches.values():
                 watch.slot.refused = (0, "")  # the update may have freed memory
             self._renew_problems()
         is_ready = not pictures or self._is_ready(wait=by_hand)

@@ -22,8 +22,9 @@ from tests.runtime.preview.preview_support import (
 from tests.waiting import next_report
 from warploom import Engine, Patch, ProfilingLevel
 from warploom.engine.diagnostics import Source, WarploomError
+from warploom.engine.patch.changes import PortRef
 from warploom.engine.protocol.messages import Reset, SetRunning
-from warploom.engine.protocol.sampling import ObservePorts, picture_of
+from warploom.engine.protocol.sampling import ObservePorts, Sampling, picture_of
 from warploom.engine.runtime.preview import downscaler as downscale
 from warploom.engine.runtime.preview.samples import next_due_ns
 
@@ -281,19 +282,21 @@ def test_a_lack_of_memory_for_a_picture_is_reported_and_the_engine_runs_on(patch
 
 
 def test_memory_that_is_free_after_an_edit_is_used(patch: Patch, device: LateDevice) -> None:
-    """A picture that lacked memory comes once an edit frees some, without opening the viewer again."""
+    """Samples that lacked memory come once an edit frees some, without being asked for again."""
     count = patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.step()
         device.refuses_memory = True
-        engine.post(ObservePorts({"show": picture_of("show", (8, 8))}))
+        samplings = {"show": picture_of("show", (8, 8)), "port": Sampling(PortRef("image", "out"))}
+        engine.post(ObservePorts(samplings))
         engine.step()
         device.refuses_memory = False
         engine.step()
         assert engine.take_sample("show") is None
+        assert engine.take_sample("port").missing.startswith("sample must fit in memory")
         patch.remove(count)
         engine.step()
-        assert engine.take_sample("show") is not None
+        assert all(engine.take_sample(name).data is not None for name in samplings)
 
 
 def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
