@@ -121,9 +121,9 @@ __device__ inline void shrink_by(const PIXEL* __restrict__ image, float4* __rest
     const int boxes = STEP > 0 ? TAPS : boxes_of(step), thread = threadIdx.x;
     if (STEP == 0) weigh_boxes(table, step, boxes);
     const int columns = reduced(width, step), rows = reduced(height, step), reach = boxes * (step - 1) / 2;
-    const int most = (SHRINKING - 2 * reach - 1) / step + 1, strips = (columns + most - 1) / most;
+    const int wide = SHRINKING / step, most = wide - boxes + 1, strips = (columns + most - 1) / most;
     const int part = (columns + strips - 1) / strips, segment = rows_of_each(rows, strips);
-    const int wide = SHRINKING / step, pitch = wide + max(8 / step, 1), x = thread % wide;
+    const int pitch = wide + max(8 / step, 1), x = thread % wide;
     const int place = thread % step * pitch + thread / step;
     for (int each = blockIdx.x; each < strips * ((rows + segment - 1) / segment); each += gridDim.x) {
         const int first = each % strips * part, top = each / strips * segment, bottom = min(top + segment, rows);

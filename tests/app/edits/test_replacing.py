@@ -5,7 +5,7 @@ import pytest
 from warploom.app.edits.nodes import function_types
 from warploom.app.edits.replacing import ends_to_keep, replace
 from warploom.engine.diagnostics import PatchError
-from warploom.engine.patch.changes import Mode
+from warploom.engine.patch.changes import Mode, NodeColoured
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import dump_patch
 from warploom.engine.patch.organise.annotations import PinnedViewer, RunOrder
@@ -102,6 +102,17 @@ def test_a_function_replaces_a_block(patch: Patch) -> None:
     assert [line.source.node for line in patch.connections_of(new) if line.target.node == new] == ["noise"]
     assert patch.undo() == f"Replace Sobel by {function.title}"
     assert (_lines(patch), patch.nodes) == (before, nodes)
+
+
+@pytest.mark.parametrize(("colour", "kept"), [("teal", "teal"), ("newer", "")])
+def test_colours_and_comments_stay(patch: Patch, colour: str, kept: str) -> None:
+    """A block is replaced even if it has a colour that only a newer version knows."""
+    patch.set_comment("blur", "for the glow")
+    patch.restore([NodeColoured("blur", colour, "")])
+    (new,), _ = replace(patch, ["blur"], patch.catalogue.require("image.glow"))
+    assert (patch.nodes[new].colour, patch.nodes[new].comment) == (kept, "for the glow")
+    patch.undo()
+    assert patch.nodes["blur"].colour == colour
 
 
 def test_checks_viewers_osc_and_orders_stay(patch: Patch) -> None:
