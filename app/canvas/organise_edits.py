@@ -1,6 +1,6 @@
 """The commands that keep a patch in order, applied to the selection of the canvas."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -19,10 +19,11 @@ from warploom.app.edits.nodes import STEP, snapped
 from warploom.app.edits.organise import dots, frames, marks, presets
 from warploom.app.edits.organise.align import align, distribute
 from warploom.app.edits.organise.arrange import arrange, spread_pile
-from warploom.app.edits.organise.room import keep_apart, make_room
+from warploom.app.edits.organise.room import keep_apart, keep_below, make_room
 from warploom.app.edits.rects import free_shift
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.drawings.rect import Rect
+from warploom.engine.figures import plural
 from warploom.engine.patch.changes import Connection, Mode, Position
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.annotations import Preset
@@ -93,6 +94,10 @@ class OrganiseEdits(QObject):
             return Rect(*self.patch.nodes[shown].position, *node_size(self.patch, shown))
         return _rect(self._scene.rect_of([shown]))
 
+    def _rect_in_patch(self, changed: str, shown: str) -> Rect:
+        """Return the rectangle of a node as it is in the patch, and of another region as the canvas shows it."""
+        return self._rect_now(changed if shown in self._scene.regions.views else shown, shown)
+
     def _rects(self) -> dict[str, Rect]:
         """Return the rectangles of the selected nodes outside selected regions; a region's is that of its box."""
         nodes = self._scene.selected_nodes()
@@ -145,6 +150,15 @@ class OrganiseEdits(QObject):
             if patch is self.patch and node in self._scene.nodes:
                 self.keep_apart(node, width)
 
+    def comment(self, patch: Patch, nodes: Collection[str], comment: str) -> None:
+        """Give nodes a comment, and move down what they would cover then, if the patch is the one on the canvas."""
+        heights = {node: node_size(patch, node)[1] for node in nodes if node in self._scene.nodes}
+        with patch.edit(f"Comment on {plural(len(nodes), 'block')}"):
+            patch.set_comment(nodes, comment)
+            upwards = sorted(heights, key=lambda node: -patch.nodes[node].position[1])
+            for node in upwards if patch is self.patch else ():
+                keep_below(patch, node, heights[node], partial(self._rect_in_patch, node))
+
     def mark(self) -> None:
         """Ask for title, comment and colour of the selected blocks, or else of the selected frame."""
         nodes = self._scene.selected_nodes()
@@ -155,9 +169,9 @@ class OrganiseEdits(QObject):
         known = self.patch.block_type(nodes[0])
         hint = known.title if known is not None else self.patch.nodes[nodes[0]].type
         what = hint if len(nodes) == 1 else f"{len(nodes)} blocks"
-        MarkForm(
-            what, shown, partial(marks.mark, self.patch, nodes, partial(self.rename, self.patch)), self._widget, hint
-        ).open()
+        patch = self.patch
+        edit = partial(marks.mark, patch, nodes, partial(self.rename, patch), partial(self.comment, patch))
+        MarkForm(what, shown, edit, self._widget, hint).open()
 
     def colour(self, colour: str) -> None:
         """Give the selected blocks and frames a colour; with "", blocks have that of their category."""

@@ -17,8 +17,14 @@ def marks_of(patch: Patch, nodes: Sequence[str]) -> dict[str, str | None]:
     return {"title": held[0].title, **shown} if len(held) == 1 else shown
 
 
-def mark(patch: Patch, nodes: Collection[str], rename: Callable[[str, str], object], fields: dict[str, str]) -> None:
-    """Give nodes a title (`rename` does that), a comment or a colour. Raise PatchError for a wrong one."""
+def mark(
+    patch: Patch,
+    nodes: Collection[str],
+    rename: Callable[[str, str], object],
+    comment: Callable[[Collection[str], str], object],
+    fields: dict[str, str],
+) -> None:
+    """Give nodes a title (by `rename`), a comment (by `comment`) or a colour. Raise PatchError for a wrong one."""
     nodes = [node for node in nodes if node in patch.nodes]  # another edit may have removed some
     if not nodes or not fields:
         return
@@ -27,7 +33,7 @@ def mark(patch: Patch, nodes: Collection[str], rename: Callable[[str, str], obje
         if "title" in fields:
             rename(nodes[0], fields["title"].strip())
         if "comment" in fields:
-            patch.set_comment(nodes, fields["comment"].strip())
+            comment(nodes, fields["comment"].strip())
         if "colour" in fields:
             patch.set_colour(nodes, fields["colour"])
 

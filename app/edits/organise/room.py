@@ -1,4 +1,4 @@
-"""Makes room for a block that goes into a connection, and for one that becomes wider."""
+"""Makes room for a block that goes into a connection, and for one that becomes wider or higher."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from warploom.app.edits.nodes import STEP, carry_dots, snapped
 from warploom.app.edits.rects import free_shift
 from warploom.engine.drawings.layers import GAP_X
 from warploom.engine.drawings.rect import Rect
-from warploom.engine.patch.changes import Connection
+from warploom.engine.patch.changes import Connection, Position
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.annotations import Frame
 from warploom.engine.patch.regions import TOP, region_of
@@ -30,10 +30,10 @@ def make_room(patch: Patch, node: str, connection: Connection, rect: Callable[[s
     if source is not None and target in rects and rects[target].x >= source.right:
         if rects[target].x - source.right < width + 2 * _LEAST:
             by = snapped(source.right + width + 2 * GAP_X - rects[target].x, 0)[0]
-            moved = _following(patch, [target], {n: r for n, r in rects.items() if r.x >= source.right}, by, whole)
-            _carry_frames(patch, level, rects, set(moved), by)
+            moved = _following(patch, [target], {n: r for n, r in rects.items() if r.x >= source.right}, (by, 0), whole)
+            _carry_frames(patch, level, rects, set(moved), (by, 0))
             rects |= {each: rects[each].moved(by, 0) for each in moved}
-            _move(patch, moved, by)
+            _move(patch, moved, (by, 0))
             x = (source.right + rects[target].x - width) / 2
         else:
             x = min(max(x, source.right + _LEAST), rects[target].x - _LEAST - width)
@@ -55,9 +55,23 @@ def keep_apart(patch: Patch, node: str, width: float, rect: Callable[[str], Rect
     right = {each: there for each, there in rects.items() if there.x >= here.x + width}
     needed = Rect(here.x, here.y, here.width + STEP, here.height)
     covered = [each for each, there in right.items() if needed.overlaps(there)]
-    moved = _following(patch, covered, right, by, whole)
-    _carry_frames(patch, level, rects, set(moved), by)
-    _move(patch, moved, by)
+    moved = _following(patch, covered, right, (by, 0), whole)
+    _carry_frames(patch, level, rects, set(moved), (by, 0))
+    _move(patch, moved, (by, 0))
+
+
+def keep_below(patch: Patch, node: str, height: float, rect: Callable[[str], Rect]) -> None:
+    """Move down what a node would cover, and what that would cover, if the node has become higher than `height`."""
+    here = rect(node)
+    by = snapped(0, here.height - height + STEP)[1]
+    if here.height <= height:
+        return
+    level, rects, _ = _shown_beside(patch, node, rect)
+    below = {each: there for each, there in rects.items() if there.y >= here.y + height}
+    needed = Rect(here.x, here.y, here.width, here.height + STEP)
+    moved = _following(patch, [each for each, there in below.items() if needed.overlaps(there)], below, (0, by))
+    _carry_frames(patch, level, rects, set(moved), (0, by))
+    _move(patch, moved, (0, by))
 
 
 def _shown_beside(
@@ -78,38 +92,49 @@ def _shown_beside(
 
 
 def _following(
-    patch: Patch, targets: list[str], rects: dict[str, Rect], by: float, whole: Callable[[str], str]
+    patch: Patch,
+    targets: list[str],
+    rects: dict[str, Rect],
+    way: Position,
+    whole: Callable[[str], str] | None = None,
 ) -> list[str]:
-    """Return the nodes that move with some targets, of those with rectangles."""
+    """Return the nodes that move with some targets, of those with rectangles: what these would cover.
+
+    With `whole`, which returns what is shown of a node, what they feed is among them.
+    """
     feeds: dict[str, set[str]] = {}
-    for line in patch.connections:
-        feeds.setdefault(whole(line.source.node), set()).add(whole(line.target.node))
+    if whole is not None:
+        for line in patch.connections:
+            feeds.setdefault(whole(line.source.node), set()).add(whole(line.target.node))
     moved, waiting, still = [], list(targets), dict(rects)
     while waiting:
         each = waiting.pop()
         if still.pop(each, None) is None:
             continue
         moved.append(each)
-        before, after = rects[each], rects[each].moved(by, 0)
+        before, after = rects[each], rects[each].moved(*way)
         waiting += feeds.get(each, ())
         waiting += [other for other, there in still.items() if there.overlaps(after) and not there.overlaps(before)]
     return moved
 
 
-def _carry_frames(patch: Patch, level: str, rects: dict[str, Rect], moved: set[str], by: float) -> None:
-    """Move the frames whose blocks all move, and widen those in which only some do."""
+def _carry_frames(patch: Patch, level: str, rects: dict[str, Rect], moved: set[str], way: Position) -> None:
+    """Move the frames whose blocks all move, and enlarge those in which only some do."""
+    dx, dy = way
     for frame in patch.annotations_of(Frame):
         held = {node for node, (x, y, *size) in rects.items() if frame.holds((x, y), (size[0], size[1]))}
         if frame.group != level or not held & moved:
             continue
         (x, y), (width, height) = frame.position, frame.size
-        is_whole = held <= moved
-        patch.annotate(replace(frame, position=(x + by * is_whole, y), size=(width + by * (not is_whole), height)))
+        if held <= moved:
+            patch.annotate(replace(frame, position=(x + dx, y + dy)))
+        else:
+            patch.annotate(replace(frame, size=(width + dx, height + dy)))
 
 
-def _move(patch: Patch, nodes: list[str], by: float) -> None:
+def _move(patch: Patch, nodes: list[str], way: Position) -> None:
     inside = [each for node in nodes if not patch.is_group(node) for each in patch.within(node)]
     places = {each: patch.nodes[each].position for each in (*nodes, *inside)}
-    positions = {each: (x + by, y) for each, (x, y) in places.items()}
+    positions = {each: (x + way[0], y + way[1]) for each, (x, y) in places.items()}
     carry_dots(patch, positions)
     patch.move_nodes(positions)

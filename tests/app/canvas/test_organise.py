@@ -267,6 +267,8 @@ def test_the_layout_leaves_room_for_thumbnails(canvas: Canvas, hand: Hand, chain
 @pytest.mark.feature("marks")
 def test_blocks_have_a_comment_and_a_colour(hand: Hand, chain: Patch) -> None:
     """Both are set for all selected blocks at once, and copied, saved, found and undone; a longer title makes room."""
+    chain.move("loose", (chain.nodes["b"].position[0], place(hand, "b").bottom() + 16))
+    below = place(hand, "loose")
     before = dump_patch(chain)
     hand.canvas.select(["a", "b"])
     hand.canvas.organise.mark()
@@ -279,6 +281,7 @@ def test_blocks_have_a_comment_and_a_colour(hand: Hand, chain: Patch) -> None:
         ("", "")
     ]
     assert place(hand, "a").height() > place(hand, "c").height()
+    assert place(hand, "loose").top() > place(hand, "b").bottom() > below.top()  # it makes room for its comment
     assert [hit.id for hit in find(chain, "bright parts")] == ["a", "b"] == [hit.id for hit in find(chain, "teal")]
     assert "Bright parts" in node_tooltip(chain, "a", None)
     hand.canvas.edits.duplicate()
@@ -293,3 +296,7 @@ def test_blocks_have_a_comment_and_a_colour(hand: Hand, chain: Patch) -> None:
     assert place(hand, "b").right() < place(hand, "c").left()
     chain.undo()
     assert dump_patch(chain) == before
+    chain.add("math.scale_offset", node_id="deep", position=(below.left(), below.bottom() + 16))
+    hand.canvas.organise.comment(chain, ["b", "loose"], "Bright parts\nonly")  # a column, which moves apart
+    assert place(hand, "b").bottom() < place(hand, "loose").top()
+    assert place(hand, "loose").bottom() < place(hand, "deep").top()
