@@ -63,6 +63,19 @@ def test_a_wide_blur_is_close_to_scipys(apply_to_image: Any, shape: tuple[int, i
     assert (error.max((0, 1)) <= 3e-4 * np.maximum(1, image.max((0, 1)))).all()
 
 
+def test_a_blur_reads_nothing_that_another_left() -> None:
+    """Next to a blur of NaN, a blur of an image whose strips are as wide as possible is close to scipy's."""
+    patch, image = Patch(), _random_image((40, 235))
+    nodes = []
+    for data, sigma in ((np.full_like(image, np.nan), 7.0), (image, 4.0)):
+        nodes.append(patch.add("image.gaussian_blur", sigma=sigma))
+        patch.connect(patch.add("io.image_array", data=data)["out"], nodes[-1]["image"])
+    with Engine(patch, device="host") as engine:
+        for _ in range(2):
+            engine.step()
+        np.testing.assert_allclose(engine.read(nodes[1]["out"]), _blurred(image, 4.0), atol=3e-4)
+
+
 def test_the_kernels_of_a_gpu_blur_as_scipy_does(device: Device) -> None:
     """Images are reduced and enlarged on a GPU by code for their factor, in strips that several thread blocks share."""
     path, (height, width) = KERNELS_FOLDER / "gaussian_blur.cu", (131, 290)
