@@ -56,7 +56,8 @@ def _replace_one(patch: Patch, node_id: str, block_type: type[Block]) -> tuple[s
     new = added(patch, block_type, old.position, old.region).id
     if old.title:
         patch.rename(new, old.title)
-    patch.set_colour(new, old.colour)
+    with suppress(PatchError):  # it is a colour of a newer version
+        patch.set_colour(new, old.colour)
     patch.set_comment(new, old.comment)
     specs = before.parameters if before is not None else {}
     for name, value in old.parameters.items():
