@@ -79,7 +79,7 @@ def test_a_blur_reads_nothing_that_another_left() -> None:
 def test_the_kernels_of_a_gpu_blur_as_scipy_does(device: Device) -> None:
     """Images are reduced and enlarged on a GPU by code for their factor, in strips that several thread blocks share."""
     path, (height, width) = KERNELS_FOLDER / "gaussian_blur.cu", (131, 290)
-    module = device.load_module(compile_cuda(path.read_text(), path, "compute_90", [KERNELS_FOLDER]).ptx)
+    module = device.load_module(compile_cuda(path.read_text(), path, "sm_90", [KERNELS_FOLDER]).ptx)
     image, halves, how = _random_image((height, width)), (height // 2 + 8, width // 2 + 8, 4), march(width // 2 + 8, 24)
     weights, small, blurred = (device.upload(np.zeros(shape, np.float32)) for shape in (64, halves, halves))
     source, out, size = device.upload(image), device.upload(np.zeros_like(image)), (np.int32(width), np.int32(height))

@@ -1,5 +1,6 @@
 """Blocks that pick, place, join and limit elements, compared with numpy."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 from tests.blocks.running import Array, apply_each, refusal, run
 from warploom import Patch
 from warploom.engine.device.device import Device
+from warploom.engine.kernel_sources.cuda.nvrtc import compile_cuda
+from warploom.engine.kernel_sources.image import KERNELS_FOLDER
 
 SIZES = (1, 31, 32, 33, 1023)
 TYPES = ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "c8", "c16")
@@ -192,3 +195,23 @@ def test_map_range_maps_both_ends_exactly() -> None:
     assert (clamped[1], clamped[3]) == (np.float32(0.7), np.float32(0.1))
     np.testing.assert_allclose(free, 0.1 + 0.6 * (x - 1) / -3, rtol=1e-6)
     np.testing.assert_array_equal(empty, np.float32([0.1] * 5 + [np.nan]))
+
+
+def test_a_gpu_chooses_elements_of_any_size(device: Device) -> None:
+    """A GPU, which loads four neighbours at once, chooses as numpy does, and writes nothing beyond the end."""
+    path, rng = KERNELS_FOLDER / "buffers.cu", np.random.default_rng(4)
+    module = device.load_module(compile_cuda(path.read_text(), path, "sm_90", [KERNELS_FOLDER]).ptx)
+    kernel = module.kernel("choose")
+    for size, mask_size, count in product((1, 2, 3, 4, 8), (1, 2, 3, 4), (1, 4, 6, 514)):
+        first, step = rng.integers(0, 3, 2)
+        a, b = rng.integers(0, 256, (2, count, size), np.uint8)
+        mask = rng.integers(0, 256, (first + count * step + 1, mask_size), np.uint8)
+        mask[rng.random(len(mask)) < 0.5] = 0
+        out = device.upload(np.full((count + 2, size), 77, np.uint8))
+        args = [device.upload(mask), *map(np.uint32, (mask_size, first, step))]
+        args += [device.upload(a), device.upload(b), out, *map(np.uint32, (size, count))]
+        device.launch(kernel, (-(-count // 512), 1), (128, 1), args)
+        device.synchronize()
+        is_a = mask.any(1)[first + np.arange(count) * step]
+        expected = np.concatenate([np.where(is_a[:, None], a, b), np.full((2, size), 77, np.uint8)])
+        assert np.array_equal(out.download(), expected), f"size {size}, mask {mask_size}, count {count}, step {step}"

@@ -141,7 +141,7 @@ def test_strips_have_scipys_means(device: Device, x: int, y: int) -> None:
 def test_small_squares_of_bytes_have_scipys_extremes(device: Device) -> None:
     """The kernel for small squares on a GPU, which compares pairs of bytes, has scipy's extremes."""
     path, flags = KERNELS_FOLDER / "small_windows.cu", ("-DTAKE=2", "-DRADIUS_X=5", "-DRADIUS_Y=3")
-    module = device.load_module(compile_cuda(path.read_text(), path, "compute_90", [KERNELS_FOLDER], flags).ptx)
+    module = device.load_module(compile_cuda(path.read_text(), path, "sm_90", [KERNELS_FOLDER], flags).ptx)
     for height, width in ((1, 1), (67, 131), (20, 290)):
         whole = np.random.default_rng(width).integers(0, 256, (height, width + 3, 4)).astype(np.uint8)
         source, out = device.upload(whole), device.upload(np.zeros_like(whole[:, :width]))
