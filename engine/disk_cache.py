@@ -9,9 +9,11 @@ import threading
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
+
+from warploom.engine.decoding import decode_msgpack
 
 _log = logging.getLogger(__name__)
 _CHECKSUM_BYTES = 4
@@ -22,18 +24,6 @@ _sizes: dict[Path, int] = {}
 _unwritable: set[Path] = set()
 
 Cached = TypeVar("Cached")
-
-
-_decoders: dict[type, msgspec.msgpack.Decoder[Any]] = {}
-_decoders_lock = threading.Lock()
-
-
-def _decoder(kind: type[Cached]) -> msgspec.msgpack.Decoder[Cached]:
-    """Return the decoder of a type, made once: msgspec must not look at a type on two threads at the same time."""
-    with _decoders_lock:
-        if kind not in _decoders:
-            _decoders[kind] = msgspec.msgpack.Decoder(kind)
-        return _decoders[kind]
 
 
 class DiskCache(Generic[Cached]):
@@ -60,7 +50,7 @@ class DiskCache(Generic[Cached]):
             _log.warning("cached result %s is damaged and is made again", path)
             return None
         try:
-            entry: Cached = _decoder(self._kind).decode(body)
+            entry = decode_msgpack(body, self._kind)
         except msgspec.MsgspecError:
             _log.debug("cached result %s is of another version and is made again", path)
             return None

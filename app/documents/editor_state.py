@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from warploom.engine.decoding import decode_json
 from warploom.engine.patch.files import write_atomically
 
 _log = logging.getLogger(__name__)
@@ -67,7 +68,7 @@ def load_state(folder: Path) -> UserState:
 
 def _read(folder: Path) -> UserState | None:
     try:
-        return msgspec.json.decode((folder / _FILE).read_bytes(), type=UserState)
+        return decode_json((folder / _FILE).read_bytes(), UserState)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as problem:
@@ -77,7 +78,7 @@ def _read(folder: Path) -> UserState | None:
 
 def copied(state: UserState) -> UserState:
     """Return a copy of a state, in which lists are copied, too."""
-    return msgspec.json.decode(msgspec.json.encode(state), type=UserState)
+    return decode_json(msgspec.json.encode(state), UserState)
 
 
 def save_state(state: UserState, folder: Path, before: UserState | None = None) -> UserState:

@@ -15,6 +15,7 @@ import msgspec
 from PySide6.QtCore import QLockFile
 
 from warploom.app.documents.code_files.drafts import Draft
+from warploom.engine.decoding import decode_json
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.editing.comparison import describe_difference
@@ -133,7 +134,7 @@ def find_left_behind(folder: Path) -> list[Recovered]:
             continue
         _part(file).unlink(missing_ok=True)
         try:
-            found.append(Recovered(msgspec.json.decode(file.read_bytes(), type=_Copy), file, lock))
+            found.append(Recovered(decode_json(file.read_bytes(), _Copy), file, lock))
         except (OSError, msgspec.DecodeError) as problem:
             _log.warning("unsaved work in %s can't be read and stays there: %s", file, problem)
             lock.unlock()  # this version can't read the copy, so it stays

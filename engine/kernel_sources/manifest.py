@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from warploom.engine.decoding import convert, decode_json
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.kernel_sources.element_types.names import named_element
 from warploom.engine.kernel_sources.texts import read_source
@@ -139,7 +140,7 @@ def read_manifest(path: Path) -> KernelManifest:
     """Read a manifest. Raise KernelError with the file and the place if it is not valid JSON or not a manifest."""
     data = read_source(path).encode()
     try:
-        return msgspec.convert(in_our_words(msgspec.json.decode(data)), KernelManifest)
+        return convert(in_our_words(decode_json(data, object)), KernelManifest)
     except msgspec.ValidationError as wrong:
         raise KernelError(f"{path.name} must describe a kernel: {_lower(str(wrong))}", file=str(path)) from None
     except msgspec.DecodeError as wrong:
@@ -156,7 +157,7 @@ def code_facts(text: bytes) -> bytes:
 
     Raise msgspec.MsgspecError if it is not a manifest.
     """
-    found = msgspec.convert(in_our_words(msgspec.json.decode(text)), KernelManifest)
+    found = convert(in_our_words(decode_json(text, object)), KernelManifest)
     bare = [
         msgspec.structs.replace(each, help=None, minimum=None, maximum=None, default=None, unit=None)
         for each in found.parameters

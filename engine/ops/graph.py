@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from warploom.engine.arguments import shown
+from warploom.engine.decoding import convert
 from warploom.engine.diagnostics import Diagnostic, WarploomError, error
 
 #: The scope outside all regions. A region op's id names the scope of its body, "id.else" that of its other branch.
@@ -116,7 +117,7 @@ def graph_from_json(data: object) -> OpGraph:
     if not isinstance(data, dict):
         raise OpError([error(f"op graph must be an object, got {shown(data)}")])
     try:
-        graph = msgspec.convert(data, OpGraph)
+        graph = convert(data, OpGraph)
         if len(graph.nodes) > MOST_OPS:
             raise OpError([error(f"op graph must have at most {MOST_OPS:,} ops, got {len(graph.nodes):,}")])
         return graph

@@ -8,6 +8,7 @@ from zipfile import BadZipFile
 import msgspec
 import numpy as np
 
+from warploom.engine.decoding import convert
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.files import write_atomically
 from warploom.engine.types import Array
@@ -61,7 +62,7 @@ def load_state(path: Path, patch: str) -> EngineState:
                     "remove it to begin at frame 0"
                 )
             facts["buffers"] = {name: file[f"buffer{index}"] for index, name in enumerate(facts["buffers"])}
-            return msgspec.convert(facts, EngineState)
+            return convert(facts, EngineState)
     except OSError as problem:
         raise PatchError(f"state must be readable: {path}: {problem.strerror or problem}") from problem
     except (BadZipFile, KeyError, TypeError, ValueError, AttributeError, msgspec.ValidationError) as problem:

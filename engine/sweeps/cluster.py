@@ -11,8 +11,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from warploom.engine.decoding import decode_json
 from warploom.engine.diagnostics import WarploomError
 from warploom.engine.sweeps.plan import Run
 from warploom.engine.sweeps.results import JOB_FILE, Record, ResultFolder
@@ -110,7 +109,7 @@ def run_on_worker(run: Run, *, out: str, digest: str, version: str, device: str)
     if worker is None or worker.is_stopped or (worker.job.out, worker.job.digest) != (out, digest):
         if worker is not None:
             worker.end(folder)
-        job = msgspec.json.decode((Path(out) / JOB_FILE).read_bytes(), type=Job)
+        job = decode_json((Path(out) / JOB_FILE).read_bytes(), Job)
         # A thread of Dask is one of several, so each computes with one core.
         worker = _workers[thread] = EngineWorker(job, device, 1)
     record = worker.run(run, folder)

@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from warploom.engine.decoding import decode_json
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.files import write_atomically
 from warploom.engine.sweeps.axes import Value
@@ -206,7 +207,7 @@ def _column(arrow: Any, values: Iterable[Value | None]) -> Any:
 def _read(path: Path) -> Record | None:
     """Return the record in a file; None if it is not there, or an earlier version or a crash left other contents."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Record)
+        return decode_json(path.read_bytes(), Record)
     except (OSError, msgspec.DecodeError):
         return None
 

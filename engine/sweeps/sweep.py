@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from warploom.engine.arguments import checked, shown
 from warploom.engine.blocktypes.parameters import UserArray
+from warploom.engine.decoding import decode_json
 from warploom.engine.device.open import check_device_name
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.patch.document import Patch
@@ -140,7 +141,7 @@ class Sweep:
         """Write what is run into the folder. Raise PatchError if the folder has the runs of another patch."""
         path = self.folder.path / JOB_FILE
         try:
-            known = msgspec.json.decode(path.read_bytes(), type=Job)
+            known = decode_json(path.read_bytes(), Job)
         except FileNotFoundError:
             known = None
         except (OSError, msgspec.DecodeError) as problem:

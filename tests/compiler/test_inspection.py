@@ -145,8 +145,9 @@ def overlap(a: Rect, b: Rect) -> bool:
 
 
 def inside(a: Rect, b: Rect) -> bool:
-    """Return whether a box lies in another one."""
-    return a.x >= b.x and a.y >= b.y and a.x + a.width <= b.x + b.width and a.y + a.height <= b.y + b.height
+    """Return whether a box lies in another one, but for the rounding of sums."""
+    right, bottom = b.x + b.width + 1e-9, b.y + b.height + 1e-9
+    return a.x >= b.x and a.y >= b.y and a.x + a.width <= right and a.y + a.height <= bottom
 
 
 @given(st.integers(0, 10**9), st.integers(1, 30))

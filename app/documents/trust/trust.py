@@ -15,6 +15,7 @@ import msgspec
 from warploom.app.documents.gallery import find_patch
 from warploom.app.documents.trust.contents import Contents, FileChange, changes, read_contents
 from warploom.engine.catalogue.catalogue import configured_folder, folder_beside, trust_blocks
+from warploom.engine.decoding import decode_json
 from warploom.engine.diagnostics import printable
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import EXAMPLES_FOLDER, load_patch, write_atomically
@@ -105,7 +106,7 @@ class TrustedPaths:
     def _always(self, path: Path) -> Contents | None:
         file = self._record(path)
         try:
-            record = msgspec.json.decode(file.read_bytes(), type=_Record)
+            record = decode_json(file.read_bytes(), _Record)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.DecodeError) as problem:

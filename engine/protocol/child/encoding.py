@@ -14,6 +14,7 @@ import numpy as np
 
 from warploom.engine.blocktypes.parameters import UserArray
 from warploom.engine.catalogue.admission import TriedFile
+from warploom.engine.decoding import decoder_of
 from warploom.engine.diagnostics import Diagnostic, WarploomError
 from warploom.engine.logs import Logged
 from warploom.engine.patch.changes import ParameterChanged
@@ -144,7 +145,7 @@ def make_decoder(expected: Any, pictures: SharedPictures | None = None) -> msgsp
 
     Placed arrays are in the memory of `pictures`.
     """
-    return msgspec.msgpack.Decoder(expected, ext_hook=partial(_decode_extension, pictures), dec_hook=_check)
+    return decoder_of(expected, ext_hook=partial(_decode_extension, pictures), dec_hook=_check)
 
 
 def _encode_extension(value: object) -> msgspec.msgpack.Ext:

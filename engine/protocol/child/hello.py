@@ -6,6 +6,7 @@ from functools import cache
 
 import msgspec
 
+from warploom.engine.decoding import decode_msgpack
 from warploom.engine.diagnostics import DeviceError
 from warploom.engine.platforms.machine import place
 from warploom.engine.protocol.child.encoding import FromEngine, Hello, ToEngine
@@ -29,7 +30,7 @@ def read_hello(frame: bytes) -> Hello:
     """Return the hello in the first frame of an engine. Raise DeviceError if its Warploom is not this one."""
     mine, remedy = hello(), "install the same version on both machines"
     try:
-        theirs = msgspec.msgpack.decode(frame, type=Hello)
+        theirs = decode_msgpack(frame, Hello)
     except msgspec.DecodeError:
         raise DeviceError(f"engine must be Warploom {mine.warploom}, got an older one or no engine; {remedy}") from None
     if (theirs.warploom, theirs.protocol) != (mine.warploom, mine.protocol):
