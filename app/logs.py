@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import sys
@@ -52,8 +53,13 @@ _outputs: tuple[_StandardError, LogFile] | None = None
 
 @contextmanager
 def log_outputs() -> Iterator[None]:
-    """Print warnings and errors, and write the log file. Errors that end a thread or a finaliser are logged too."""
+    """Print warnings and errors, and write the log file. Errors that end a thread or a finaliser are logged too.
+
+    If native code crashes, the stacks of all threads are printed.
+    """
     global _outputs  # a program has one standard error and one log file
+    if sys.__stderr__ is not None and not faulthandler.is_enabled():
+        faulthandler.enable(sys.__stderr__)
     outputs = _outputs = _StandardError(), LogFile(user_state_path("warploom"))
     hooks = threading.excepthook, sys.unraisablehook
     threading.excepthook, sys.unraisablehook = _on_thread, _on_unraisable

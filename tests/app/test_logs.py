@@ -86,3 +86,11 @@ for number in range(300):
     for name in "abc":
         kept = [int(line.split(": ")[1][2:5]) for line in lines if line.split(": ")[1][0] == name]
         assert kept == list(range(300 - len(kept), 300)), "each process's newest records are there, in order"
+
+
+def test_a_crash_of_native_code_prints_the_stacks_of_all_threads() -> None:
+    """A program that native code ends tells what it was doing."""
+    code = "import ctypes; from warploom.app.logs import log_outputs\nwith log_outputs():\n ctypes.string_at(0)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "in string_at" in done.stderr
