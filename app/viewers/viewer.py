@@ -1,13 +1,9 @@
-"""A viewer: the picture of one viewer node with a footer, and saving it in full size."""
+"""A viewer: the picture of one viewer node with a footer."""
 
 import time
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 
-from PySide6.QtCore import QMargins, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QMargins, Qt, QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from warploom.app.qt.copy_key import CopyKey
 from warploom.app.theme.icons import icon
@@ -18,91 +14,18 @@ from warploom.app.widgets.frame_rate import FrameRate
 from warploom.engine.figures import format_rate
 from warploom.engine.protocol.sampling import Sample, Sampling, picture_of
 
-_PATIENCE_MS = 3000
 _FREEZE = "Freeze: keep this picture while the patch plays"
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 _SPACING, _MARGIN = 4, 8
 _STAYS_MS = 1000  # milliseconds; a picture older than this counts as unchanging
 
 
-class PictureSaver(QObject):
-    """Asks the engine for the whole picture, and saves the first one that arrives into a file, or copies it."""
-
-    #: The picture could not be saved; the text is the reason.
-    failed = Signal(str)
-    #: `wants_whole` changed.
-    wants_whole_changed = Signal()
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._widget = parent
-        self._image: QImage | None = None
-        #: What is done with the picture, once that is known.
-        self._use: Callable[[QImage], None] | None = None
-        #: True until a whole picture has arrived.
-        self.wants_whole = False
-        self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
-        self._patience.timeout.connect(self._give_up)
-
-    def save(self, image: QImage | None) -> None:
-        """Ask for a file, and write `image` into it, or else the next picture."""
-        self._begin(image)
-        name, _ = QFileDialog.getSaveFileName(
-            self._widget.window(), "Save picture", str(Path.home() / "picture.png"), "Images (*.png *.jpg *.bmp *.webp)"
-        )
-        if name:
-            self._go_on(partial(self._write, name))
-        else:
-            self._want_whole(False)
-
-    def copy(self, image: QImage | None) -> None:
-        """Put `image`, or else the next picture, on the clipboard."""
-        self._begin(image)
-        self._go_on(QGuiApplication.clipboard().setImage)
-
-    def take(self, image: QImage) -> None:
-        """Take a whole picture."""
-        self._image = image
-        self._want_whole(False)
-        self._finish()
-
-    def _begin(self, image: QImage | None) -> None:
-        self._image, self._use = image, None
-        self._want_whole(image is None)
-
-    def _go_on(self, use: Callable[[QImage], None]) -> None:
-        self._use = use
-        if self.wants_whole:
-            self._patience.start()
-        else:
-            self._finish()
-
-    def _finish(self) -> None:
-        if self._image is not None and self._use is not None:
-            image, use, self._image, self._use = self._image, self._use, None, None
-            use(image)
-
-    def _want_whole(self, wants: bool) -> None:
-        self._patience.stop()
-        if wants != self.wants_whole:
-            self.wants_whole = wants
-            self.wants_whole_changed.emit()
-
-    def _write(self, name: str, image: QImage) -> None:
-        if not image.save(name):
-            self.failed.emit(f"picture must be writable as an image: {name}")
-
-    def _give_up(self) -> None:
-        self._want_whole(False)
-        self._use = None
-        self.failed.emit("picture must come from the engine in full size, got none; check that the engine is running")
-
-
 class ViewerPanel(QWidget):
     """Shows the pictures of one node."""
 
-    #: Saving the picture failed; the text is the reason.
-    failed = Signal(str)
+    #: A person asks for the picture in a file, or on the clipboard.
+    save_asked = Signal()
+    copy_asked = Signal()
     #: `sampling` changed.
     sampling_changed = Signal()
 
@@ -121,13 +44,10 @@ class ViewerPanel(QWidget):
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
         column.addWidget(self.page, 1)
         column.addWidget(self._footer)
-        self._saver = PictureSaver(self)
-        self._saver.failed.connect(self.failed)
-        self._saver.wants_whole_changed.connect(self._report_sampling)
         self._rate, self._pictures = FrameRate(), 0
         self._drawn_s = 0.0
         self._moment: Moment | None = None
-        self._frame = 0  # that of the shown picture
+        self._sample: Sample | None = None  # the shown one
         # A picture that stops changing has no rate, and no report arrives that would show this.
         self._stays = QTimer(self, singleShot=True, interval=_STAYS_MS)
         self._stays.timeout.connect(self._on_stays)
@@ -137,16 +57,16 @@ class ViewerPanel(QWidget):
         self.picture.view_changed.connect(self._report_sampling)
         self._reported = self.sampling
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self._copy = self.addAction(icon("copy"), "Copy picture\tCtrl+C", self.copy_picture)
-        CopyKey(self.picture, self.copy_picture)
-        self._save = self.addAction(icon("snapshot"), "Save picture …", self.save_picture)
+        self._copy = self.addAction(icon("copy"), "Copy picture\tCtrl+C", self.copy_asked.emit)
+        CopyKey(self.picture, self.copy_asked.emit)
+        self._save = self.addAction(icon("snapshot"), "Save picture …", self.save_asked.emit)
         self.addAction(icon("fit"), "Fit", self.picture.fit)
         self.addAction("Actual pixels", self.picture.show_actual_pixels)
 
     @property
     def sampling(self) -> Sampling:
         """The present requirements for the picture: its size on the screen, and the pixel under the pointer."""
-        size = None if self._saver.wants_whole else self.picture.wanted_size
+        size = self.picture.wanted_size
         probe = None if self.picture.is_whole else self.picture.probe
         return picture_of(self._node, size[::-1] if size else (), probe=probe[::-1] if probe else None)
 
@@ -166,15 +86,13 @@ class ViewerPanel(QWidget):
         """Show a new picture, unless the viewer is frozen."""
         if self.is_frozen or sample.data is None:
             return
-        self._frame = sample.frame
+        self._sample = sample
         height, width = sample.shape
         self.picture.show_pixels(sample.data, (height, width))
         probe = sample.sampling.probe
         if sample.probed is not None and probe is not None and self.picture.probe is not None:
             red, green, blue, alpha = sample.probed.tolist()
             self._show_pixel(probe[1], probe[0], (red, green, blue, alpha))
-        if self.picture.is_whole and self._saver.wants_whole:
-            self._saver.take(self.picture.picture())
         self._report_sampling()
         now_s = time.monotonic()
         self._pictures += 1
@@ -198,13 +116,10 @@ class ViewerPanel(QWidget):
         self._show_status()
         self.sampling_changed.emit()
 
-    def save_picture(self) -> None:
-        """Ask for a file and save the current picture, in full size."""
-        self._saver.save(self.picture.picture() if self.picture.is_whole else None)
-
-    def copy_picture(self) -> None:
-        """Put the current picture on the clipboard, in full size."""
-        self._saver.copy(self.picture.picture() if self.picture.is_whole else None)
+    @property
+    def whole(self) -> Sample | None:
+        """The shown picture, if it has every pixel."""
+        return self._sample if self.picture.is_whole else None
 
     def _enable_saving(self, enabled: bool) -> None:
         for part in (self.save_button, self._save, self._copy):
@@ -223,7 +138,7 @@ class ViewerPanel(QWidget):
         for name, text, run in (
             ("fit", "Fit the picture (double-click)", self.picture.fit),
             ("1:1", "Actual pixels (double-click)", self.picture.show_actual_pixels),
-            ("snapshot", "Save picture …", self.save_picture),
+            ("snapshot", "Save picture …", self.save_asked.emit),
         ):
             button = QToolButton(autoRaise=True)
             if name == "1:1":
@@ -270,13 +185,13 @@ class ViewerPanel(QWidget):
 
     def _show_status(self) -> None:
         size = self.picture.picture_size
-        if size is None:
+        if size is None or self._sample is None:
             return
         if self._moment is not None:
-            self.status_label.setText(self._moment.mark(self._frame))
+            self.status_label.setText(self._moment.mark(self._sample.frame))
             return
         if self.is_frozen:
-            self.status_label.setText(f"frozen at frame {self._frame:,}")
+            self.status_label.setText(f"frozen at frame {self._sample.frame:,}")
             return
         rate = self._rate.per_second(time.monotonic())
         parts = [f"{size[0]} × {size[1]}", f"{self.picture.scale:.0%}"]

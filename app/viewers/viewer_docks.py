@@ -17,6 +17,7 @@ from warploom.app.view_models.looking.fitting import ports_of
 from warploom.app.view_models.profile.tape import Moment
 from warploom.app.view_models.tooltips import message_text
 from warploom.app.viewers.screens import Screens
+from warploom.app.viewers.snapshots import Snapshots, opaque_picture
 from warploom.app.viewers.viewer import ViewerPanel
 from warploom.engine.blocktypes.describing import shows_pictures
 from warploom.engine.patch.changes import (
@@ -30,10 +31,11 @@ from warploom.engine.patch.changes import (
 )
 from warploom.engine.patch.document import Patch
 from warploom.engine.protocol.messages import FrameReport, NodeState
-from warploom.engine.protocol.sampling import Sample, Sampling
+from warploom.engine.protocol.sampling import Sample, Sampling, picture_of
 
 #: Of the samples that viewers request.
 OWNER = "viewers"
+_PICTURES = ("Pictures (*.png *.jpg *.tif *.webp *.bmp)",)
 _NO_VIEWER = "Add a Viewer block and connect an image"
 _NO_IMAGE = "Connect an image to this viewer"
 _WAITING = "Waiting for the first picture …"
@@ -44,6 +46,8 @@ class ViewerDocks(QObject):
     """Keeps a dock for each viewer node, tabbed together; without a viewer node, a dock shows how to add one."""
 
     failed = Signal(str)
+    #: A picture was saved, or its saving was cancelled; the text says which.
+    noted = Signal(str)
 
     def __init__(self, window: QMainWindow) -> None:
         super().__init__(window)
@@ -51,6 +55,7 @@ class ViewerDocks(QObject):
         self._patch = Patch()
         self._unsubscribe: Callable[[], None] = lambda: None
         self._editor: Editor | None = None
+        self.snapshots: Snapshots | None = None
         self._seen: set[str] = set()
         self._is_preparing = False
         self._moment: Moment | None = None
@@ -70,6 +75,9 @@ class ViewerDocks(QObject):
         editor.bridge.looked_back.connect(self.look_back)
         editor.bridge.sampled.connect(self.show_sample)
         editor.canvas.node_activated.connect(self.reveal)
+        self.snapshots = Snapshots("pictures", editor.bridge, editor.beside.run, self._window)
+        self.snapshots.failed.connect(self.failed)
+        self.snapshots.noted.connect(self.noted)
 
     def viewer(self, node: str) -> ViewerPanel:
         """Return the viewer of a node."""
@@ -144,6 +152,16 @@ class ViewerDocks(QObject):
         """The viewer in view, or else the first one; None without any."""
         return next((node for node in self.docks if node in self._seen), next(iter(self.docks), None))
 
+    def _save(self, node: str) -> None:
+        if self.snapshots is not None:
+            title, wanted = self.docks[node].windowTitle(), self.viewer(node).whole or picture_of(node)
+            self.snapshots.save(f"picture of {title}", wanted, f"{title}.png", _PICTURES, opaque_picture)
+
+    def _copy(self, node: str) -> None:
+        if self.snapshots is not None:
+            title, wanted = self.docks[node].windowTitle(), self.viewer(node).whole or picture_of(node)
+            self.snapshots.copy(f"picture of {title}", wanted)
+
     def _pin(self, node: str) -> None:
         if self._editor is not None:
             self._editor.reveal(Pins).ask(ports_of(self._patch, [node], []))
@@ -156,6 +174,8 @@ class ViewerDocks(QObject):
         viewer.picture.turn = partial(turn_camera, self._patch, node)
         viewer.look_back(self._moment)
         viewer.sampling_changed.connect(partial(self._on_sampling, node))
+        viewer.save_asked.connect(partial(self._save, node))
+        viewer.copy_asked.connect(partial(self._copy, node))
         offer_pin(viewer, partial(self._pin, node))
         viewer.addAction("Fill a display").triggered.connect(lambda _checked=False: self.fill_screen(node))
         dock = self._make_dock(f"viewer:{node}", "", viewer)
@@ -205,7 +225,6 @@ class ViewerDocks(QObject):
         dock = QDockWidget(title, self._window, objectName=name)
         dock.setFont(title_font())
         dock.setWidget(viewer)
-        viewer.failed.connect(self.failed)
         return dock
 
     def _hint(self, node: str) -> str:

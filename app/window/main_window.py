@@ -144,7 +144,7 @@ class MainWindow(QMainWindow):
         self.looking.follow(self)
         for viewers in (self.viewers, self.looking):
             viewers.failed.connect(self.log.add_error)
-        self.looking.noted.connect(self.note)
+            viewers.noted.connect(self.note)
         self.session.changed.connect(self._show_title)
         self.files.drafts.changed.connect(self._show_title)
         self.session.replaced.connect(self._show_patch)

@@ -18,17 +18,18 @@ from warploom.app.view_models.profile.tape import Moment
 from warploom.app.view_models.tooltips import message_text
 from warploom.app.viewers.ports.image_view import ImageView
 from warploom.app.viewers.ports.port_viewer import PortViewer
-from warploom.app.viewers.ports.snapshots import Snapshots
 from warploom.app.viewers.recording.record_form import RecordForm
 from warploom.app.viewers.recording.recorder import Order, PortRecorder, Recording
+from warploom.app.viewers.snapshots import Snapshots, file_contents
 from warploom.app.viewers.viewer_docks import ViewerDocks
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.organise.annotations import PinnedViewer
 from warploom.engine.protocol.messages import FrameReport, NodeReport
-from warploom.engine.protocol.sampling import Sample
+from warploom.engine.protocol.sampling import Sample, Sampling
 
 _TITLE = "Selection"
+_PICTURES, _NUMBERS = "Pictures (*.png *.exr *.tif *.jpg)", "Numbers (*.npy *.csv)"
 _LEAST = (160, 64)  # pixels; controls that need more are squeezed, rather than the canvas
 
 
@@ -76,7 +77,7 @@ class PortDocks(QObject):
         editor.bridge.looked_back.connect(self.look_back)
         editor.bridge.sampled.connect(self.show_sample)
         editor.canvas.scene.selection_settled.connect(self._on_selection)
-        self._snapshots = Snapshots(editor.bridge, editor.beside.run, self._window)
+        self._snapshots = Snapshots("snapshots", editor.bridge, editor.beside.run, self._window)
         self._snapshots.failed.connect(self.failed)
         self._snapshots.noted.connect(self.noted)
         self.recorder = PortRecorder(editor.session, editor.bridge, self)
@@ -88,8 +89,6 @@ class PortDocks(QObject):
         """End all viewers and a recording, whose files are written, before the window is deleted."""
         if self.recorder is not None:
             self.recorder.close()
-        if self._snapshots is not None:
-            self._snapshots.end()
         for dock in self._docks():
             self.viewer(dock).end()
 
@@ -287,7 +286,9 @@ class PortDocks(QObject):
 
     def _save(self, name: str, port: PortRef) -> None:
         if self._snapshots is not None:
-            self._snapshots.save(port, self._axes(port), self._tone(name))
+            kinds = (_PICTURES, _NUMBERS) if (is_picture := self._axes(port) >= 2) else (_NUMBERS, _PICTURES)
+            file, tone = f"{port.node}.{port.port}{'.png' if is_picture else '.npy'}", self._tone(name)
+            self._snapshots.save(str(port), Sampling(port), file, kinds, partial(file_contents, tone=tone))
 
     def _record(self, name: str, port: PortRef) -> None:
         if self.recorder is not None:

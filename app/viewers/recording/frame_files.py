@@ -8,7 +8,7 @@ from typing import BinaryIO
 import numpy as np
 
 from warploom.app.view_models.looking.tone import Tone
-from warploom.app.viewers.ports.snapshots import file_contents, shown_pixels
+from warploom.app.viewers.snapshots import file_contents, shown_pixels
 from warploom.blocks.video.films.codecs import SUFFIXES
 from warploom.blocks.video.films.film_writer import FilmWriter
 from warploom.engine.patch.files import write_atomically

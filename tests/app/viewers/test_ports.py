@@ -18,14 +18,14 @@ from tests.app.app_support import make_report, move_pointer
 from tests.app.window.window_support import engine_of, patch_of
 from warploom.app.view_models.looking.fitting import ViewKind
 from warploom.app.view_models.looking.tone import Tone
-from warploom.app.viewers.ports import snapshots
+from warploom.app.viewers.ports import port_docks
 from warploom.app.viewers.ports.image_view import ImageView
 from warploom.app.viewers.ports.plot_view import PlotView
 from warploom.app.viewers.ports.points_view import PointsView
 from warploom.app.viewers.ports.port_viewer import PortViewer
-from warploom.app.viewers.ports.snapshots import file_contents
 from warploom.app.viewers.ports.table_view import TableView
 from warploom.app.viewers.ports.text_view import TextView
+from warploom.app.viewers.snapshots import file_contents
 from warploom.app.window.main_window import MainWindow
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.protocol.messages import BufferReport, NodeReport, NodeState
@@ -514,7 +514,7 @@ def test_saving_a_port_is_cancelled(
     path, may_end = tmp_path / "shot.npy", threading.Event()
     path.write_bytes(b"before")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    monkeypatch.setattr(snapshots, "file_contents", lambda *_: b"after" if may_end.wait() else b"")
+    monkeypatch.setattr(port_docks, "file_contents", lambda *_, tone: b"after" if may_end.wait() else b"")
     viewer, status = look_at(ports, "picture"), ports.window.statusBar()
     viewer.save.click()
     ports.play()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
 from PySide6.QtTest import QTest
@@ -16,14 +17,16 @@ from pytestqt.qtbot import QtBot
 from tests.app.app_support import FakeEngine, make_report, move_pointer, shown_picture
 from tests.app.viewers.test_picture_view import gradient
 from warploom.app.documents.bridge import SHARED_RATE, Bridge
+from warploom.app.qt.beside import at_once
 from warploom.app.theme.apply import apply_theme
 from warploom.app.viewers.picture_view import PictureView
+from warploom.app.viewers.snapshots import Snapshots, opaque_picture
 from warploom.app.viewers.viewer import ViewerPanel
 from warploom.app.window.main_window import MainWindow
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.files import dump_patch
 from warploom.engine.protocol.messages import NodeReport, NodeState
-from warploom.engine.protocol.sampling import ObservePorts, Sampling, picture_of
+from warploom.engine.protocol.sampling import ObservePorts, Sample, Sampling, picture_of
 
 
 @pytest.fixture
@@ -198,77 +201,100 @@ def choosing(name: str | Path, meanwhile: Callable[[], object] = lambda: None) -
     return choose
 
 
+@pytest.fixture
+def snapshots(viewer: ViewerPanel) -> Snapshots:
+    """Snapshots without an engine, that write their files at once."""
+    return Snapshots("pictures", Bridge(), at_once, viewer)
+
+
+def wanted(snapshots: Snapshots) -> dict[str, Sampling]:
+    return snapshots._bridge._samplings
+
+
+def come(snapshots: Snapshots, pixels: np.ndarray) -> None:
+    """Let a picture come from the engine, if one is requested."""
+    for name, sampling in wanted(snapshots).items():
+        sample = shown_picture("v", 2, pixels)
+        snapshots._bridge.sampled.emit(replace(sample, name=name, sampling=sampling))
+
+
+def save(snapshots: Snapshots, what: Sampling | Sample) -> None:
+    snapshots.save("picture of v", what, "v.png", ("Pictures (*.png)",), opaque_picture)
+
+
 @pytest.mark.parametrize("comes", ["before", "after"])
 def test_saving_fetches_the_whole_picture(
-    viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes: str
+    snapshots: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes: str
 ) -> None:
-    """Saving requests the whole picture, during the dialog or after it, and afterwards the usual size again."""
+    """Saving requests the whole picture, during the dialog or after it, and afterwards nothing."""
     whole = np.random.default_rng(2).integers(0, 256, (500, 1000, 4), np.uint8)
-    usual = viewer.sampling
-    wanted: list[Sampling] = []
+    seen: list[dict[str, Sampling]] = []
 
     def fetch() -> None:
-        wanted.append(viewer.sampling)
-        viewer.show_sample(shown_picture("v", 2, whole))
+        seen.append(wanted(snapshots))
+        come(snapshots, whole)
+        assert not wanted(snapshots)
+        come(snapshots, whole[::-1])
 
     file = tmp_path / "picture.png"
-    meanwhile = fetch if comes == "before" else lambda: None
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(file, meanwhile))
-    viewer.save_picture()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(file, fetch if comes == "before" else lambda: None))
+    save(snapshots, picture_of("v"))
     if comes == "after":
         assert not file.exists()
         fetch()
-    assert wanted == [picture_of("v")]
-    saved = QImage(str(file))
+    assert seen == [{"pictures/v.": picture_of("v")}]
+    saved = QImage(str(file)).convertToFormat(QImage.Format.Format_RGBX8888)
     assert (saved.width(), saved.height()) == (1000, 500)
-    assert saved.pixelColor(123, 45) == QColor(*whole[45, 123, :3].tolist())
-    assert viewer.sampling.size == usual.size
+    np.testing.assert_array_equal(np.array(saved.constBits()).reshape(whole.shape)[..., :3], whole[..., :3])
 
 
-def test_a_picture_is_copied_in_full_size(viewer: ViewerPanel) -> None:
-    """The menu of a viewer, and Ctrl+C in it, put the whole picture on the clipboard, even if a small one is shown."""
+def test_a_picture_is_copied_in_full_size(qtbot: QtBot, viewer: ViewerPanel, snapshots: Snapshots) -> None:
+    """The whole picture goes to the clipboard, even if a small one is shown."""
     whole = np.random.default_rng(3).integers(0, 256, (500, 1000, 4), np.uint8)
-    viewer.show_sample(shown_picture("v", 1, gradient(100, 50), (500, 1000)))
-    QTest.keyClick(viewer.picture, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert viewer.sampling == picture_of("v")
-    viewer.show_sample(shown_picture("v", 2, whole))
+    with qtbot.waitSignal(viewer.copy_asked):
+        QTest.keyClick(viewer.picture, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert viewer.whole is None
+    snapshots.copy("picture of v", picture_of("v"))
+    come(snapshots, whole)
     copied = QGuiApplication.clipboard().image()
     assert (copied.width(), copied.height()) == (1000, 500)
     assert copied.pixelColor(123, 45) == QColor(*whole[45, 123, :3].tolist())
-    assert viewer.sampling.size
 
 
 def test_a_whole_picture_is_saved_as_it_was_when_asked(
-    viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    viewer: ViewerPanel, snapshots: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A picture is saved as it was when saving began, even if others come during the dialog."""
+    """A whole picture that is shown is saved without another, even if others come during the dialog."""
     viewer.show_sample(shown_picture("v", 2, np.full((5, 5, 4), 10, np.uint8)))
-    later = shown_picture("v", 3, np.full((5, 5, 4), 99, np.uint8))
+    shown, later = viewer.whole, shown_picture("v", 3, np.full((5, 5, 4), 99, np.uint8))
+    assert shown is not None
     file = tmp_path / "picture.png"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(file, lambda: viewer.show_sample(later)))
-    viewer.save_picture()
-    assert QImage(str(file)).pixelColor(2, 2) == QColor(10, 10, 10)
+    save(snapshots, shown)
+    assert not wanted(snapshots) and QImage(str(file)).pixelColor(2, 2) == QColor(10, 10, 10)
 
 
 def test_saving_says_when_it_cannot_be_done(
-    qtbot: QtBot, viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, viewer: ViewerPanel, snapshots: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Saving reports if no picture comes or the file can't be written; a cancelled dialog requests nothing."""
     monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(""))
-    usual = viewer.sampling
-    viewer.save_picture()
-    assert viewer.sampling == usual
+    save(snapshots, picture_of("v"))
+    assert not wanted(snapshots)
     monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(tmp_path / "picture.png"))
-    viewer._saver._patience.setInterval(10)
-    with qtbot.waitSignal(viewer.failed) as failed:
-        viewer.save_picture()
-    assert failed.args == ["picture must come from the engine in full size, got none; check that the engine is running"]
-    assert viewer.sampling == usual
+    snapshots.patience_ms = 10
+    with qtbot.waitSignal(snapshots.failed) as failed:
+        save(snapshots, picture_of("v"))
+    assert failed.args == [
+        "picture of v must come from the engine, got nothing; check that the engine is running",
+    ]
+    assert not wanted(snapshots)
     monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(tmp_path / "no folder" / "picture.png"))
     viewer.show_sample(shown_picture("v", 2, gradient(5, 5)))
-    with qtbot.waitSignal(viewer.failed) as failed:
-        viewer.save_picture()
-    assert str(failed.args[0]).startswith("picture must be writable as an image: ")
+    assert viewer.whole is not None
+    with qtbot.waitSignal(snapshots.failed) as failed:
+        save(snapshots, viewer.whole)
+    assert str(failed.args[0]).startswith("picture of v must be writable as picture.png, got ")
 
 
 def test_the_bridge_posts_to_the_engine_at_most_once_a_display_frame(qtbot: QtBot) -> None:
@@ -345,3 +371,27 @@ def test_control_and_a_drag_turn_the_camera_of_a_picture(opened: MainWindow) -> 
     patch.remove(points)
     drag()
     assert not picture.is_fitted  # without a camera, the picture moves
+
+
+def test_the_buttons_of_a_viewer_save_and_copy_its_picture(
+    opened: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the window, the file is named after the viewer, is written beside the UI, and the status bar says so."""
+    patch = opened.session.patch
+    assert patch is not None
+    viewer, pixels = patch.add("io.viewer", node_id="shown"), gradient(20, 10)
+    opened.viewers.show_sample(shown_picture(viewer.id, 1, pixels))
+    proposed: list[str] = []
+
+    def choose(_parent: object, _title: str, start: str, _kinds: str) -> tuple[str, str]:
+        proposed.append(Path(start).name)
+        return str(tmp_path / "shown.png"), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
+    panel = opened.viewers.viewer(viewer.id)
+    panel.save_button.click()
+    qtbot.waitUntil(lambda: opened.statusBar().currentMessage() == f"Saved {tmp_path / 'shown.png'}")
+    assert proposed == [f"{opened.viewers.docks[viewer.id].windowTitle()}.png"]
+    QTest.keyClick(panel.picture, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    for image in (QImage(str(tmp_path / "shown.png")), QGuiApplication.clipboard().image()):
+        assert image.pixelColor(3, 4) == QColor(*pixels[4, 3, :3].tolist())
