@@ -148,7 +148,8 @@ def _renew(key: tuple[object, ...], known: Adapted) -> tuple[Adapted, bool]:
     """Make an interface again; return it, and whether it has changed."""
     fresh = _keep(key, _adapt(known.origin, known.values, known, known.reading.reach))
     has_changed = fresh.block_type is not known.block_type or str(fresh.problem) != str(known.problem)
-    block_types.edition += has_changed
+    if has_changed:
+        block_types.count_change()
     return fresh, has_changed
 
 

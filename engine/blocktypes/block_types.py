@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -63,6 +64,7 @@ class BlockTypes(Generic[B]):
     def __init__(self) -> None:
         #: A number that changes whenever a type is another one, or has other ports or parameters.
         self.edition = 0
+        self._editions = itertools.count(1)
         #: The library, once it is in the catalogue.
         self.library: TypeLoader | None = None
         self._defined: dict[str, type[B]] = {}
@@ -141,8 +143,12 @@ class BlockTypes(Generic[B]):
         for gone in set(before) - types.keys():
             self._defined.pop(gone, None)
         self._defined.update(types)
-        self.edition += 1
+        self.count_change()
         return self._declare_dependents({*types, *before})
+
+    def count_change(self) -> None:
+        """Set `edition` to a new number. Any thread may call this."""
+        self.edition = next(self._editions)
 
     def blame(self, type_ids: Iterable[str], problem: Diagnostic) -> None:
         """Remember why the newest versions of these types are not defined."""
@@ -168,7 +174,7 @@ class BlockTypes(Generic[B]):
 
     def tell(self, changed: Collection[str]) -> None:
         """Call the listeners with the ids of changed types."""
-        self.edition += 1
+        self.count_change()
         for listener in tuple(self._listeners):
             try:
                 listener(frozenset(changed))
