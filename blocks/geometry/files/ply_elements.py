@@ -1,11 +1,13 @@
 """Reads all elements of a PLY file, and writes points and triangles as one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from warploom.blocks.geometry.files.ply_files import ORDERS, TYPES
+from warploom.engine.diagnostics import cut
 
 Array = np.ndarray[Any, Any]
 
@@ -35,14 +37,24 @@ class PlyContents:
     def element(self, name: str) -> PlyElement | None:
         return next((element for element in self.elements if element.name == name), None)
 
+    def check(self) -> None:
+        """Raise ValueError unless there are points, and all types are known."""
+        for element in self.elements:
+            types = {word for kind, counted, _ in element.kinds for word in (kind, counted) if word}
+            if unknown := sorted(types - TYPES.keys()):
+                raise ValueError(f"numbers of the unknown type {unknown[0]} in {element.name}")
+        vertex = self.element("vertex")
+        if vertex is None or not {"x", "y", "z"} <= {name for _, counted, name in vertex.kinds if not counted}:
+            raise ValueError("no points with x, y and z")
+
     def read(self, body: bytes) -> None:
-        """Read the rows of all elements up to the faces."""
-        units = np.frombuffer(body, np.uint8) if self.order else np.array(body.split(), np.float64)
+        """Read the rows of all elements. Raise ValueError for damage."""
+        units = np.frombuffer(body, np.uint8) if self.order else as_numbers(body.split())
         at = 0
         for element in self.elements:
-            if any(kind not in TYPES or (counted and counted not in TYPES) for kind, counted, _ in element.kinds):
-                raise ValueError(f"numbers of an unknown type in {element.name}")
             at = self._read_rows(element, units, at)
+        if not self.order and at < len(units):  # rows with more numbers than the header names would be misread
+            raise ValueError(f"{len(units)} numbers instead of {at}")
 
     def _read_rows(self, element: PlyElement, units: Array, at: int) -> int:
         """Read rows from a place on, and return the place of the next element."""
@@ -143,3 +155,16 @@ class PlyContents:
         lines += [f"element face {len(faces)}", "property list uchar int vertex_indices"]
         lines += [f"property {names[values.dtype.str[1:]]} {name}" for name, values in others.items()]
         return "\n".join([*lines, "end_header", ""]).encode() + rows.tobytes() + faces.tobytes()
+
+
+def as_numbers(words: Sequence[bytes]) -> Array:
+    """Return the numbers that words of a text stand for, as f64. ValueError has the first word that is none."""
+    try:
+        return np.array(words, np.float64)
+    except ValueError:
+        for word in words:
+            try:
+                float(word)
+            except ValueError:
+                raise ValueError(f"{cut(word.decode(errors='replace'), 20)} for a number") from None
+        raise

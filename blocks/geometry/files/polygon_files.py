@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from warploom.blocks.geometry.files.ply_elements import PlyContents, PlyElement
+from warploom.blocks.geometry.files.ply_elements import PlyContents, PlyElement, as_numbers
 from warploom.blocks.geometry.files.ply_files import ORDERS
-from warploom.blocks.geometry.files.polygons import cut_polygons, has_dents
+from warploom.blocks.geometry.files.polygons import cut_polygons
 
 Array = np.ndarray[Any, Any]
 
 #: Names of the list with the corners of faces.
 _CORNERS = ("vertex_indices", "vertex_index")
-#: A face of an OBJ file with more than three corners.
-_OBJ_POLYGON = re.compile(rb"^f((?: +[^\s#]+){4,}) *$", re.MULTILINE)
 #: Headers of PLY files with faces, or with colours of more than 8 bits.
 _PLY_UNUSUAL = re.compile(
     rb"element\s+(face|tristrips)\s+0*[1-9]|property\s+(u?short|u?int|u?int16|u?int32)\s+(red|green|blue|alpha)\s"
@@ -28,34 +26,7 @@ STORED = "stored_"
 _COLOURS = ("red", "green", "blue", "alpha")
 #: Types of colours that the library reads.
 _SCALED = ("u1", "f4", "f8")
-_OBJ_POINT = re.compile(rb"^v +(\S+) +(\S+) +(\S+)", re.MULTILINE)
 _OFF_HEAD = re.compile(rb"\s*(ST)?(C)?(N)?(4?n?)OFF(\s+BINARY)?\b")
-
-
-def obj_triangles(text: bytes) -> bytes:
-    """Return an OBJ file, in which faces count from the first point, without faces that have dents."""
-    found = list(_OBJ_POLYGON.finditer(text))
-    if not found:
-        return text
-    points = np.array(_OBJ_POINT.findall(text), np.float64).reshape(-1, 3)
-    faces = [match[1].split() for match in found]
-    rings = [[int(corner.split(b"/")[0]) - 1 for corner in face] for face in faces]
-    counts = np.array([len(ring) for ring in rings])
-    corners = np.concatenate([np.array(ring) for ring in rings])
-    if corners.min() < 0 or corners.max() >= len(points):
-        return text  # the reader of the text names the line
-    begins, parts, end = np.cumsum(counts) - counts, [], 0
-    dented = np.zeros(len(rings), bool)
-    for count in np.unique(counts):
-        alike = np.flatnonzero(counts == count)
-        dented[alike] = has_dents(points, corners[begins[alike, np.newaxis] + np.arange(count)])
-    for place in np.flatnonzero(dented):
-        match, face = found[place], faces[place]
-        ring = np.arange(len(face))
-        triangles, _ = cut_polygons(points[rings[place]], np.array([len(face)]), ring)
-        parts += [text[end : match.start()], b"\n".join(b"f " + b" ".join(face[k] for k in t) for t in triangles)]
-        end = match.end()
-    return b"".join([*parts, text[end:]])
 
 
 def off_as_ply(text: bytes) -> bytes:
@@ -67,7 +38,7 @@ def off_as_ply(text: bytes) -> bytes:
     if head[4] or head[5]:
         raise ValueError(f"{head[0].decode().strip()}, which has other dimensions or bytes")
     lines = [line.split() for line in re.sub(rb"#[^\n]*", b"", text[head.end() :]).splitlines() if line.strip()]
-    point_count, face_count = (int(word) for word in [*lines[0], b"0"][:2]) if lines else (0, 0)
+    point_count, face_count = as_numbers([*lines[0], b"0"][:2]).astype(int).tolist() if lines else (0, 0)
     if not 0 <= point_count + face_count < len(lines) or min(point_count, face_count) < 0:
         raise ValueError(f"{point_count} points and {face_count} faces in {max(len(lines) - 1, 0)} lines")
     rows, faces = lines[1 : 1 + point_count], lines[1 + point_count : 1 + point_count + face_count]
@@ -79,16 +50,17 @@ def off_as_ply(text: bytes) -> bytes:
     wanted = width + 3 * has_colours
     if short := next((row for row in rows if len(row) < wanted), None):
         raise ValueError(f"a point with {len(short)} numbers instead of {wanted}")
-    numbers = np.array([row[:width] for row in rows], np.float64).reshape(-1, width)
+    numbers = as_numbers([word for row in rows for word in row[:width]]).reshape(-1, width)
     vertex.values = dict(zip(names, numbers.T, strict=True))
     if has_colours and rows:
-        stored = np.array([[*row[width : width + 4], b"255"][:4] for row in rows])
+        stored = as_numbers([word for row in rows for word in [*row[width : width + 4], b"255"][:4]]).reshape(-1, 4)
         scale = 255 if any(b"." in share for row in rows for share in row[width : width + 3]) else 1
-        for name, shares in zip(("red", "green", "blue", "alpha"), stored.astype(np.float64).T, strict=True):
+        for name, shares in zip(("red", "green", "blue", "alpha"), stored.T, strict=True):
             vertex.kinds.append(("uchar", "", name))
             vertex.values[name] = np.clip(np.rint(shares * scale), 0, 255)
-    counts = np.array([int(face[0]) for face in faces], np.int64)
-    corners = np.array([int(word) for face, n in zip(faces, counts, strict=True) for word in face[1 : 1 + n]], np.int64)
+    counts = as_numbers([face[0] for face in faces]).astype(np.int64)
+    words = [word for face, count in zip(faces, counts, strict=True) for word in face[1 : 1 + count]]
+    corners = as_numbers(words).astype(np.int64)
     if counts.min(initial=0) < 0 or len(corners) != counts.sum():
         raise ValueError("a face with fewer corners than it says")
     ply.elements = [vertex]
@@ -101,23 +73,29 @@ def plain_ply(held: bytes) -> bytes:
     Raise ValueError for damage.
     """
     end = re.search(rb"end_header[ \t]*\r?\n", held)
-    if end is None or not _PLY_UNUSUAL.search(held[: end.start()]):
-        return held
+    if held[:3] != b"ply" or end is None:
+        raise ValueError("no PLY" if held[:3] != b"ply" else "a PLY without the end of its header")
     lines = [line.split() for line in held[: end.start()].decode("latin-1").splitlines()]
-    order = ORDERS.get(next((words[1] for words in lines if words[:1] == ["format"]), ""), "")
-    ply = PlyContents(order, [" ".join(words) for words in lines if words[:1] == ["comment"]])
+    form = next((words[1] for words in lines if words[:1] == ["format"] and len(words) > 1), "ascii")
+    if form not in (*ORDERS, "ascii"):
+        raise ValueError(f"a PLY of format {form}")
+    ply = PlyContents(ORDERS.get(form, ""), [" ".join(words) for words in lines if words[:1] == ["comment"]])
     for words in lines:
         match words:
             case ["element", name, count]:
+                if not count.isdecimal():
+                    raise ValueError(f"{count} rows of {name}")
                 ply.elements.append(PlyElement(name, int(count), []))
             case ["property", "list", counted, kind, name] if ply.elements:
                 ply.elements[-1].kinds.append((kind, counted, name))
             case ["property", kind, name] if ply.elements:
                 ply.elements[-1].kinds.append((kind, "", name))
+    ply.check()
+    if ply.order and not _PLY_UNUSUAL.search(held[: end.start()]):
+        return held
     ply.read(held[end.end() :])
     vertex = ply.element("vertex")
-    if vertex is None or not {"x", "y", "z"} <= vertex.values.keys():
-        raise ValueError("no points")
+    assert vertex is not None  # as it was checked
     points = np.stack([vertex.values[axis].astype(np.float64) for axis in "xyz"], axis=1)
     faces, strips = ply.element("face"), ply.element("tristrips")
     triangles, polygons, others = np.empty((0, 3), np.int64), np.empty(0, np.int64), dict[str, Array]()
@@ -127,7 +105,7 @@ def plain_ply(held: bytes) -> bytes:
         if name not in faces.lists:
             raise ValueError("faces without corners")
         counts, corners = faces.lists[name]
-        if is_plain and (counts == 3).all():
+        if is_plain and ply.order and (counts == 3).all():
             return held
         triangles, polygons = cut_polygons(points, counts, corners.astype(np.int64))
         others = faces.values

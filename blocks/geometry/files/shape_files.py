@@ -1,6 +1,7 @@
 """Reads points and meshes from files, and makes the contents of files of points."""
 
 import io
+import json
 import re
 from collections.abc import Collection
 from contextlib import suppress
@@ -13,7 +14,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from warploom.api import open_file, read_bytes
-from warploom.blocks.geometry.files.mesh_bytes import COLOURS, absolute_faces, readable
+from warploom.blocks.geometry.files.gltf_files import COLOURS
+from warploom.blocks.geometry.files.mesh_bytes import check_stl, readable
+from warploom.blocks.geometry.files.obj_files import checked_lines
 from warploom.blocks.geometry.files.polygon_files import STORED
 from warploom.blocks.geometry.files.scan_files import SCANS, Scan
 from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
@@ -188,14 +191,16 @@ def _mesh(held: bytes, suffix: str, beside: _Beside) -> _Parts:
 
     # The library's types leave most of it out.
     read: Any = trimesh.load
-    text, kind = readable(held, suffix)
+    text, kind = readable(held, suffix, beside.get)
     # In its order, the library would give a point of an OBJ one normal and one place in a texture for all its faces.
     keeps = suffix != ".obj" or not re.search(rb"^f [^\n#]*/", text, re.MULTILINE)
     try:
         loaded = read(io.BytesIO(text), file_type=kind[1:], resolver=beside, process=False, maintain_order=keeps)
     except (IndexError, KeyError, AttributeError, TypeError, ImportError, ValueError) as problem:
         if suffix == ".obj":
-            absolute_faces(text)  # says which line is wrong
+            checked_lines(text)  # says which line is wrong
+        if suffix == ".stl":
+            check_stl(text)
         if isinstance(problem, ValueError):
             raise
         raise ValueError(f"contents that can't be read ({type(problem).__name__}: {problem})") from problem
@@ -296,8 +301,12 @@ def _of_material(material: Any, places: Array | None) -> Array:
         light[:, :3] = srgb_to_linear(light[:, :3])
     elif len(diffuse := np.ravel(getattr(material, "kwargs", {}).get("kd", ()))) == 3:
         light[:, :3] = srgb_to_linear(np.clip(diffuse.astype(float), 0, 1))
-    factor = getattr(material, "baseColorFactor", None)
-    return light if factor is None else light * (np.asarray(factor) / 255).astype(np.float32)
+    if hasattr(material, "baseColorFactor"):
+        factor = json.loads(material.name)  # see gltf_files; the library's own one has 8 bits
+        if factor is None and material.baseColorFactor is not None:
+            factor = np.asarray(material.baseColorFactor) / 255
+        light *= np.ones(4, np.float32) if factor is None else np.asarray(factor, np.float32)
+    return light
 
 
 def _las(file: BinaryIO, fit: str, first: int = 0, most: int | None = None) -> _Parts:
