@@ -8,13 +8,14 @@ from warploom.engine.diagnostics import Incomplete
 class LoadTable(Block, id="data.load_table", tags=("csv", "parquet", "json", "spreadsheet", "file", "open", "columns")):
     """Loads columns of numbers from a CSV, Parquet or JSON file.
 
-    Reads CSV, TSV, text that numpy has saved, Parquet, Arrow, and JSON as a list of objects or an object on each line.
-    The first line of a text has the names; if it has only numbers, the names are x0, x1 and so on. Booleans become 0
-    and 1, dates become seconds since 1970, times of a day seconds since midnight, and missing numbers NaN. A column in
-    which f32 would make different whole numbers or times equal is refused. With `first_row` or `most_rows`, only these
-    rows of a file that may be larger than memory are read; only a JSON list is read whole. A relative path starts at
-    the patch file's folder. Another table of the same size is loaded without a rebuild. To go through a table while the
-    patch plays, use Play Rows.
+    Reads CSV, TSV, text that numpy has saved, Parquet, Arrow, and JSON: objects on lines or in a list, rows in a list,
+    or columns in an object. Columns may be separated by commas, semicolons, tabs or bars. The first line of a text has
+    the names; if it has only numbers, the names are x0, x1 and so on. Booleans become 0 and 1, dates become seconds
+    since 1970, times of a day seconds since midnight, and missing numbers NaN. A column in which f32 would make
+    different whole numbers or times equal is refused. With `first_row` or `most_rows`, only these rows of a file that
+    may be larger than memory are read; only JSON that is no lines is read whole. A relative path starts at the patch
+    file's folder. Another table of the same size is loaded without a rebuild. To go through a table while the patch
+    plays, use Play Rows.
     """
 
     out: Out[any_type] = port(shape="data", dtype="data", rank=2, doc="The numbers, shape [rows, columns].")

@@ -15,7 +15,7 @@ from warploom.engine.diagnostics import Incomplete, PatchError
 #: Choices of what selects the first row.
 SELECTIONS = ("time", "row")
 #: How names of arrays end.
-ARRAYS = (".npy", ".npz")
+ARRAYS = (".npy", ".npz", ".safetensors")
 
 
 class PlayRows(
@@ -37,7 +37,7 @@ class PlayRows(
     file: Path = param("", files="open rows", doc="The file; a relative path starts at the patch's folder.")
     columns: str = param("", doc='Names of columns, with commas between them, as a, "b, c"; empty for all of numbers.')
     type: str = param("f32", choices=tuple(TYPES), doc="Element type of the rows of a table.")
-    member: str = param("", doc="Name of an array in an NPZ archive; empty for the only one.")
+    member: str = param("", doc="Name of an array in a file of several; empty for the only one.")
     rows: int = param(100, min=1, max=1_000_000_000, structural=True, doc="Number of rows that are shown together.")
     by: str = param("time", choices=SELECTIONS, doc="What selects the first row.")
     rate: float = param(100.0, min=0, max=1e9, unit="1/s", doc="By time: rows a second.")

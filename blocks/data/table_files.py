@@ -58,7 +58,7 @@ def table_problem(path: Path, problem: Exception) -> PatchError:
 # Cached by contents, so that a file is read again only if these have changed.
 @lru_cache(CACHED_TABLES)
 def _whole(held: bytes, suffix: str, columns: str, element_type: str) -> Array:
-    return _some(RowsOfTable(io.BytesIO(held), suffix, columns, element_type).read(0, None), 0)
+    return _some(RowsOfTable(io.BytesIO(held), suffix, columns, element_type, is_whole=True).read(0, None), 0)
 
 
 def _some(numbers: Array, first: int) -> Array:
@@ -73,8 +73,8 @@ class RowsOfTable:
     ValueError says why a table can't be read.
     """
 
-    def __init__(self, file: BinaryIO, suffix: str, columns: str, element_type: str) -> None:
-        self._table = open_table(file, suffix)
+    def __init__(self, file: BinaryIO, suffix: str, columns: str, element_type: str, *, is_whole: bool = False) -> None:
+        self._table = open_table(file, suffix, is_whole=is_whole)
         self._names, self._type = _chosen(self._table, columns), np.dtype(TYPES[element_type])
 
     @property
@@ -99,6 +99,8 @@ class RowsOfTable:
 
 def _chosen(table: TableFile, columns: str) -> list[tuple[str, str]]:
     """Return the names of columns in the file, and without the spaces around them."""
+    if columns.strip():
+        table.look_for(names_in(columns))
     known = table.schema.names
     plain = [name.strip() for name in known]
     if columns.strip():

@@ -23,6 +23,12 @@ SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".ndjson", ".
 DELIMITERS = {".tsv": "\t", ".csv": ",", ".txt": ","}
 #: Bytes of a text that are looked at together, and the most bytes of a row.
 BLOCK, MOST_IN_ROW = 1 << 20, 1 << 26
+#: How much of a file is looked at to see whether it is a text, and what it is instead by its first bytes.
+_HEAD = 4096
+_ARCHIVES = {
+    b"PK\x03\x04": "a ZIP archive or spreadsheet; unpack it, or save the sheet as CSV",
+    b"\x1f\x8b": "a file that gzip compressed; unpack it",
+}
 #: Rows of a Parquet file that are decoded together.
 _BATCH = 1 << 14
 _MISSING = "package pyarrow must be installed to use tables, got none; type: pip install 'warploom[data]'"
@@ -58,26 +64,38 @@ class TableFile(ABC):
     def table(self, first: int, count: int | None, names: Sequence[str]) -> "Table":
         """Return `count` rows from row `first` on, or all, with some columns; fewer where the table ends."""
 
+    def look_for(self, names: Sequence[str]) -> None:
+        """Add those of some columns to the schema that only later rows have."""
+        return  # in most formats, all rows have the same columns
+
     def check_texts(self) -> None:
         """Raise ValueError for a column that is a text only because some of its numbers can't be read."""
         return  # most formats say which columns are texts
 
 
-def open_table(file: BinaryIO, suffix: str) -> TableFile:
-    """Return the table in a file that can seek, whose name ends in `suffix`. Raise ValueError if there is none."""
+def open_table(file: BinaryIO, suffix: str, *, is_whole: bool = False) -> TableFile:
+    """Return the table in a file that can seek, whose name ends in `suffix`. Raise ValueError if there is none.
+
+    `is_whole` says that all rows will be read. JSON lines then have the columns of all rows, not only of the first.
+    """
     check_suffix(suffix)
     load_arrow()
-    if suffix in DELIMITERS:
-        return _DelimitedText(file, DELIMITERS[suffix])
     if suffix == ".parquet":
         return _ParquetTable(file)
+    head = file.read(_HEAD)
+    file.seek(0)
     if suffix in (".arrow", ".feather"):
-        head = file.read(6)
-        file.seek(0)
-        return _ArrowTable(file) if head == b"ARROW1" else _WholeTable(_old_arrow(file, head))
-    if suffix == ".json" and _begins_list(file):
-        return _WholeTable(_json_list(file))
-    return _JsonLines(file)
+        return _ArrowTable(file) if head[:6] == b"ARROW1" else _WholeTable(_old_arrow(file, head))
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        file = io.BytesIO(file.read().decode("utf-16").encode())
+    elif b"\0" in head or head.startswith(tuple(_ARCHIVES)):
+        what = next((what for mark, what in _ARCHIVES.items() if head.startswith(mark)), "bytes that are no text")
+        raise ValueError(what)
+    if suffix in DELIMITERS:
+        return _DelimitedText(file, DELIMITERS[suffix])
+    if suffix == ".json" and (table := _one_json(file)) is not None:
+        return _WholeTable(table)
+    return _WholeTable(_parsed_lines(file.read().removeprefix(b"\xef\xbb\xbf"))) if is_whole else _JsonLines(file)
 
 
 class _WholeTable(TableFile):
@@ -173,19 +191,27 @@ def _old_arrow(file: BinaryIO, head: bytes) -> "Table":
     return ipc.open_stream(file).read_all()
 
 
-def _begins_list(file: BinaryIO) -> bool:
-    while (space := file.read(BLOCK)) and not space.lstrip(b"\xef\xbb\xbf \t\r\n"):
-        pass
+def _one_json(file: BinaryIO) -> "Table | None":
+    """Return the table in a file that is one JSON value; None, with the file at its begin, if it has several lines."""
+    line = file.readline(MOST_IN_ROW).removeprefix(b"\xef\xbb\xbf").strip()
+    is_alone = not file.read(BLOCK).strip()
     file.seek(0)
-    return space.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
+    if line[:1] == b"{" and line[-1:] == b"}" and not is_alone:
+        return None
+    held = json.loads(file.read().removeprefix(b"\xef\xbb\xbf"))
+    if isinstance(held, dict):
+        lengths = {len(column) if isinstance(column, list) else -1 for column in held.values()}
+        return _table_of(held if len(lengths) == 1 and -1 not in lengths else {k: [v] for k, v in held.items()})
+    if isinstance(held, list) and held and all(isinstance(row, list) and len(row) == len(held[0]) for row in held):
+        return _table_of({f"x{place}": list(column) for place, column in enumerate(zip(*held, strict=True))})
+    if not isinstance(held, list) or not all(isinstance(row, dict) for row in held):
+        raise ValueError("a list of something other than objects, or rows of the same length")
+    names = dict.fromkeys(name for row in held for name in row)  # the library would take those of the first row
+    return _table_of({name: [row.get(name) for row in held] for name in names})
 
 
-def _json_list(file: BinaryIO) -> "Table":
-    rows = json.loads(file.read())
-    if not all(isinstance(row, dict) for row in rows):
-        raise ValueError("a list of something other than objects")
-    names = dict.fromkeys(name for row in rows for name in row)  # the library would take those of the first row
-    table: Table = load_arrow().table({name: [row.get(name) for row in rows] for name in names})
+def _table_of(columns: dict[str, list[Any]]) -> "Table":
+    table: Table = load_arrow().table(columns)
     return table
 
 
@@ -298,7 +324,9 @@ def _row_begins(held: bytes, quoted: re.Pattern[bytes] | None) -> Array:
 
 #: The most of a text that is looked at to see how it is written, and a number with a comma between semicolons.
 _LINES = 1 << 16
-_COMMA = re.compile(rb"(?:^|;)[ \t]*[-+]?\d+,\d+(?:[eE][-+]?\d+)?[ \t]*(?:;|\r|$)", re.MULTILINE)
+_COMMA = re.compile(rb'(?:^|;)[ \t]*"?[-+]?\d+,\d+(?:[eE][-+]?\d+)?"?[ \t]*(?:;|\r|$)', re.MULTILINE)
+#: A line in which a spreadsheet names what separates columns.
+_SEPARATOR = re.compile(rb"sep=(.)\s*")
 #: A comment before the numbers, as numpy writes names; a column may be called #.
 _COMMENT = re.compile(rb"#[ \t]+(?=[^\s,;])")
 #: A number as people write it, with a mark between thousands or as a share of 100.
@@ -311,11 +339,11 @@ _NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d
 
 
 def _delimiter_of(lines: Sequence[bytes]) -> str:
-    """Return what separates columns: a comma if there is one, else a semicolon or a tab, or spaces between numbers."""
+    """Return what separates columns: a comma, semicolon, tab or bar, in this order, or else spaces between numbers."""
     first, second = (re.sub(rb'"[^"]*"', b"", line).decode("latin-1") for line in (lines[0], lines[:2][-1]))
     if ";" in first and _are_numbers(first.replace(",", ".").split(";")):
         return ";"
-    known = [mark for mark in ",;\t" if mark in first]
+    known = [mark for mark in ",;\t|" if mark in first]
     if known:  # a name may have another mark
         return next((mark for mark in known if first.count(mark) == second.count(mark)), known[0])
     names, parts = first.split(), second.split()
@@ -343,10 +371,14 @@ class _DelimitedText(_TextTable):
         begin = _after_mark(file)
         file.seek(begin)
         lines = [line for line in file.read(_LINES).splitlines() if line.strip()]
-        comments = 0
+        named_mark = _SEPARATOR.fullmatch(lines[0]) if lines[1:] else None
+        comments = int(named_mark is not None)
         while comments + 1 < len(lines) and _COMMENT.match(lines[comments]):
             comments += 1
-        delimiter = _delimiter_of(lines[comments:]) if delimiter == "," and lines else delimiter
+        if named_mark is not None:
+            delimiter = named_mark[1].decode("latin-1")
+        elif delimiter == "," and lines:
+            delimiter = _delimiter_of(lines[comments:])
         self._csv, self._delimiter = csv, delimiter
         mark = re.escape(delimiter.encode())
         self.quoted: re.Pattern[bytes] = re.compile(rb"(?:(?<=[\r\n" + mark + rb'])|\A)"[^"]*(?:""[^"]*)*(?:"|\Z)')
@@ -367,7 +399,11 @@ class _DelimitedText(_TextTable):
         self._names = self._read(held + b"\n").column_names
         if b'"' not in held and _are_numbers([name.replace(self._decimal, ".") for name in self._names]):
             count, self._names = len(self._names), None
-            named = self._read(_COMMENT.sub(b"", lines[comments - 1]) + b"\n").column_names if comments else []
+            named = (
+                self._read(_COMMENT.sub(b"", lines[comments - 1]) + b"\n").column_names
+                if comments > bool(named_mark)
+                else []
+            )
             self._names = named if len(named) == count else [f"x{place}" for place in range(count)]
             super().__init__(file, ends[comments])
         else:
@@ -416,16 +452,34 @@ class _JsonLines(_TextTable):
     def __init__(self, file: BinaryIO) -> None:
         super().__init__(file, _after_mark(file))
 
-    def _parse(self, held: bytes, names: Sequence[str] | None = None) -> "Table":
-        from pyarrow import json as lines
+    def look_for(self, names: Sequence[str]) -> None:
+        arrow, block = load_arrow(), 1
+        missing = set(names) - {field.name for field in self.schema if not arrow.types.is_null(field.type)}
+        while missing and not self._look(block - 1).is_last:
+            found = self._parse(self._bytes(self._places[block], self._look(block).end)).schema
+            self.schema = arrow.unify_schemas([self.schema, found], promote_options="permissive")
+            missing -= {field.name for field in found if not arrow.types.is_null(field.type)}
+            block += 1
 
-        found = lines.read_json(io.BytesIO(held), lines.ReadOptions(block_size=_block_size(held)))
+    def _parse(self, held: bytes, names: Sequence[str] | None = None) -> "Table":
+        found = _parsed_lines(held)
         if names is None:
             return found
         for name in names:
             if name not in found.column_names:
                 found = found.append_column(name, load_arrow().nulls(found.num_rows))
         return found.select(list(names))
+
+
+def _parsed_lines(held: bytes) -> "Table":
+    from pyarrow import json as lines
+
+    try:
+        return lines.read_json(io.BytesIO(held), lines.ReadOptions(block_size=_block_size(held)))
+    except load_arrow().ArrowInvalid as problem:
+        if "Column() changed" in str(problem):  # the library's words for the line itself
+            raise ValueError("a line that is no JSON object") from problem
+        raise
 
 
 def _block_size(held: bytes) -> int:

@@ -6,10 +6,12 @@ import json
 import sqlite3
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pyarrow
 import pytest
+import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -98,6 +100,51 @@ def test_json_may_be_a_list_or_lines(tmp_path: Path) -> None:
     for name in ("a.json", "b.jsonl"):
         expected = [[1.5, 2, np.nan], [np.nan, -3, 4]]
         np.testing.assert_array_equal(load_table(tmp_path / name, "", "f64"), expected)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"x": [1, 2], "y": [0.5, null]}', '{\n"x": [1, 2],\n"y": [0.5, null]\n}', "[[1, 0.5], [2, null]]"]
+)
+def test_json_may_have_columns_or_rows_of_numbers(tmp_path: Path, text: str) -> None:
+    """An object of columns and a list of rows are tables too; an object alone is a row."""
+    (tmp_path / "a.json").write_text(text)
+    np.testing.assert_array_equal(load_table(tmp_path / "a.json", "", "f64"), [[1, 0.5], [2, np.nan]])
+    (tmp_path / "a.json").write_text('{"x": 1,\n "y": 2}')
+    np.testing.assert_array_equal(load_table(tmp_path / "a.json", "", "f64"), [[1, 2]])
+
+
+@pytest.mark.parametrize("early", ["", ', "y": null', ', "y": 1'])
+def test_a_column_may_begin_in_any_row_of_json(tmp_path: Path, early: str) -> None:
+    """A name, or a number with decimals, that is first in a row behind the first megabyte is not left out."""
+    row = f'{{"x": 1{early}, "pad": "{"z" * 2000}"}}\n'
+    (tmp_path / "a.jsonl").write_text(row * 1000 + '{"y": 2.5}\n')
+    first = 1.0 if early.endswith("1") else np.nan
+    whole = load_table(tmp_path / "a.jsonl", "x, y", "f64")
+    np.testing.assert_array_equal(whole, [[1, first]] * 1000 + [[np.nan, 2.5]])
+    np.testing.assert_array_equal(load_table(tmp_path / "a.jsonl", "", "f64")[-1][-1], 2.5)
+    np.testing.assert_array_equal(load_table(tmp_path / "a.jsonl", "y", "f64", 999), [[first], [2.5]])
+    with pytest.raises(PatchError, match="no column called 'q'"):
+        load_table(tmp_path / "a.jsonl", "q", "f64", 999)
+
+
+@pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16", "utf-16-le"])
+def test_texts_of_spreadsheets_are_read(tmp_path: Path, coding: str) -> None:
+    """A spreadsheet may name its separator, write UTF-16 with a mark, and put decimals in quotation marks."""
+    mark = "\ufeff" if coding == "utf-16-le" else ""
+    for text in ("sep=;\r\na;b\r\n1,5;2\r\n", 'a;b\r\n"1,5";"2"\r\n', "a|b\r\n1.5|2\r\n", "a\tb\r\n1.5\t2\r\n"):
+        (tmp_path / "a.csv").write_bytes((mark + text).encode(coding))
+        np.testing.assert_array_equal(load_table(tmp_path / "a.csv", "", "f64"), [[1.5, 2]])
+
+
+@pytest.mark.parametrize(
+    ("held", "message"),
+    [(b"PK\x03\x04", "a ZIP archive or spreadsheet"), (b"\x1f\x8b", "gzip compressed"), (b"a\n1\0", "no text")],
+)
+def test_what_is_no_text_is_named(tmp_path: Path, held: bytes, message: str) -> None:
+    """A spreadsheet or archive with the name of a table says what to do."""
+    (tmp_path / "a.csv").write_bytes(held)
+    with pytest.raises(PatchError, match=message):
+        load_table(tmp_path / "a.csv", "", "f64")
 
 
 @pytest.mark.parametrize(
@@ -330,6 +377,44 @@ def test_members_of_an_archive_are_named(tmp_path: Path) -> None:
     for name in ("o.npy", "t.npy", "h.npy"):
         with pytest.raises(PatchError, match=f"{name} must be a readable array"):
             load_array(tmp_path / name)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "<i2", "<u4", "<i8", "<f2", "<f4", "<f8", "bf16"])
+def test_arrays_of_safetensors_are_loaded(tmp_path: Path, dtype: str) -> None:
+    """A member has its type and shape, also in part; numbers of bf16 are those of f32."""
+    array = np.random.default_rng(4).normal(scale=50, size=(5, 3)).astype("<f4" if dtype == "bf16" else dtype)
+    tensors = {"other": np.arange(4.0), "mine": array}
+    whole = safetensors.numpy.save(tensors)
+    if dtype == "bf16":  # which numpy doesn't have
+        array = (array.view("<u4") & 0xFFFF0000).view("<f4")
+        places = {"mine": {"dtype": "BF16", "shape": array.shape, "data_offsets": [0, 30]}}
+        places["other"] = {"dtype": "F64", "shape": [4], "data_offsets": [30, 62]}
+        body = (array.view("<u4") >> 16).astype("<u2").tobytes() + tensors["other"].tobytes()
+        head = json.dumps(places).encode()
+        whole = len(head).to_bytes(8, "little") + head + body
+    (tmp_path / "a.safetensors").write_bytes(whole)
+    found = load_array(tmp_path / "a.safetensors", "mine")
+    np.testing.assert_array_equal(found, array)
+    assert found.dtype == array.dtype
+    np.testing.assert_array_equal(load_array(tmp_path / "a.safetensors", "mine", 1, 2), array[1:3])
+    with pytest.raises(PatchError, match="no member ''; there are"):
+        load_array(tmp_path / "a.safetensors")
+    (tmp_path / "a.safetensors").write_bytes(whole[:-1])
+    with pytest.raises(PatchError, match="a file that ends after"):
+        [load_array(tmp_path / "a.safetensors", name) for name in tensors]
+
+
+def test_an_array_has_no_shape_below_zero(tmp_path: Path) -> None:
+    """numpy takes -1 for any size; other files than arrays in an archive are no members."""
+    np.save(tmp_path / "a.npy", np.arange(12.0).reshape(3, 4))
+    held = (tmp_path / "a.npy").read_bytes()
+    (tmp_path / "a.npy").write_bytes(held.replace(b"(3, 4)", b"(-3,4)"))
+    with pytest.raises(PatchError, match=r"the shape \[-3, 4\]"):
+        load_array(tmp_path / "a.npy")
+    with ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("readme.txt", "text")
+        archive.writestr("one.npy", held)
+    assert load_array(tmp_path / "a.npz").shape == (3, 4)
 
 
 @pytest.mark.parametrize("data", [np.arange(6, dtype=np.int16).reshape(2, 3), np.ones(1, np.complex64)])

@@ -34,7 +34,7 @@ FILMS = (
     ".gif",
 )
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".jsonl", ".ndjson", ".arrow", ".feather")
-ARRAYS = (".npy", ".npz")
+ARRAYS = (".npy", ".npz", ".safetensors")
 MESHES = (".obj", ".gltf", ".glb", ".stl", ".off")
 #: Files of points; a PLY file may have a mesh as well.
 CLOUDS = (".las", ".laz", ".xyz", ".ply")
