@@ -144,7 +144,7 @@ def _moved(before: Plan, now: Plan) -> frozenset[PortRef]:
             stays = has_status
         elif old.layout is not buffer.layout and old.layout != buffer.layout:
             stays = False
-            if lifetime is Lifetime.STATE and not now.description.by_id[owner.node].description.initials:
+            if now.restarts(owner, old.layout):
                 begun_again.add(owner.node)
         elif lifetime in TRANSIENT:
             stays = owner not in lasting  # a lasting buffer is read before it is written, so it must begin with zeros

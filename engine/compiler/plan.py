@@ -23,6 +23,7 @@ from warploom.engine.diagnostics import Diagnostic
 from warploom.engine.libraries.call import LibraryCall
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.regions import region_of
+from warploom.engine.types.layout import Layout
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,21 @@ class Plan:
     def nesting(self) -> Nesting:
         """The scopes of the blocks."""
         return Nesting(self.description)
+
+    def restarts(self, owner: PortRef, before: Layout) -> bool:
+        """True when all state of a buffer's block begins again, since this state had another layout `before`.
+
+        State that begins with arrays, such as weights, does not depend on other state of its block. Nor does a block's
+        state depend on an output that is state only because a delay keeps it.
+        """
+        buffer = self.buffers.allocations.get(owner)
+        return (
+            buffer is not None
+            and buffer.lifetime is Lifetime.STATE
+            and buffer.layout != before
+            and owner not in self.buffers.swaps.values()
+            and not self.description.by_id[owner.node].description.initials
+        )
 
     def is_filled(self, owner: PortRef) -> bool:
         """True when a buffer holds its default after a frame that skips the regions around its block."""

@@ -110,8 +110,9 @@ class StateKeeper:
         self._launcher.quiesce()
         plan = compiled.plan
         nodes = {node for node, _ in plan.inlined.set_places(dict(places))}
-        owners = {owner for owner in plan.buffers.allocations if owner.node in nodes}
-        owners |= {plan.buffers.swaps[owner] for owner in owners & plan.buffers.swaps.keys()}
+        swaps = plan.buffers.swaps
+        owners = {owner for owner in plan.buffers.allocations if owner.node in nodes} - {*swaps.values()}
+        owners |= {swaps[owner] for owner in owners & swaps.keys()}  # of the node's own delays
         self._context.services.states.clear(owners)
         self._launcher.is_current = False
 

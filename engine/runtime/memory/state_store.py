@@ -42,13 +42,8 @@ class StateStore:
         return frozenset(owner for owner, state in there if allocations[owner].layout == state.layout)
 
     def restarting(self, plan: Plan) -> set[str]:
-        """Return the nodes whose state begins again in a plan: all of it, if one state has another type or shape.
-
-        State that begins with arrays, such as weights, does not depend on other state of its block.
-        """
-        now, blocks = plan.buffers.allocations, plan.description.by_id
-        others = {o.node for o, state in self._states.items() if o in now and now[o].layout != state.layout}
-        return {node for node in others if not blocks[node].description.initials}
+        """Return the nodes whose state begins again in a plan; see `Plan.restarts`."""
+        return {owner.node for owner, state in self._states.items() if plan.restarts(owner, state.layout)}
 
     def claim(self, owner: PortRef, layout: Layout, initial: InitialContents = 0.0, *, anew: bool = False) -> KeptState:
         """Return the memory of a state: new memory, with `initial` in it, if element type, shape or array are new.

@@ -1,8 +1,11 @@
 """A delay's contents survive edits, whichever buffers change places before and after."""
 
+import random
+
 import numpy as np
 import pytest
 
+from tests.fuzzing import seeds
 from warploom import Engine, Patch
 from warploom.engine.patch.document import NodeRef
 
@@ -67,3 +70,42 @@ def test_an_image_mixed_with_its_own_delayed_copy_needs_no_like(late: str) -> No
             frame = engine.read(found["mix"]["out"])
             assert frame.shape[:2] == size[::-1]
             np.testing.assert_array_equal(frame, other.read(expected["mix"]["out"]))
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+def test_a_delay_of_an_output_does_not_restart_its_block(seed: int) -> None:
+    """A block goes on where it was when its delayed output changes its size, and when the delay comes or goes then."""
+    chance, patch, at = random.Random(seed), Patch(), 0
+    rows = patch.add("io.array", data=np.arange(1000, dtype=np.float32).reshape(-1, 1))
+    batches = patch.add("tensor.batches", order="in order", size=1)
+    for name in ("x", "y"):
+        patch.connect(rows["out"], batches[name])
+    with Engine(patch, device="host") as engine:
+        for _ in range(12):
+            with patch.edit("size"):
+                size = chance.randint(1, 3)
+                patch.set(batches, size=size)
+                if "late" not in patch.nodes:
+                    patch.connect(batches["x_batch"], patch.add("buffer.frame_delay", node_id="late")["x"])
+                elif chance.random() < 0.4:
+                    patch.remove("late")
+            for _ in range(chance.randint(1, 2)):
+                engine.step()
+                assert engine.read(batches["x_batch"]).ravel().tolist() == list(range(at, at + size))
+                at += size
+
+
+def test_a_block_that_begins_again_keeps_the_delay_of_its_output() -> None:
+    """In the frame in which a block is reset, a delay outputs what the block made in the frame before."""
+    patch = Patch()
+    cloth, late = patch.add("geometry.cloth", rows=5, columns=4), patch.add("buffer.frame_delay")
+    patch.connect(cloth["normals"], late["x"])
+    before = None
+    with Engine(patch, device="host") as engine:
+        for frame in range(9):
+            patch.set(cloth, reset=frame % 4 == 3)
+            engine.step()
+            normals = engine.read(cloth["normals"])
+            if before is not None:
+                np.testing.assert_array_equal(engine.read(late["out"]), before)
+            before = normals
