@@ -20,7 +20,7 @@ from warploom.engine.host_compiler.opcodes.calls import FRAME, LINKED, function_
 from warploom.engine.host_compiler.opcodes.table import emit
 from warploom.engine.host_compiler.passes.chosen_addresses import with_separate_accesses
 from warploom.engine.host_compiler.passes.inlining import inline_suspending
-from warploom.engine.host_compiler.passes.launch_versions import LaunchVersion, for_launches
+from warploom.engine.host_compiler.passes.launch_versions import LaunchVersions, for_launches
 from warploom.engine.host_compiler.passes.lockstep_loops import has_atomics_in_loops, with_lockstep_loops
 from warploom.engine.host_compiler.passes.plain_divisions import with_plain_divisions
 from warploom.engine.host_compiler.passes.recomputing import with_recomputed_registers
@@ -34,11 +34,12 @@ from warploom.engine.host_compiler.runtime.thread_loops import (
     block_loop,
     choice_by_size,
     memory_prologue,
+    noted_if_missed,
     share,
     thread_loops,
 )
 from warploom.engine.ptx.signature import reachable_functions, shared_layout, shared_variables, symbols
-from warploom.engine.ptx.tree import Function, Instruction, KernelSignature, PtxModule, Register
+from warploom.engine.ptx.tree import Function, KernelSignature, PtxModule, Register
 
 __all__ = ["TranslatedKernel", "linked_function", "translate_kernel"]
 
@@ -67,13 +68,13 @@ def translate_kernel(
     moves_16_bytes: bool,
     has_range: bool,
     quickly: bool,
-    arguments: bytes = b"",
+    launches: Sequence[bytes] = (),
 ) -> TranslatedKernel:
     """Return the LLVM text of a kernel: `run.NAME` and the device functions it calls.
 
     `flushes`, `scatters`, `moves_16_bytes` and `has_range` are as in MemoryLayout. `quickly`: a kernel is translated
-    for one thread after the other, which takes half the time, and in one version. `arguments` is the argument block of
-    a usual launch, if one is known.
+    for one thread after the other, which takes half the time, and in one version. `launches` are the argument blocks of
+    known launches, the last of which counts most.
     """
     kernel, functions = inline_suspending(module.functions[signature.name], module.functions)
     used = [item for item in reachable_functions(kernel, functions, module.variables) if item.name != kernel.name]
@@ -128,50 +129,59 @@ def translate_kernel(
         return "\n".join([*text, body]), scratch_bytes, spins
 
     small_version = None if quickly else for_small_thread_blocks(kernel)
-    versions, known = (
-        ([LaunchVersion(kernel)], {})
-        if quickly or small_version
-        else for_launches(kernel, arguments, layout.parameters)
-    )
-    if len(versions) > 1:
-        named = [replace(item.kernel, name=f"{kernel.name}|{number}") for number, item in enumerate(versions)]
-        made = [version(item) for item in named]
-        texts = [*(text for text, _, _ in made), share(kernel.name, _choice(kernel, layout, versions, known))]
-        spins = any(spins for _, _, spins in made)
-        return TranslatedKernel(kernel.name, "\n".join(texts), max(size for _, size, _ in made), spins)
+    missed_bytes = None if quickly else layout.parameter_bytes
+    if small_version is None and not quickly:
+        found = for_launches(kernel, launches, layout.parameters)
+        if len(found.versions) > 1 or not found.serve_all:
+            named = [replace(item.kernel, name=f"{kernel.name}|{place}") for place, item in enumerate(found.versions)]
+            made = [version(item) for item in named]
+            texts = [*(text for text, _, _ in made), share(kernel.name, missed_bytes, _choice(kernel, layout, found))]
+            spins = any(spins for _, _, spins in made)
+            return TranslatedKernel(kernel.name, "\n".join(texts), max(size for _, size, _ in made), spins)
     text, scratch_bytes, spins = version(kernel)
     if small_version is None:
-        return TranslatedKernel(kernel.name, f"{text}\n{share(kernel.name)}", scratch_bytes, spins)
+        return TranslatedKernel(kernel.name, f"{text}\n{share(kernel.name, missed_bytes)}", scratch_bytes, spins)
     small, size = replace(small_version[0], name=f"{kernel.name}|small"), small_version[1]
     other, bytes_of_other, _ = version(small)
-    whole = f"{text}\n{other}\n{share(kernel.name, choice_by_size(kernel.name, small.name, size))}"
+    whole = f"{text}\n{other}\n{share(kernel.name, missed_bytes, choice_by_size(kernel.name, small.name, size))}"
     return TranslatedKernel(kernel.name, whole, max(scratch_bytes, bytes_of_other), spins)
 
 
-def _choice(
-    kernel: Function, layout: MemoryLayout, versions: Sequence[LaunchVersion], known: Mapping[str, Instruction]
-) -> str:
-    """Return the text that chooses the version of a kernel for a launch, from its parameters."""
-    tests = {name: "pred" for item in versions for name in item.outcomes}
-    kernel = replace(kernel, registers=tests | kernel.registers)
+def _choice(kernel: Function, layout: MemoryLayout, found: LaunchVersions) -> str:
+    """Return the text that chooses the version of a kernel for a launch, from its parameters.
+
+    It notes a launch that may be worth a version of its own.
+    """
+    everything = [*(item.outcomes for item in found.versions), *found.served]
+    needed = {name for outcomes in everything for name in outcomes}
+    kernel = replace(kernel, registers=dict.fromkeys(needed, "pred") | kernel.registers)
     layout = replace(layout, flushes=False)  # a kernel flushes in hardware only while it runs
     body = Body(kernel, layout, kernel.name, provenance(kernel, layout))
-    needed = {name for item in versions for name in item.outcomes}
-    for name, instruction in reversed([*known.items()]):
+    for name, instruction in reversed([*found.known.items()]):
         needed |= used(instruction) if name in needed else set()
-    for name, instruction in known.items():
+    for name, instruction in found.known.items():
         if name in needed:
             emit(body, instruction)
-    chosen = ""
-    for number, item in enumerate(versions):
-        run, fits = f"@{quoted(f'run.{kernel.name}|{number}')}", "true"
-        for name, outcome in item.outcomes.items():
+
+    def holds(outcomes: Mapping[str, bool]) -> str:
+        """Return whether predicates have these outcomes."""
+        holds = "true"
+        for name, outcome in outcomes.items():
             value = body.read(Register(name), "pred")
             value = value if outcome else body.code.value(f"xor i1 {value}, true")
-            fits = body.code.value(f"and i1 {fits}, {value}")
+            holds = body.code.value(f"and i1 {holds}, {value}")
+        return holds
+
+    chosen = ""
+    for number, item in enumerate(found.versions):
+        run, fits = f"@{quoted(f'run.{kernel.name}|{number}')}", holds(item.outcomes)
         chosen = body.code.value(f"select i1 {fits}, ptr {run}, ptr {chosen}") if chosen else run
     body.code.do(f"%run = select i1 true, ptr {chosen}, ptr null")
-    return "".join(f"{line}\n" for line in (*body.code.entry, *body.code.lines))
+    is_served = "false"
+    for outcomes in found.served:
+        is_served = body.code.value(f"or i1 {is_served}, {holds(outcomes)}")
+    text = "".join(f"{line}\n" for line in (*body.code.entry, *body.code.lines))
+    return text if found.serve_all else text + noted_if_missed(kernel.name, layout.parameter_bytes, is_served)
 
 
 def _for_rows(kernel: Function, layout: MemoryLayout) -> Function:

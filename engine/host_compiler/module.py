@@ -47,14 +47,14 @@ class TranslatedModule:
 
 
 def translate_module(
-    module: PtxModule, triple: str, cpu: str, features: str, *, quickly: bool = False, arguments: bytes = b""
+    module: PtxModule, triple: str, cpu: str, features: str, *, quickly: bool = False, launches: Sequence[bytes] = ()
 ) -> TranslatedModule:
     """Return a module as LLVM text without the kernels that the host cannot run; KernelError if it can run none.
 
     A kernel is refused for errors in its own text, in functions that it may call and in variables that it names.
 
-    With `quickly`, the text takes less time to write and to compile where possible, and runs slower. `arguments` is the
-    argument block of a usual launch of the only kernel, if one is known.
+    With `quickly`, the text takes less time to write and to compile where possible, and runs slower. `launches`
+    are the argument blocks of known launches of the only kernel, the last of which counts most.
     """
     original = module
     functions, wrong = lowered(module.functions)
@@ -85,7 +85,7 @@ def translate_module(
                     moves_16_bytes=moves_16_bytes,
                     has_range=not quickly and has_range(triple, features),
                     quickly=quickly,
-                    arguments=arguments,
+                    launches=launches,
                 )
             )
     if refused and not kernels:

@@ -13,7 +13,7 @@ from warploom.engine.device.protocol import BestCode
 from warploom.engine.host_compiler import kernel, module
 from warploom.engine.host_compiler.analysis.control_flow import control_flow, loops
 from warploom.engine.host_compiler.analysis.suspension_points import is_suspension_point
-from warploom.engine.host_compiler.passes.launch_versions import LaunchVersion
+from warploom.engine.host_compiler.passes.launch_versions import LaunchVersion, LaunchVersions
 from warploom.engine.ptx.tree import Function
 
 
@@ -37,7 +37,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
     with (
         patch.object(module, "translate_kernel", _translate_kernel),
         patch.object(kernel, "for_small_thread_blocks", lambda _: None),
-        patch.object(kernel, "for_launches", lambda only, *_: ([LaunchVersion(only)], {})),
+        patch.object(kernel, "for_launches", lambda only, *_: LaunchVersions([LaunchVersion(only)], {}, [{}])),
     ):
         return _translate(ptx, processor)
 

@@ -71,7 +71,7 @@ def test_versions_are_made_only_for_branches_of_the_launch(cuda_ptx):
     """There are versions for the types and the long ways of the modes; none where branches depend on the thread."""
 
     def versions(source):
-        return for_launches(parse(cuda_ptx(source, "compute_80")).functions["modes"])[0]
+        return for_launches(parse(cuda_ptx(source, "compute_80")).functions["modes"]).versions
 
     assert len(versions(MODES)) > 2
     assert len(versions(MODES.replace("mode ==", "i ==").replace("(type & 0xFFFF)", "i"))) == 1
@@ -102,13 +102,13 @@ def test_the_last_version_has_only_the_ways_of_the_usual_launch(cuda_ptx):
     function = parse(cuda_ptx(MODES, "compute_80")).functions["modes"]
     block = struct.pack("<QQIIfI", 256, 512, 7 << 16 | 16, 1, 0.5, 64)
     offsets = dict(zip((item.name for item in function.parameters), (0, 8, 16, 20, 24, 28), strict=True))
-    versions, known = for_launches(function, block, offsets)
-    usual = versions[-1]
+    found = for_launches(function, [block], offsets)
+    versions, known, usual = found.versions, found.known, found.versions[-1]
     guards = {item.guard.register.name for item in usual.kernel.instructions if item.guard is not None}
     assert not guards & known.keys()
     assert len(usual.outcomes) >= 2
-    assert len(versions) < len(for_launches(function)[0]) + 1
-    assert for_launches(function, block, {})[0] == for_launches(function)[0]
+    assert len(versions) < len(for_launches(function).versions) + 1
+    assert for_launches(function, [block], {}).versions == for_launches(function).versions
 
 
 STRIDED = r"""
@@ -138,9 +138,56 @@ def test_distances_of_a_usual_launch(quick_host, cuda_ptx, usual):
     function = parse(cuda_ptx(STRIDED)).functions["strided"]
     offsets = dict(zip((item.name for item in function.parameters), (0, 8, 16, 20, 24, 28), strict=True))
     block = struct.pack("<QQiiii", 256, 512, width, height, 40 * width, usual)
-    assert len(for_launches(function, block, offsets)[0]) == (2 if usual < 40 else 1)
+    assert len(for_launches(function, [block], offsets).versions) == (2 if usual < 40 else 1)
 
 
+def modes_launch(random):
+    """Return the arguments of a launch of MODES, and what decides about versions in it."""
+    size, mode, n = int(random.choice([8, 16])), int(random.choice([0, 1, 2, 3])), int(random.integers(9))
+    return struct.pack("<QQIifI", 256, 512, 7 << 16 | size, mode, random.random(), n)
+
+
+def strided_launch(random):
+    """Return the arguments of a launch of STRIDED."""
+    row, column = (int(random.choice([0, 16, 17, -1])) for _ in range(2))
+    return struct.pack("<QQiiii", 256, 512, 83, 3, row, column)
+
+
+@pytest.mark.parametrize(("source", "launch"), [(MODES, modes_launch), (STRIDED, strided_launch)])
+def test_a_launch_takes_the_version_that_it_would_have_alone(cuda_ptx, source, launch):
+    """With versions for several launches, each takes the one that is made for it alone, and so do launches alike.
+
+    A launch that would have another version alone is not served.
+    """
+    function = next(iter(parse(cuda_ptx(source, "compute_80")).functions.values()))
+    offsets = dict(zip((item.name for item in function.parameters), (0, 8, 16, 20, 24, 28), strict=True))
+    random = np.random.default_rng(5)
+
+    def taken(found, block):
+        values = launch_values(found.known, block, offsets)
+        fitting = [each for each in found.versions if all(values[name] == it for name, it in each.outcomes.items())]
+        return fitting[-1].kernel, any(all(values[name] == it for name, it in each.items()) for each in found.served)
+
+    seen = set()
+    for _ in range(30):
+        launches = [launch(random) for _ in range(3)]
+        found = for_launches(function, launches, offsets)
+        assert not found.serve_all
+        for block in launches:
+            assert taken(found, block) == (taken(for_launches(function, [block], offsets), block)[0], True)
+        other = launch(random)
+        alone, (version, is_served) = taken(for_launches(function, [other], offsets), other)[0], taken(found, other)
+        assert not is_served or version == alone
+        seen.add((is_served, version == alone))
+    assert {(True, True), (False, False)} <= seen
+
+
+def test_a_kernel_that_never_decides_serves_all_launches(cuda_ptx):
+    """A kernel without branches or distances that its parameters decide has nothing to gain from a launch."""
+    assert for_launches(parse(cuda_ptx(PLAIN)).functions["plain"]).serve_all
+
+
+PLAIN = """extern "C" __global__ void plain(float* x, float a) { x[blockIdx.x * blockDim.x + threadIdx.x] *= a; }"""
 DECIDED = """.version 7.0
 .target sm_75
 .address_size 64

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from warploom.engine.device.host.modules import build
 from warploom.engine.device.host.modules.build import translate
-from warploom.engine.device.host.modules.cache import CachedModule
+from warploom.engine.device.host.modules.cache import CachedKernel, CachedModule
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.host_compiler import module
 from warploom.engine.kernel_sources.cuda.nvrtc import CompiledSource, compile_kernels
@@ -65,7 +65,7 @@ def translate_as_told(ptx: str, processor: tuple[str, str]) -> CachedModule:
     return translate(ptx, processor)
 
 
-def optimise_for_ever(ptx: str, name: str, processor: tuple[str, str], arguments: bytes) -> tuple[bytes, int]:
+def optimise_for_ever(ptx: str, name: str, processor: tuple[str, str], launches: list[bytes]) -> CachedKernel:
     """Hang forever on a kernel called `scale`."""
     _as_told("HANG_optimiser" if name == "scale" else "")
-    return build.optimise(ptx, name, processor, arguments)
+    return build.optimise(ptx, name, processor, launches)

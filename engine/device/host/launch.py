@@ -100,6 +100,7 @@ class Launch:
         finally:
             pool.services.finish()
         self.kernel.block_ns = busy_ns / self.blocks
+        self.kernel.look()
         if failed is not None:
             raise self.error(failed, pool, pairs)
 

@@ -2,11 +2,11 @@
 
 A kernel that looks up the type of its elements, or a mode, branches alike in all threads of a launch. The optimiser
 would mask the operations of all ways, and accesses that are never made would keep checks from being hoisted. So each
-launch chooses a version without the ways that it does not take. If the arguments of a launch are known, the last
-version has only the ways that this launch takes, with its distance between elements, and there are fewer others.
+launch chooses a version without the ways that it does not take. If the arguments of some launches are known, the last
+versions have only the ways that these launches take, with their distances between elements, and there are fewer others.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from warploom.engine.ptx.tree import Function, Instruction, Integer, Register, S
 
 #: The most versions, the most instructions that they have together, in those of the kernel, and the most that they add.
 _MOST, _GROWTH, _MOST_ADDED = 12, 4, 1500
-#: How many times fewer instructions are added if one version is for a usual launch.
+#: How many times fewer instructions are added if there are versions for known launches.
 _LESS = 4
 #: The least share of a kernel's work that a way must leave out: it costs less to mask a smaller one.
 _SHARE = 16
@@ -40,19 +40,48 @@ class LaunchVersion:
     outcomes: Mapping[str, bool] = field(default_factory=dict)
 
 
-def for_launches(
-    kernel: Function, arguments: bytes = b"", offsets: Mapping[str, int] = MappingProxyType({})
-) -> tuple[list[LaunchVersion], dict[str, Instruction]]:
-    """Return the versions of a kernel, of which a launch takes the last that fits, and the registers that decide.
+@dataclass(frozen=True)
+class LaunchVersions:
+    """The versions of a kernel, of which a launch takes the last that fits.
 
-    The registers come with their instructions, in order. There is one version if no branch is worth another.
-    `arguments` is the argument block of a usual launch, if one is known, and `offsets` those of the parameters in it.
+    There is one version if no branch is worth another. `known` has the registers that decide, with their instructions,
+    in order. `served` has the outcomes of each known launch: no others decide which version would be best for it. So a
+    launch without any of these outcomes may be worth a version of its own.
     """
-    known = _decided(kernel)
-    usual = list[LaunchVersion]()
-    if arguments:
-        usual, tests = _usual(kernel, known, launch_values(known, arguments, offsets))
-        known |= tests
+
+    versions: list[LaunchVersion]
+    known: dict[str, Instruction]
+    served: list[Mapping[str, bool]]
+
+    @property
+    def serve_all(self) -> bool:
+        """Whether no launch is worth another version."""
+        return {} in self.served
+
+
+def for_launches(
+    kernel: Function, launches: Sequence[bytes] = (), offsets: Mapping[str, int] = MappingProxyType({})
+) -> LaunchVersions:
+    """Return the versions of a kernel.
+
+    `launches` are the argument blocks of known launches, of which the last counts most, and `offsets` those of the
+    parameters in a block.
+    """
+    known = decided = _decided(kernel)
+    usual, served = list[LaunchVersion](), list[Mapping[str, bool]]()
+    size = 0
+    for block in reversed(launches):
+        version, tests, outcomes = _usual(kernel, decided, launch_values(decided, block, offsets))
+        size += len(version.kernel.instructions) if version is not None else 0
+        if served and size > _MOST_ADDED:
+            break
+        known = known | tests
+        served.append(outcomes)
+        if version is not None and version not in usual:
+            usual.append(version)
+    usual.sort(key=lambda version: len(version.outcomes))  # a launch may fit another one's version, which does less
+    if not any(name in decided for name in _guards(kernel)) and not any(_factors(kernel, decided)):
+        served = [{}]
     versions, pending = list[LaunchVersion](), [LaunchVersion(kernel)]
     room = min((_GROWTH - 1) * len(kernel.instructions), _MOST_ADDED) // (_LESS if usual else 1)
     while pending:
@@ -62,49 +91,64 @@ def for_launches(
             versions.append(version)
         room -= sum(len(item.kernel.instructions) for item in split) - len(version.kernel.instructions) if split else 0
         pending += split
-    return versions + usual, known
+    return LaunchVersions(versions + usual, known, served)
 
 
 def _usual(
     kernel: Function, known: Mapping[str, Instruction], values: Mapping[str, int]
-) -> tuple[list[LaunchVersion], dict[str, Instruction]]:
+) -> tuple[LaunchVersion | None, dict[str, Instruction], dict[str, bool]]:
     """Return the version for launches whose branches have the outcomes that follow from `values`, if it is worth it.
 
-    Its factors are those of that launch, too. Tests of them are returned.
+    Its factors are those of that launch, too. Also return tests of factors, and the outcomes of branches and tests.
     """
     outcomes, way = dict[str, bool](), kernel
     while names := [name for name in _guards(way) if name in known and name in values]:
         outcomes[names[0]] = bool(values[names[0]])
         way = _without(way, {names[0]: outcomes[names[0]]})
     work = _work(kernel)
-    way, tests = _with_factors(way, known, values)
-    is_worth_it = tests or work - _work(way) > work // _SHARE
-    return [LaunchVersion(way, outcomes | dict.fromkeys(tests, True))] if is_worth_it else [], tests
+    way, tests, replaced = _with_factors(way, known, values)
+    is_worth_it = replaced or work - _work(way) > work // _SHARE
+    version = LaunchVersion(way, outcomes | dict.fromkeys(replaced, True)) if is_worth_it else None
+    return version, tests, outcomes | dict.fromkeys(tests, True)
+
+
+def _factors(kernel: Function, known: Mapping[str, Instruction]) -> Iterator[tuple[int, int, Register]]:
+    """Yield the known factors of what threads differ in: the places of instruction and operand, and the register."""
+    for place, item in enumerate(kernel.body or ()):
+        if isinstance(item, Instruction) and item.opcode in ("mul", "mad") and {"lo", "wide"} & {*item.modifiers}:
+            for at, other in ((1, item.operands[2]), (2, item.operands[1])):
+                factor = item.operands[at]
+                if not isinstance(factor, Register) or not isinstance(other, Register):
+                    continue
+                if factor.name in known and other.name not in known:
+                    yield place, at, factor
 
 
 def _with_factors(
     kernel: Function, known: Mapping[str, Instruction], values: Mapping[str, int]
-) -> tuple[Function, dict[str, Instruction]]:
-    """Return a kernel with numbers in the place of small factors of what threads differ in, and the tests of these.
+) -> tuple[Function, dict[str, Instruction], list[str]]:
+    """Return a kernel with numbers in the place of small factors of what threads differ in.
 
-    The distance between elements is such a factor. If it is a number, threads next to each other load neighbours.
+    The distance between elements is such a factor. If it is a number, threads next to each other load neighbours. Also
+    return tests that hold for all factors, and the names of those on which the kernel relies.
     """
-    tests: dict[str, Instruction] = {}
-    body: list[Statement] = []
-    for item in kernel.body or ():
-        if isinstance(item, Instruction) and item.opcode in ("mul", "mad") and "hi" not in item.modifiers:
-            for at, other in ((1, item.operands[2]), (2, item.operands[1])):
-                factor = item.operands[at]
-                if not isinstance(factor, Register) or not isinstance(other, Register) or other.name in known:
-                    continue
-                value = values.get(factor.name, 0)
-                if 0 < value <= _MOST_FACTOR:
-                    item = replace(item, operands=(*item.operands[:at], Integer(value), *item.operands[at + 1 :]))
-                    name, kind = f"usual {factor.name}", f"u{TYPES[kernel.registers[factor.name]]}"
-                    tested = (Register(name), factor, Integer(value))
-                    tests[name] = Instruction("setp", ("eq", kind), tested, None, item.line)
-        body.append(item)
-    return replace(kernel, body=tuple(body)), tests
+    body = list(kernel.body or ())
+    tests, replaced = dict[str, Instruction](), list[str]()
+    for place, at, factor in _factors(kernel, known):
+        value = values.get(factor.name)
+        if value is None:
+            continue
+        item = body[place]
+        assert isinstance(item, Instruction)
+        is_small = value <= _MOST_FACTOR
+        name = f"{factor.name} is {value}" if is_small else f"{factor.name} is large"
+        order, bound = ("eq", value) if is_small else ("hi", _MOST_FACTOR)
+        tested = Register(name), factor, Integer(bound)
+        tests[name] = Instruction("setp", (order, f"u{TYPES[kernel.registers[factor.name]]}"), tested, None, item.line)
+        if is_small and value:
+            body[place] = replace(item, operands=(*item.operands[:at], Integer(value), *item.operands[at + 1 :]))
+            replaced.append(name)
+    return replace(kernel, body=tuple(body)), tests, replaced
 
 
 def _decided(kernel: Function) -> dict[str, Instruction]:

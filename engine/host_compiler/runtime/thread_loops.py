@@ -312,17 +312,44 @@ failed:
 """
 
 
-def share(kernel: str, choice: str = "") -> str:
+def share(kernel: str, missed_bytes: int | None = None, choice: str = "") -> str:
     """Return the function `share.KERNEL`, by which workers take `%chunk` thread blocks at a time.
 
-    `choice` is text that yields the function `%run` of the version that runs them, if there are several.
+    `choice` is text that yields the function `%run` of the version that runs them, if there are several. With
+    `missed_bytes`, the size of the arguments, there is also `missed.KERNEL`: the number of thread blocks in launches
+    that may be worth a version of their own, and the arguments of the last such launch.
     """
     run = "%run" if choice else f"@{quoted('run.' + kernel)}"
+    taken, missed = "ptr %launch, ptr %params, ptr %worker, i64 %blocks, i64 %chunk", ""
+    if missed_bytes is not None:
+        missed = f"@{quoted('missed.' + kernel)} = global [{8 + missed_bytes} x i8] zeroinitializer, align 16\n"
     return f"""
-define i32 @{quoted("share." + kernel)}(ptr %launch, ptr %params, ptr %worker, i64 %blocks, i64 %chunk) nounwind {{
-{choice}  %result = call i32 @wl.share(ptr %launch, ptr %params, ptr %worker, i64 %blocks, i64 %chunk, ptr {run})
+{missed}define i32 @{quoted("share." + kernel)}({taken}) nounwind {{
+{choice}  %result = call i32 @wl.share({taken}, ptr {run})
   ret i32 %result
 }}
+"""
+
+
+def noted_if_missed(kernel: str, size: int, is_served: str) -> str:
+    """Return the text that notes a launch in `missed.KERNEL` unless `is_served` holds; its arguments have `size` bytes.
+
+    The worker that comes first does that. What several launches write at once may mix their arguments, which only makes
+    a worse guess.
+    """
+    missed = f"@{quoted('missed.' + kernel)}"
+    return f"""  br i1 {is_served}, label %served, label %missed, !prof !2
+missed:
+  %next.at = getelementptr i64, ptr %launch, i64 {abi.NEXT}
+  %next = load atomic i64, ptr %next.at monotonic, align 8
+  %is.first = icmp eq i64 %next, 0
+  br i1 %is.first, label %first, label %served
+first:
+  %noted = getelementptr i8, ptr {missed}, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %noted, ptr %params, i64 {size}, i1 false)
+  %before = atomicrmw add ptr {missed}, i64 %blocks monotonic
+  br label %served
+served:
 """
 
 

@@ -36,16 +36,17 @@ def scaled(ptx):
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "garbage", "flipped", "other"])
 def test_a_damaged_file_counts_as_missing(folder, cuda_ptx, damage):
-    """A damaged file counts as missing: the module is compiled again and the file replaced."""
+    """A damaged file counts as missing: the module or its kernel is compiled again and the file replaced."""
     ptx = cuda_ptx(SOURCE)
     assert (scaled(ptx) == 3).all()
-    (path,) = folder.iterdir()
-    data = path.read_bytes()
-    flipped = bytes([*data[:100], data[100] ^ 1, *data[101:]])
-    broken = {"empty": b"", "cut": data[: len(data) // 2], "garbage": b"\xff" * 999, "flipped": flipped}
-    path.write_bytes(broken.get(damage, b"\0\0\0\0" + data[4:]))
-    assert (scaled(ptx) == 3).all()
-    assert path.read_bytes() == data
+    files = {path: path.read_bytes() for path in folder.iterdir()}
+    assert len(files) == 3  # the module, and two optimised kernels
+    for path, data in files.items():
+        flipped = bytes([*data[:100], data[100] ^ 1, *data[101:]])
+        broken = {"empty": b"", "cut": data[: len(data) // 2], "garbage": b"\xff" * 999, "flipped": flipped}
+        path.write_bytes(broken.get(damage, b"\0\0\0\0" + data[4:]))
+        assert (scaled(ptx) == 3).all()
+        assert path.read_bytes() == data
 
 
 def test_a_bug_of_the_translator_says_that_it_is_ours(folder, cuda_ptx, monkeypatch, caplog):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from warploom.engine.device import optimiser
 from warploom.engine.device.host.events import own_capture
 from warploom.engine.device.host.graph import stepper
 from warploom.engine.device.host.graph.instructions import MOST_BYTES, Choice, instructions
@@ -38,6 +39,8 @@ from warploom.engine.host_compiler import abi
 BYTES_PER_NS = 10
 #: The shortest interval between measurements of kernels whose arguments keep changing.
 REMEASURE_NS = 20_000_000
+#: The shortest interval between looks at kernels that may have to be optimised again.
+LOOK_NS = 100_000_000
 #: The fields that are equal in the launch records of all kernels of a program.
 _SHARED_FIELDS = (abi.ALLOCATIONS, abi.ALLOCATION_COUNT, abi.STOP, abi.SERVICES)
 #: The format of one field of an instruction.
@@ -90,8 +93,10 @@ class GraphProgram:
         self._callers: set[int] = set()
         #: The time from which on a kernel with changed arguments is measured again.
         self._measure_ns = 0
-        #: Kernels whose optimised code is not available yet.
-        self._unoptimised: set[int] = set()
+        #: The number of the optimiser's jobs that had ended when the kernels' code was last written.
+        self._jobs = optimiser.finished_jobs
+        #: The time from which on a look is taken at what kernels need.
+        self._look_ns = 0
         self._pairs: np.ndarray[Any, Any] | None = None
         # Single numbers are written through a memoryview, since writing them into the array takes ten times as long.
         self._code_memory = self.code.data.cast("B")
@@ -248,8 +253,15 @@ class GraphProgram:
         if is_new:
             self._records[:, _SHARED_FIELDS] = pairs.ctypes.data, len(pairs), *self._common
             self._pairs = pairs
-        for index in tuple(self._unoptimised):
-            self._write_function(index)
+        if self._jobs != optimiser.finished_jobs:
+            self._jobs = optimiser.finished_jobs
+            for index in self._works:
+                self._write_function(index)
+        if time.perf_counter_ns() >= self._look_ns:
+            self._look_ns = time.perf_counter_ns() + LOOK_NS
+            for kernel in {work.kernel for work in self._works.values()}:
+                assert isinstance(kernel, HostKernel)
+                kernel.look()
         self.sections.refresh()
         return pairs
 
@@ -292,8 +304,6 @@ class GraphProgram:
                 launches.append(self.launch(index))
             kind_of.append(kind)
             addresses.append(arguments.address)
-            if launches[kind].kernel.job is not None:
-                self._unoptimised.add(index)
         at = np.fromiter(indices, np.int64)
         self._records[at, : abi.ARGUMENT_BYTES + 1] = np.array([launch.fields for launch in launches])[kind_of]
         self._pairs = None  # the new records lack the allocations
@@ -317,13 +327,9 @@ class GraphProgram:
         _FIELD.pack_into(self._code_memory, 8 * stepper.FIELDS * index, operation)
 
     def _write_function(self, index: int) -> None:
-        """Write the address of a kernel's code and the memory that it needs.
-
-        Repeat this until its code is optimised.
-        """
+        """Write the address of a kernel's code and the memory that it needs."""
         kernel = self._works[index].kernel
         assert isinstance(kernel, HostKernel)
-        (self._unoptimised.discard if kernel.job is None else self._unoptimised.add)(index)
         _FIELD.pack_into(self._code_memory, 8 * (stepper.FIELDS * index + 1), kernel.function_address)
         _FIELD.pack_into(self._code_memory, 8 * (stepper.FIELDS * index + 5), kernel.scratch_bytes)
         self.scratch_bytes = max(self.scratch_bytes, kernel.scratch_bytes)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from warploom.engine.device.host.modules import cache, native
 from warploom.engine.diagnostics import KernelError, TranslatorBug
@@ -21,8 +18,8 @@ if TYPE_CHECKING:  # imported on use: a cached kernel needs no translator
     from warploom.engine.host_compiler.module import TranslatedModule
 
 _LOG = logging.getLogger(__name__)
-# Kernels of one module share a file.
-_FILES = threading.Lock()
+#: The most launches for which a kernel has versions; the latest ones count.
+MOST_LAUNCHES = 4
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 
 
@@ -165,31 +162,33 @@ def _parsed(ptx: str) -> PtxModule:
 
 
 def optimise(
-    ptx: str | Callable[[], str], name: str, processor: tuple[str, str], arguments: bytes = b""
-) -> tuple[bytes, int]:
-    """Return the optimised object code of one kernel of a translated module, in a worker process.
+    ptx: str | Callable[[], str], name: str, processor: tuple[str, str], launches: Sequence[bytes] = ()
+) -> cache.CachedKernel:
+    """Optimise one kernel of a translated module, in a worker process.
 
-    `ptx` is the module, or returns one with equivalent kernels. `arguments` is the argument block of a usual launch,
-    empty if none is known. Also return the kernel's scratch memory in bytes, which may exceed that of the quickly
-    compiled code.
+    `ptx` is the module, or returns one with equivalent kernels. `launches` are the argument blocks of known launches,
+    the latest last. The code may need more scratch memory than the quickly compiled code.
     """
     from warploom.engine.host_compiler.module import translate_module
 
     alone = _only(_parsed(ptx if isinstance(ptx, str) else ptx()), [name])
-    translated = translate_module(alone, native.triple(), *processor, arguments=arguments)
-    return native.compile_object(translated.kernels[name], processor), translated.scratch_bytes[name]
+    translated = translate_module(alone, native.triple(), *processor, launches=launches)
+    code = native.compile_object(translated.kernels[name], processor)
+    return cache.CachedKernel(code, translated.scratch_bytes[name], [*launches])
 
 
-def optimised(key: str, name: str, ptx: str | Callable[[], str], arguments: bytes = b"") -> tuple[bytes, int]:
-    """Return what `optimise` returns, and cache it. Raise KernelError if LLVM can't compile the kernel."""
-    known = cache.load(key)
-    if known is not None and name in known.optimised:  # another process or thread was faster
-        return known.optimised[name], known.scratch_bytes[name]
-    code, scratch_bytes = run_in_background(optimise, ptx, name, native.cpu(), arguments)
-    with _FILES:
-        known = cache.load(key)
-        if known is not None:
-            scratch = known.scratch_bytes | {name: max(known.scratch_bytes[name], scratch_bytes)}
-            done = known.optimised | {name: code}
-            cache.store(key, msgspec.structs.replace(known, optimised=done, scratch_bytes=scratch))
-    return code, scratch_bytes
+def optimised(
+    key: str, name: str, ptx: str | Callable[[], str], arguments: bytes = b"", launches: Sequence[bytes] | None = None
+) -> cache.CachedKernel:
+    """Return what `optimise` returns, and cache it. Raise KernelError if LLVM can't compile the kernel.
+
+    `arguments` is the argument block of a launch, if one is known. The code is for this launch and for `launches`, for
+    which the caller has code; None if it has none. If the cache has code for other launches, that is returned.
+    """
+    known = cache.load_kernel(key, name)
+    if known is not None and known.launches != launches:  # another process or thread was faster
+        return known
+    latest = [block for block in (*(launches or ()), arguments) if block][-MOST_LAUNCHES:]
+    found = run_in_background(optimise, ptx, name, native.cpu(), latest)
+    cache.store_kernel(key, name, found)
+    return found

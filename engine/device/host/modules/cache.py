@@ -42,10 +42,9 @@ class CachedModule(msgspec.Struct, frozen=True):
     """A compiled module: object code, and the facts needed for a launch.
 
     `code` is the whole module, compiled quickly, with its variables. `functions` is the code of functions that it calls
-    and that other modules share. For each kernel, `scratch_bytes` is the largest memory that a worker needs for any of
-    its code. An optimised kernel has object code in `optimised`. `variables` are the sizes of module variables. `lines`
-    has source file and line by PTX line, from `.loc`. `spinning` names kernels whose thread blocks may wait for each
-    other, and `refused` kernels that can't run.
+    and that other modules share. `scratch_bytes` is the memory that a worker needs for each kernel. `variables` are the
+    sizes of module variables. `lines` has source file and line by PTX line, from `.loc`. `spinning` names kernels whose
+    thread blocks may wait for each other, and `refused` kernels that can't run.
     """
 
     code: bytes
@@ -53,10 +52,20 @@ class CachedModule(msgspec.Struct, frozen=True):
     scratch_bytes: dict[str, int]
     variables: dict[str, int]
     lines: dict[int, tuple[str, int]]
-    optimised: dict[str, bytes] = {}
     spinning: list[str] = []
     functions: list[bytes] = []
     refused: dict[str, KernelRefusal] = {}
+
+
+class CachedKernel(msgspec.Struct, frozen=True):
+    """The optimised object code of a kernel, and the memory that a worker needs for it.
+
+    `launches` are the argument blocks for which it was optimised, the latest last.
+    """
+
+    code: bytes
+    scratch_bytes: int
+    launches: list[bytes]
 
 
 def folder() -> Path:
@@ -88,6 +97,16 @@ def load(name: str) -> CachedModule | None:
 def store(name: str, entry: CachedModule) -> None:
     """Write a compiled module. If that fails, it is compiled again at the next start."""
     DiskCache(CachedModule, folder(), MAX_BYTES).put(name, entry)
+
+
+def load_kernel(module: str, kernel: str) -> CachedKernel | None:
+    """Return the optimised code of a kernel of a module; None when its file is missing or damaged."""
+    return DiskCache(CachedKernel, folder(), MAX_BYTES).get(cache_key((module, kernel)))
+
+
+def store_kernel(module: str, kernel: str, entry: CachedKernel) -> None:
+    """Write the optimised code of a kernel, in a file of its own: several processes may optimise a module's kernels."""
+    DiskCache(CachedKernel, folder(), MAX_BYTES).put(cache_key((module, kernel)), entry)
 
 
 def load_code(name: str) -> bytes | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import logging
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from warploom.engine.device import optimiser
 from warploom.engine.device.arguments import KernelArguments
 from warploom.engine.device.host.memory import AllocationTable
 from warploom.engine.device.host.modules import build, cache, native
-from warploom.engine.device.host.modules.cache import CachedModule
+from warploom.engine.device.host.modules.cache import CachedKernel, CachedModule
 from warploom.engine.device.host.modules.native import NativeCode
 from warploom.engine.device.occupancy import KernelResources, Occupancy
 from warploom.engine.device.optimiser import OptimiserJob
@@ -28,6 +29,10 @@ WORTH_WAITING_NS = 50_000_000
 #: How long after it was loaded a kernel waits for its first launch, for whose arguments it is optimised. Arrays may be
 #: uploaded before that.
 FIRST_LAUNCH_S = 5.0
+#: A kernel is optimised again when launches for which it has no version have taken as long as that takes, but not more
+#: often than this: replaced code is kept, since it may still run.
+WORTH_OPTIMISING_NS = 100_000_000
+MOST_TIMES = 8
 _LOG = logging.getLogger(__name__)
 
 
@@ -35,14 +40,14 @@ class HostKernel:
     """One entry point: its signature, and the native function that runs its thread blocks.
 
     A kernel that is not in the cache first runs in quickly compiled code, while it is optimised in the background. Then
-    `function` changes, even for the remaining thread blocks of a running launch.
+    `function` changes, even for the remaining thread blocks of a running launch. It changes again if there are many
+    launches for whose arguments the optimised code has no version.
     """
 
     def __init__(
         self,
         module: HostModule,
         signature: KernelSignature,
-        function: Any,
         entry: CachedModule,
         *,
         is_cooperative: bool,
@@ -52,7 +57,6 @@ class HostKernel:
         self.name = signature.name
         self.parameters = signature.parameters
         self.max_threads = signature.max_threads
-        self._take(function)
         self.scratch_bytes = entry.scratch_bytes[signature.name]
         self.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
         #: Bytes of static shared memory; dynamic shared memory follows at the next multiple of 16.
@@ -69,12 +73,20 @@ class HostKernel:
         self.block_ns: float | None = None
         #: Source file and line by PTX line.
         self.lines = entry.lines
-        #: The arguments of the first launch, for which the kernel is optimised; empty before it.
+        #: The arguments of the launch for which the kernel is optimised next; empty if there is none.
         self.arguments = b""
+        #: The launches for which the kernel was optimised, the latest last; None before it was.
+        self.launches: list[bytes] | None = None
         self._waits_until = time.monotonic() + FIRST_LAUNCH_S
-        #: The job that optimises the kernel; None when it is done.
+        #: Optimises the kernel.
+        self.optimise: Callable[[], None] = lambda: None
+        #: The job that optimises the kernel the first time; None when it is done. Below, the job that does it again.
         self.job: OptimiserJob | None = None
-        self._code: NativeCode | None = None
+        self.next_job: OptimiserJob | None = None
+        self._times = 0
+        #: All optimised code, the latest last, and where that counts thread blocks.
+        self._codes: list[NativeCode] = []
+        self._missed = ctypes.c_int64()
 
     @property
     def resources(self) -> KernelResources | None:
@@ -97,6 +109,22 @@ class HostKernel:
             self.arguments = bytes(arguments.block)
             self._waits_until = 0.0
 
+    @property
+    def missed_blocks(self) -> int:
+        """The number of thread blocks in launches for which the optimised code has no version."""
+        return self._missed.value
+
+    def look(self) -> None:
+        """Begin to optimise the kernel again if many launches have no version."""
+        blocks = self.missed_blocks
+        if not blocks or self.next_job is not None or self._times == MOST_TIMES:
+            return
+        if self.block_ns is not None and blocks * self.block_ns >= WORTH_OPTIMISING_NS:
+            self._times += 1
+            self.arguments = ctypes.string_at(ctypes.addressof(self._missed) + 8, self.parameter_bytes)
+            self.next_job = OptimiserJob(self.optimise)
+            optimiser.QUEUE.add(self.next_job)
+
     def is_due(self) -> bool:
         """Whether optimisation may begin: the kernel was launched, or there was time for it."""
         return time.monotonic() >= self._waits_until
@@ -111,15 +139,19 @@ class HostKernel:
         if job is not None and self.block_ns is not None and self.block_ns * thread_blocks > WORTH_WAITING_NS:
             job.run()
 
-    def use(self, code: NativeCode, scratch_bytes: int) -> None:
-        """Switch to optimised code, which needs `scratch_bytes` of scratch memory."""
-        self._code = code
+    def use(self, found: CachedKernel) -> None:
+        """Switch to optimised code."""
+        code = NativeCode([found.code], [_symbol(self.name), _missed(self.name)], self.module.variables)
+        self._codes.append(code)
+        self.launches = found.launches
+        self._missed = ctypes.c_int64.from_address(code.address(_missed(self.name)))
         # Set before the function, so that a reader of the new function finds enough memory for it.
-        self.scratch_bytes = max(self.scratch_bytes, scratch_bytes)
-        self._take(code.function(_symbol(self.name)))
-        self.job = None
+        self.scratch_bytes = max(self.scratch_bytes, found.scratch_bytes)
+        self.take(code.function(_symbol(self.name)))
+        self.job = self.next_job = None
 
-    def _take(self, function: Any) -> None:
+    def take(self, function: Any) -> None:
+        """Switch to a function."""
         self.function = function
         self.function_address = ctypes.cast(function, ctypes.c_void_p).value or 0
 
@@ -140,11 +172,14 @@ class HostModule:
     ) -> None:
         key = cache.key(ptx, *native.cpu())
         entry = build.build(ptx)
-        done = entry.optimised
-        quick = [name for name in entry.scratch_bytes if name not in done]
+        loaded = ((name, cache.load_kernel(key, name)) for name in entry.scratch_bytes)
+        #: Optimised code of the kernels that have not been requested yet. It takes a third of a millisecond to link.
+        self._optimised = {name: found for name, found in loaded if found is not None}
+        self._linking = threading.Lock()
         #: Addresses of module variables, which are part of the quickly compiled code.
         self.variables: dict[str, int] = {}
         self.table = table
+        quick = [name for name in entry.scratch_bytes if name not in self._optimised]
         if quick or entry.variables:
             first = NativeCode([entry.code, *entry.functions], [*map(_symbol, quick), *entry.variables], {})
             self._first = first
@@ -152,17 +187,15 @@ class HostModule:
         self._ranges = [(address, entry.variables[name]) for name, address in self.variables.items()]
         for address, size in self._ranges:
             table.add(address, size)
-        if done:
-            self._best = NativeCode(done.values(), map(_symbol, done), self.variables)
         self._has_best = best is not None
         self._kernels: dict[str, HostKernel] = {}
         cooperative = kernels_with_grid_barrier(ptx)
         for name in entry.scratch_bytes:
-            code = self._best if name in done else self._first
-            function, waits = code.function(_symbol(name)), name in cooperative
-            kernel = HostKernel(self, entry.signatures[name], function, entry, is_cooperative=waits)
+            kernel = HostKernel(self, entry.signatures[name], entry, is_cooperative=name in cooperative)
+            work = functools.partial(_optimise, weakref.ref(kernel), key, name, best.ptx if best else ptx)
+            kernel.optimise = work
             if name in quick:
-                work = functools.partial(_optimise, weakref.ref(kernel), key, name, best.ptx if best else ptx)
+                kernel.take(first.function(_symbol(name)))
                 job = kernel.job = OptimiserJob(work, functools.partial(_is_due, weakref.ref(kernel)))
                 if not quick_first:
                     job.run()
@@ -193,6 +226,9 @@ class HostModule:
         if not isinstance(name, str) or name not in self._kernels:
             raise KernelError(f"kernel must be one of {', '.join(self._names) or 'none'}, got {name}")
         kernel = self._kernels[name]
+        with self._linking:
+            if (found := self._optimised.pop(name, None)) is not None:
+                kernel.use(found)
         if (job := kernel.job) is not None:
             optimiser.QUEUE.add(job)
         return kernel
@@ -235,6 +271,10 @@ def _symbol(kernel: str) -> str:
     return f"share.{kernel}"
 
 
+def _missed(kernel: str) -> str:
+    return f"missed.{kernel}"
+
+
 def _is_due(reference: weakref.ref[HostKernel]) -> bool:
     kernel = reference()
     return kernel is None or kernel.is_due()
@@ -245,13 +285,13 @@ def _optimise(reference: weakref.ref[HostKernel], key: str, name: str, ptx: str 
     kernel = reference()
     if kernel is None:
         return
-    arguments = kernel.arguments
+    arguments, launches = kernel.arguments, kernel.launches
     del kernel  # it may be dropped meanwhile
     try:
-        code, scratch_bytes = build.optimised(key, name, ptx, arguments)
+        found = build.optimised(key, name, ptx, arguments, launches)
         kernel = reference()
         if kernel is not None:
-            kernel.use(NativeCode([code], [_symbol(name)], kernel.module.variables), scratch_bytes)
+            kernel.use(found)
             _LOG.debug("kernel %s runs optimised code", name)
     except (KernelError, RuntimeError):
         _LOG.warning("kernel %s stays as it was compiled first", name, exc_info=True)
