@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warploom.api import read_bytes
-from warploom.blocks.io.avif import avif_as_png
 from warploom.blocks.io.colour_spaces import to_linear
+from warploom.blocks.io.pillow_formats import as_png
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.platforms.files import named_contents
 
@@ -23,7 +23,11 @@ PICTURES = (
     ".png",
     ".jpg",
     ".jpeg",
+    ".jpe",
     ".jfif",
+    ".jxl",
+    ".heic",
+    ".heif",
     ".tif",
     ".tiff",
     ".exr",
@@ -35,8 +39,14 @@ PICTURES = (
     ".bmp",
     ".tga",
     ".jp2",
+    ".j2k",
+    ".psd",
+    ".psb",
+    ".qoi",
+    ".pcx",
     ".ppm",
     ".pgm",
+    ".pbm",
     ".pnm",
     ".dds",
     ".sgi",
@@ -109,8 +119,7 @@ def decode_picture(data: bytes, space: str = "file") -> Array:
     """
     import OpenImageIO  # only patches with pictures need it
 
-    if data[4:8] == b"ftyp" and data[8:12] in (b"avif", b"avis"):
-        data = avif_as_png(data)
+    data = as_png(data) or data
     with named_contents() as file:  # the library opens files only by name, and the file may change between two reads
         file.write(data)
         wanted = OpenImageIO.ImageSpec()
@@ -134,6 +143,8 @@ def _read(source: "ImageInput", own_type: Any, space: str) -> Array:
         raise ValueError(f"{spec.width} x {spec.height} pixels, more than {MAX_PIXELS}")
     if str(spec.format) == "double" and source.format_name() == "tiff" and (spec.height == 1 or spec.tile_width):
         raise ValueError("64-bit floats in tiles or in a single line")  # OpenImageIO 3.2 returns other memory for these
+    if "LAB" in spec.get_string_attribute("tiff:ColorSpace").upper():  # the library's white would be yellow
+        raise ValueError("colours in CIELAB; convert them to RGB")
     colours, alpha = _channels(spec)
     stored = source.read_image(0, 0, 0, spec.nchannels, own_type)
     if stored is None or source.has_error:

@@ -26,11 +26,11 @@ MAX_SAMPLES = 1 << 30
 def load_sound(path: Path, rate: int, channel: str) -> np.ndarray[Any, Any]:
     """Return a sound file as float32 of shape (samples,), read-only, with `rate` samples per second.
 
-    The file may be WAV, FLAC, OGG, MP3, AIFF or another format of libsndfile. Whole numbers are scaled to the range
-    from -1 to 1; floats stay as they are. `channel` is one of CHANNELS; "mix" is the mean of all channels. A file with
-    one channel always returns that channel. A WAV file whose header was never completed, because its recorder was
-    killed, is read to its end; redundant fields of the header, such as the bytes per second, are ignored. A PatchError
-    names the file when it can't be read.
+    The file may be WAV, FLAC, OGG, MP3, AIFF or another format of libsndfile, or M4A, MKA, WMA or a film with sound.
+    Whole numbers are scaled to the range from -1 to 1; floats stay as they are. `channel` is one of CHANNELS; "mix" is
+    the mean of all channels. A file with one channel always returns that channel. A WAV file whose header was never
+    completed, because its recorder was killed, is read to its end; redundant fields of the header, such as the bytes
+    per second, are ignored. A PatchError names the file when it can't be read.
     """
     try:
         return _decode(read_bytes(path), rate, channel)

@@ -8,9 +8,9 @@ from warploom.engine.diagnostics import Incomplete
 class LoadAudio(Block, id="io.load_audio", tags=("sound", "music", "wav", "flac", "mp3", "file", "open", "signal")):
     """Loads a sound file as one channel of samples.
 
-    Reads WAV, FLAC, OGG, MP3, AIFF and other formats, and the sound track of a film. Integer samples are scaled to the
-    range from -1 to 1. A sound with another rate is resampled to `rate`. A WAV file whose recording was cut off is read
-    to its end. A relative path starts at the patch file's folder.
+    Reads WAV, FLAC, OGG, MP3, AIFF and other formats and, with the extra `media`, M4A and the sound track of a film.
+    Integer samples are scaled to the range from -1 to 1. A sound with another rate is resampled to `rate`. A WAV file
+    whose recording was cut off is read to its end. A relative path starts at the patch file's folder.
     """
 
     out: Out[f32] = port(shape="data", rank=1, doc="The samples, mostly from -1 to 1, shape [samples].")

@@ -9,10 +9,11 @@ from warploom.engine.diagnostics import Incomplete
 class LoadImage(Block, id="io.load_image", tags=("picture", "photo", "file", "open", "png", "jpeg", "exr")):
     """Loads an image file as linear RGBA.
 
-    Reads PNG, JPEG, TIFF, EXR, HDR, PFM, DPX, WebP and other formats at full bit depth, and AVIF with 8 bits. Integer
-    pixels are converted to linear light from the colour space that the file names, or from sRGB if it names none;
-    floats are linear already. `space` says otherwise: `raw` keeps the numbers of the file, such as 0 to 255, for labels
-    and measurements. Alpha is straight, and the EXIF orientation is applied. A relative path starts at the patch file's
+    Reads PNG, JPEG, JPEG XL, TIFF, EXR, HDR, PFM, DPX, WebP, PSD and other formats at full bit depth, and AVIF, QOI,
+    PCX and, with the extra `heic`, HEIC with 8 bits. Of several pictures in a file, it shows the first. Integer pixels
+    are converted to linear light from the colour space that the file names, or from sRGB if it names none; floats are
+    linear already. `space` says otherwise: `raw` keeps the numbers of the file, such as 0 to 255, for labels and
+    measurements. Alpha is straight, and the EXIF orientation is applied. A relative path starts at the patch file's
     folder. Another image of the same size is loaded without a rebuild.
     """
 

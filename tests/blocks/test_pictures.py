@@ -323,6 +323,49 @@ def test_an_avif_is_turned_upright(orientation: int) -> None:
     np.testing.assert_allclose(decode_picture(file.getvalue())[..., :3], linear(upright), atol=1e-6)
 
 
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+@pytest.mark.parametrize("kind", ["PCX", "QOI", "ICO"])
+def test_formats_of_other_programs_are_read_as_pillow_does(kind: str, mode: str) -> None:
+    """Formats that one library lacks are read by the other one."""
+    stored = np.random.default_rng(5).integers(0, 256, (9, 7, 3), np.uint8)
+    picture, file = Image.fromarray(stored).convert("RGB" if kind == "QOI" else mode), io.BytesIO()
+    picture.save(file, kind)
+    expected = np.asarray(Image.open(file).convert("RGBA")) / 255
+    np.testing.assert_allclose(decode_picture(file.getvalue()), rgba(expected, linear), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [">u1", ">u2"])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_psd_shows_the_picture_of_all_its_layers(dtype: str, channels: int) -> None:
+    """A file of Photoshop has the whole picture behind its layers, one channel after the other."""
+    kind = np.dtype(dtype)
+    stored = np.random.default_rng(6).integers(0, np.iinfo(kind).max + 1, (channels, 5, 8)).astype(kind)
+    head = struct.pack(">H6xHIIHH", 1, channels, 5, 8, 8 * kind.itemsize, 3 if channels == 3 else 1)
+    held = b"8BPS" + head + bytes(12) + bytes(2) + stored.tobytes()
+    expected = rgba(stored.transpose(1, 2, 0) / np.iinfo(kind).max, linear)
+    np.testing.assert_allclose(decode_picture(held), expected, atol=1e-6)
+
+
+def test_a_heic_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The picture of a phone is named; a file of the same family that is an AVIF is read."""
+    monkeypatch.setitem(sys.modules, "pillow_heif", None)
+    for brand in (b"heic", b"mif1"):
+        with pytest.raises(ValueError, match=r"pillow-heif is missing; type: pip install 'warploom\[heic\]'"):
+            decode_picture(struct.pack(">I4s4sI4s", 20, b"ftyp", brand, 0, b"heic") + bytes(40))
+    file = io.BytesIO()
+    Image.new("RGB", (8, 8), (255, 0, 0)).save(file, "AVIF", quality=100)
+    held = file.getvalue().replace(b"ftypavif", b"ftypmif1")
+    np.testing.assert_allclose(decode_picture(held)[0, 0], (1, 0, 0, 1), atol=0.02)
+
+
+def test_colours_in_cielab_are_refused() -> None:
+    """The library would turn white into yellow."""
+    file = io.BytesIO()
+    Image.new("LAB", (4, 4), (255, 128, 128)).save(file, "TIFF")
+    with pytest.raises(ValueError, match="colours in CIELAB; convert them to RGB"):
+        decode_picture(file.getvalue())
+
+
 def test_luminance_with_chroma_is_refused(tmp_path: Path) -> None:
     """An EXR of luminance and chroma is refused, instead of being read as grey."""
     (tmp_path / "a.exr").write_bytes(exr(np.ones((2, 2, 3), np.float32), ("Y", "RY", "BY")))

@@ -15,7 +15,22 @@ from warploom.engine.patch.files import SUFFIX
 from warploom.engine.readings import open_file
 
 #: Suffixes of the files that *Load Audio* reads.
-SOUNDS = (".wav", ".flac", ".ogg", ".mp3", ".aif", ".aiff")
+SOUNDS = (
+    ".wav",
+    ".flac",
+    ".ogg",
+    ".oga",
+    ".opus",
+    ".mp3",
+    ".aif",
+    ".aiff",
+    ".m4a",
+    ".mka",
+    ".wma",
+    ".caf",
+    ".au",
+    ".w64",
+)
 #: Suffixes of the films that *Load Video* reads; its library knows more.
 FILMS = (
     ".mp4",

@@ -1,4 +1,4 @@
-"""Reads the sound track of a film at any sample."""
+"""Reads the sound track of a film, or of a file such as M4A, at any sample."""
 
 from __future__ import annotations
 
@@ -15,26 +15,31 @@ Samples = npt.NDArray[np.float32]
 
 #: How far before a place the decoder starts, in seconds: its first samples after a seek are wrong.
 _BEFORE_S = 0.2
+#: Containers whose sound is read without pictures. libsndfile reads others, and says what is damaged in them.
+_OF_SOUND = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "asf")
 
 
 class FilmSound:
     """A film's first sound track, with the methods of a sound file of the library soundfile that readers use.
 
-    Sample 0 is heard with the first picture. Raise ValueError if there is no sound, and the library's errors if the
-    film can't be read.
+    Sample 0 is heard with the first picture, or at time 0 of a file without pictures. Raise ValueError if there is no
+    sound, and the library's errors if the film can't be read.
     """
 
     def __init__(self, file: Path | BinaryIO) -> None:
         self._av = load_av()
         self._container = self._av.open(f"file:{file}" if isinstance(file, Path) else file, **any_texts(self._av))
-        if not (self._container.streams.audio and self._container.streams.video):
+        is_read = self._container.streams.video or self._container.format.name in _OF_SOUND
+        if not (self._container.streams.audio and is_read):
             self._container.close()
             raise ValueError("no film with sound")
         self._stream = stream = self._container.streams.audio[0]
         #: Samples a second, channels, and the number of samples.
         self.samplerate, self.channels = stream.rate, len(stream.layout.channels)
-        video = self._container.streams.video[0]
-        self._zero_s = float((video.start_time or 0) * video.time_base)
+        self._zero_s = 0.0
+        if self._container.streams.video:
+            video = self._container.streams.video[0]
+            self._zero_s = float((video.start_time or 0) * video.time_base)
         length_s = (
             float(stream.duration * stream.time_base) if stream.duration else (self._container.duration or 0) / 1e6
         )
@@ -91,6 +96,8 @@ class FilmSound:
 
     def _decode(self) -> Iterator[tuple[int, Samples]]:
         """Yield the samples from here on, each part with the number of its first one."""
+        # A container may round times, as Matroska to 1 ms: what differs by less follows without a gap.
+        rounding, end = self.samplerate * float(self._stream.time_base) + 1, -self.samplerate
         for packet in self._container.demux(self._stream):
             try:
                 frames = packet.decode()
@@ -98,8 +105,10 @@ class FilmSound:
                 continue
             for frame in frames:
                 first = round(((frame.time or 0.0) - self._zero_s) * self.samplerate)
+                first = end if abs(first - end) <= rounding else first
                 for part in self._resampler.resample(frame):
                     yield first, part.to_ndarray().T.astype(np.float32)
+                    first = end = first + part.samples
 
 
 def open_film_sound(file: Path | BinaryIO) -> FilmSound | None:

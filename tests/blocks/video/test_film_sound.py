@@ -1,7 +1,9 @@
 """The sound track of a film, at any sample."""
 
+from fractions import Fraction
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
@@ -56,3 +58,31 @@ def test_a_film_without_sound_is_named(tmp_path: Path) -> None:
     path = encode(tmp_path / "silent.mp4", pictures(3))
     with pytest.raises(PatchError, match=r"silent\.mp4 must be a readable sound"):
         SoundReader(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "codec", "near"), [("a.m4a", "aac", 0.03), ("a.m4a", "alac", 1e-4), ("a.mka", "pcm_f32le", 1e-6)]
+)
+def test_a_container_without_pictures_is_a_sound(
+    name: str, codec: str, near: float, sound: np.ndarray[tuple[int, int], np.dtype[np.float32]], tmp_path: Path
+) -> None:
+    """Samples of M4A, as phones record, and of MKA are at their places, at once and in pieces."""
+    with av.open(tmp_path / name, "w") as file:
+        stream = file.add_stream(codec, rate=RATE)
+        stream.layout = "stereo"
+        kind = stream.codec.audio_formats[0].name  # type: ignore[union-attr, index]
+        frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(sound), format="fltp", layout="stereo")
+        frame.sample_rate, frame.time_base, frame.pts = RATE, Fraction(1, RATE), 0
+        for part in av.AudioResampler(kind, "stereo", RATE, frame_size=1024).resample(frame):
+            file.mux(stream.encode(part))  # type: ignore[union-attr, arg-type]
+        file.mux(stream.encode(None))  # type: ignore[union-attr]
+    whole = load_sound(tmp_path / name, RATE, "right")
+    np.testing.assert_allclose(whole[4000:80000], sound[1, 4000:80000], atol=near)
+    assert len(whole) == pytest.approx(2 * RATE, abs=3000)
+    reader = SoundReader(tmp_path / name)
+    played = reader.read(70000, 4000)
+    reader.close()
+    assert played is not None
+    late = 25 if name == "a.mka" else 1  # Matroska rounds times to 1 ms, so that a seek goes to a place near by
+    off = [np.abs(played - sound.T[70000 + k : 74000 + k]).max() for k in range(1 - late, late)]
+    assert min(off) < near
