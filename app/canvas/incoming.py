@@ -1,26 +1,38 @@
 """What comes from other programs: files, pictures and tables that a person drops on the canvas, or pastes."""
 
+import re
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QObject, QPointF, Signal
+from PySide6.QtCore import QMimeData, QObject, QPointF, QUrl, Signal
 from PySide6.QtGui import QImage
 
 from warploom.app.canvas.drawing.node_layout import node_size
 from warploom.app.canvas.items.scene import GraphScene
 from warploom.app.edits import nodes as node_edits
-from warploom.app.edits.files.dropped_files import file_parameter, free_file, give_file, is_usable, place_files
+from warploom.app.edits.files.dropped_files import (
+    FILMS,
+    file_parameter,
+    free_file,
+    give_file,
+    is_usable,
+    not_read,
+    place_files,
+)
 from warploom.app.edits.interfaces import drop_work
 from warploom.app.qt.beside import Run, at_once
-from warploom.engine.diagnostics import PatchError
+from warploom.engine.diagnostics import PatchError, cut
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.files import SUFFIX
 from warploom.engine.patch.inner_patch import InnerPatch
 
 _PASTED = "pasted"
 _UNREAD = "picture must be one that can be read, of at most 256 MB of pixels, got another; save it and drop the file"
+_ADDRESS = "address must be that of a stream or film, got {}; save what is there, and drop the file"
+#: An address that the block of films can open, or that of a page or file.
+_NETWORK = re.compile(r"(?:https?|rtsps?|rtmps?|srt|udp|rtp)://\S+")
 _LEAVE = "Files become blocks of the whole patch: leave this one (Esc) to add them"
 
 
@@ -52,13 +64,16 @@ class Incoming(QObject):
             return f"Open {patch.name}", True
         if self._is_inner:
             return _LEAVE, False
+        address = "" if paths else address_of(data)
+        if address and (is_film(address) or not data.hasImage()):
+            return ("Add the stream", True) if is_film(address) else (_ADDRESS.format(cut(address, 60)), False)
         if not paths:
             return ("Add the picture", True) if data.hasImage() else ("", False)
         if target := self._target(paths, point):
             return f"Let {self.patch.title(target[0])} read {paths[0].name}", True
         usable = [path for path in paths if is_usable(path)]
         if not usable:
-            return f"No block reads {paths[0].name}", False
+            return not_read(paths[0]), False
         return f"Add {usable[0].name if len(usable) == 1 else f'{len(usable)} files'}", True
 
     def take(self, data: QMimeData, point: QPointF, *, drops: bool = True) -> bool:
@@ -66,15 +81,17 @@ class Incoming(QObject):
 
         A text counts only if it is pasted, not if something `drops`.
         """
-        text = data.text() if not drops else ""
+        text, address = data.text() if not drops else "", address_of(data)
         paths = files_of(data) or _named_files(text)
         is_table, is_picture = _is_table(text, data.html()), data.hasImage() and not text.lstrip().startswith("{")
         if patch := patch_of(paths):
             self.patch_dropped.emit(patch)
-        elif self._is_inner and (paths or is_table or is_picture):
+        elif self._is_inner and (paths or is_table or is_picture or address):
             self.refused.emit(_LEAVE)
         elif paths:
             self._read(paths, point, on_node=drops)
+        elif address and is_film(address):
+            self._stream(address, point)
         elif is_table:
             self._write(".tsv", point, lambda path: bool(path.write_text(text, encoding="utf-8", newline="\n")))
         elif is_picture:
@@ -83,6 +100,8 @@ class Incoming(QObject):
                 self.refused.emit(_UNREAD)
             else:
                 self._write(".png", point, lambda path: image.save(str(path)))
+        elif address:
+            self.refused.emit(_ADDRESS.format(cut(address, 60)))
         else:
             return False
         return True
@@ -137,8 +156,17 @@ class Incoming(QObject):
         except PatchError as problem:
             self.refused.emit(str(problem))
             return
-        if left := [path.name for path in paths if not is_usable(path)]:
-            self.noted.emit(f"No block reads {', '.join(left[:3])}{' and others' if len(left) > 3 else ''}")
+        if unread := [path for path in paths if not is_usable(path)]:
+            left = [path.name for path in unread]
+            names = f"{', '.join(left[:3])}{' and others' if len(left) > 3 else ''}"
+            self.noted.emit(not_read(unread[0]) if len(unread) == 1 else f"No block reads {names}")
+
+    def _stream(self, address: str, point: QPointF) -> None:
+        """Add the block that plays a stream."""
+        place, scope = node_edits.snapped(point.x(), point.y()), self._scene.regions.scope_at(point)
+        with self.patch.edit("Add a stream"):
+            node = self.patch.add("io.load_video", position=place, region=scope, address=address)
+        self.placed.emit([node.id])
 
     def _try(self, node: str, edit: Callable[[], object]) -> None:
         try:
@@ -150,8 +178,20 @@ class Incoming(QObject):
 
 
 def is_incoming(data: QMimeData) -> bool:
-    """True for files of this machine, and pictures."""
-    return bool(files_of(data)) or data.hasImage()
+    """True for files of this machine, pictures, and addresses."""
+    return bool(files_of(data)) or data.hasImage() or bool(address_of(data))
+
+
+def address_of(data: QMimeData) -> str:
+    """Return the address in a network that is dragged or copied, "" if there is none."""
+    text = data.text().strip()
+    return text if _NETWORK.fullmatch(text) else ""
+
+
+def is_film(address: str) -> bool:
+    """True for a stream, and for a film on a server."""
+    url = QUrl(address)
+    return url.scheme() not in ("http", "https") or Path(url.path()).suffix.lower() in (*FILMS, ".m3u8", ".mpd")
 
 
 def files_of(data: QMimeData) -> list[Path]:

@@ -1,5 +1,6 @@
 """Edits of nodes and connections, and nodes as text for the clipboard; each edit is one undo step of the patch."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import PurePath
@@ -28,6 +29,12 @@ from warploom.engine.patch.regions import TOP
 STEP = 8
 #: The distance, to the right and down, of a copy from a node that it would cover.
 _BESIDE = 24.0
+#: What the text of copied blocks of other programs has.
+_OTHERS = {
+    "ComfyUI": re.compile(r'"(?:class_type|last_node_id)"\s*:'),
+    "vvvv": re.compile(r'xmlns:p="property"'),
+    "Nuke": re.compile(r"^set cut_paste_input"),
+}
 
 
 def snapped(x: float, y: float) -> Position:
@@ -333,6 +340,8 @@ def paste(
 
     Raise PatchError if `text` is no patch, or holds ops where blocks are expected.
     """
+    if '"schema"' not in text and (other := next((name for name, mark in _OTHERS.items() if mark.search(text)), "")):
+        raise PatchError(f"clipboard must hold blocks of Warploom, got a patch of {other}; build it from blocks (Tab)")
     if not text.lstrip().startswith("{"):
         found = shown(text) if text.strip() else "nothing"
         raise PatchError(f"clipboard must hold blocks to paste, got {found}; copy blocks first")

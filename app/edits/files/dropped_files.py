@@ -48,12 +48,13 @@ FILMS = (
     ".flv",
     ".gif",
 )
-TABLES = (".csv", ".tsv", ".txt", ".parquet", ".jsonl", ".ndjson", ".arrow", ".feather")
+TABLES = (".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".ndjson", ".arrow", ".feather")
 ARRAYS = (".npy", ".npz", ".safetensors")
 MESHES = (".obj", ".gltf", ".glb", ".stl", ".off")
 #: Files of points; a PLY file may have a mesh as well.
 CLOUDS = (".las", ".laz", ".xyz", ".ply")
 LUTS = (".cube",)
+FONTS = (".ttf", ".otf", ".ttc")
 #: The blocks that load files other than kernels, by suffix.
 _LOADERS = {
     **dict.fromkeys(PICTURES, "io.load_image"),
@@ -64,6 +65,30 @@ _LOADERS = {
     **dict.fromkeys(MESHES, "geometry.load_mesh"),
     **dict.fromkeys(CLOUDS, "geometry.load_points"),
     **dict.fromkeys(LUTS, "image.lut"),
+    **dict.fromkeys(FONTS, "image.text"),
+}
+#: What a person can do with files that no block reads, by suffix.
+_HINTS = {
+    **dict.fromkeys(
+        (".fbx", ".blend", ".usd", ".usda", ".usdc", ".usdz", ".abc", ".dae", ".3ds", ".3mf", ".ma", ".mb", ".c4d"),
+        "export it as glTF or OBJ",
+    ),
+    **dict.fromkeys((".e57", ".pts", ".pcd"), "save it as PLY, LAS or XYZ"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), "save the sheet as CSV"),
+    **dict.fromkeys(
+        (".h5", ".hdf5", ".mat", ".pkl", ".pickle", ".pt", ".pth", ".ckpt"), "save its arrays as NPY or safetensors"
+    ),
+    **dict.fromkeys((".svg", ".pdf", ".ai", ".eps"), "export it as PNG"),
+    **dict.fromkeys((".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf"), "develop it, and save it as TIFF"),
+    **dict.fromkeys((".3dl", ".clf", ".icc", ".icm"), "save the table as .cube"),
+    **dict.fromkeys((".mid", ".midi"), "play it into MIDI In, or render it as WAV"),
+    **dict.fromkeys((".glsl", ".frag", ".vert", ".hlsl", ".fx", ".wgsl", ".cl"), "write it as a CUDA kernel, in .cu"),
+    **dict.fromkeys((".cuh", ".h", ".hpp"), "drop the .cu that includes it"),
+    **dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".gz"), "unpack it"),
+    **dict.fromkeys(
+        (".toe", ".tox", ".vl", ".v4p", ".hip", ".nk", ".gh"),
+        "patches of other programs can't be read, but their pictures, films, meshes and CUDA files can",
+    ),
 }
 #: The suffixes of the files that a path parameter names, by the last word of its `files`.
 ENDINGS: dict[str, tuple[str, ...]] = {
@@ -77,7 +102,7 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "mesh": (*MESHES, ".ply"),
     "points": (*CLOUDS, *MESHES),
     "lut": LUTS,
-    "font": (".ttf", ".otf", ".ttc"),
+    "font": FONTS,
 }
 #: As much of a PLY file as its header has at most, if it says anything about triangles.
 _HEADER_BYTES = 4096
@@ -97,6 +122,14 @@ def is_usable(path: Path) -> bool:
     return path.suffix.lower() in _LOADERS or path.suffix in SUFFIXES or path.suffix == SUFFIX
 
 
+def not_read(path: Path) -> str:
+    """Return why no block reads a file or folder, and what can be done."""
+    if path.is_dir():
+        return f"No block reads folder {path.name}, which has no pictures; drop the files in it"
+    hint = _HINTS.get(path.suffix.lower())
+    return f"No block reads {path.name}" + (f"; {hint}" if hint else "")
+
+
 def place_files(
     patch: Patch,
     paths: Iterable[Path],
@@ -114,10 +147,10 @@ def place_files(
     paths = list(paths)
     usable = [path for path in paths if is_usable(path) and path.suffix != SUFFIX]
     if not usable:
-        names = ", ".join(path.name for path in paths)
+        names, hint = ", ".join(path.name for path in paths), not_read(paths[0]).partition("; ")[2] if paths else ""
         raise PatchError(
-            "file must be a picture, sound, film, table, array, mesh, cloud of points, LUT or kernel, or a folder of "
-            f"pictures, got {names}"
+            "file must be a picture, sound, film, table, array, mesh, cloud of points, LUT, font or kernel, or a "
+            f"folder of pictures, got {names}" + (f"; {hint}" if hint else "")
         )
     blocks = [(path, block) for path in usable for block in _blocks(path, _relative(patch, path))]
     if len(blocks) > _MOST:
@@ -180,7 +213,8 @@ def _blocks(path: Path, file: str) -> list[tuple[str, dict[str, str]]]:
     if path.is_dir():
         return [("io.load_images", {"files": file})]
     if (loader := _LOADERS.get(path.suffix.lower())) is not None:
-        return [("geometry.load_mesh" if _has_triangles(path) else loader, {"file": file})]
+        parameter = "font_file" if loader == "image.text" else "file"
+        return [("geometry.load_mesh" if _has_triangles(path) else loader, {parameter: file})]
     return [(type_id, {"file": file, **values}) for type_id, values in kernel_blocks(path)]
 
 

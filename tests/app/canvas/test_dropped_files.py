@@ -88,6 +88,12 @@ def test_a_kernel_with_a_mistake_gets_its_block(canvas: Canvas, patch: Patch, tm
         ("a.flac", "io.load_audio"),
         ("shot.MOV", "io.load_video"),
         ("clip.webm", "io.load_video"),
+        ("memo.m4a", "io.load_audio"),
+        ("photo.HEIC", "io.load_image"),
+        ("layers.psd", "io.load_image"),
+        ("rows.json", "data.load_table"),
+        ("model.safetensors", "data.load_array"),
+        ("serif.otf", "image.text"),
     ],
 )
 def test_files_become_blocks_that_load_them(
@@ -99,7 +105,10 @@ def test_files_become_blocks_that_load_them(
     file.write_bytes(b"")
     assert _drop(canvas, [file], QPointF(0, 200))
     (node,) = canvas.selected()
-    assert (patch.nodes[node].type, patch.value(node, "file")) == (block, name)
+    assert (patch.nodes[node].type, patch.value(node, "font_file" if block == "image.text" else "file")) == (
+        block,
+        name,
+    )
 
 
 def test_a_folder_of_images_becomes_one_block(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
@@ -183,8 +192,53 @@ def test_a_drag_says_what_a_drop_would_do(canvas: Canvas, tmp_path: Path) -> Non
     canvas.view.drop_explained.connect(lambda text, is_refused: said.append((text, is_refused)))
     (tmp_path / "a.png").write_bytes(b"")
     _drop(canvas, [tmp_path / "a.png"], QPointF(0, 400))
-    _drop(canvas, [tmp_path / "notes.md"], QPointF(0, 400))
-    assert said == [("Add a.png", False), ("", False), ("No block reads notes.md", True), ("", False)]
+    for name in ("notes.md", "scene.FBX", "."):
+        _drop(canvas, [tmp_path / name], QPointF(0, 400))
+    (tmp_path / "a.png").unlink()
+    _drop(canvas, [tmp_path], QPointF(0, 400))
+    folder = f"No block reads folder {tmp_path.name}, which has no pictures; drop the files in it"
+    expected = ["No block reads notes.md", "No block reads scene.FBX; export it as glTF or OBJ", folder]
+    assert [text for text, is_refused in said if is_refused] == expected
+    assert [text for text, is_refused in said if text and not is_refused] == ["Add a.png", f"Add {tmp_path.name}"]
+
+
+@pytest.mark.parametrize("drops", [True, False])
+def test_an_address_of_a_stream_becomes_its_block(canvas: Canvas, patch: Patch, drops: bool) -> None:
+    """A link to a film or camera is played; one to a page says what to do, and adds no block."""
+    said: list[str] = []
+    canvas.refused.connect(said.append)
+    for address in ("rtsp://camera.local:554/main", "https://host/films/a.MP4?key=1"):
+        data = QMimeData()
+        data.setText(address)
+        assert canvas.incoming.take(data, QPointF(0, 400), drops=drops)
+        (node,) = canvas.selected()
+        assert (patch.nodes[node].type, patch.value(node, "address")) == ("io.load_video", address)
+    before = dict(patch.nodes)
+    data.setText("https://host/page.html")
+    assert not said
+    assert canvas.incoming.take(data, QPointF(0, 400), drops=drops)
+    assert [text.partition(", ")[0] for text in said] == ["address must be that of a stream or film"]
+    assert patch.nodes == before
+
+
+@pytest.mark.parametrize(
+    ("text", "program"),
+    [
+        ('{"last_node_id": 3, "nodes": [{"id": 1, "type": "KSampler"}], "links": []}', "ComfyUI"),
+        ('{"3": {"class_type": "KSampler", "inputs": {}}}', "ComfyUI"),
+        ('<?xml version="1.0"?><Document xmlns:p="property" Id="a"/>', "vvvv"),
+        ("set cut_paste_input [stack 0]\nBlur {\n}", "Nuke"),
+    ],
+)
+def test_blocks_of_other_programs_are_named(canvas: Canvas, patch: Patch, text: str, program: str) -> None:
+    """Blocks that were copied in another node editor are refused in its name."""
+    said: list[str] = []
+    canvas.refused.connect(said.append)
+    QGuiApplication.clipboard().setText(text)
+    before = dict(patch.nodes)
+    canvas.paste()
+    assert said == [f"clipboard must hold blocks of Warploom, got a patch of {program}; build it from blocks (Tab)"]
+    assert patch.nodes == before
 
 
 @pytest.mark.feature("bring_in")
