@@ -154,20 +154,21 @@ def test_recent_files_come_before_the_examples(qtbot: QtBot, tmp_path: Path, mon
 
 
 def test_a_dropped_patch_is_opened(qtbot: QtBot, tmp_path: Path) -> None:
-    """A dropped patch is opened, other files are passed on, and what is no file is refused."""
+    """A dropped patch is opened, other files and addresses are passed on, and other texts are refused."""
     page, opened, passed = Welcome([]), list[Path](), list[list[QUrl]]()
     qtbot.addWidget(page)
     page.open_requested.connect(opened.append)
     page.dropped.connect(lambda data: passed.append(data.urls()))
     picture, patch = (QUrl.fromLocalFile(str(tmp_path / name)) for name in ("a.png", "a.loom"))
-    for url in (picture, patch, QUrl("https://example.org/a.png")):
+    address, text = QUrl("https://example.org/a.png"), QUrl("words")
+    for url in (picture, patch, address, text):
         data = QMimeData()
         data.setUrls([url])
         about = (data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
         entered = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, *about)
         page.dragEnterEvent(entered)
-        assert entered.isAccepted() is url.isLocalFile()
+        assert entered.isAccepted() is (url is not text)
         if entered.isAccepted():
             page.dropEvent(QDropEvent(QPointF(5, 5), Qt.DropAction.CopyAction, *about))
     assert opened == [tmp_path / "a.loom"]
-    assert passed == [[picture]]
+    assert passed == [[picture], [address]]
