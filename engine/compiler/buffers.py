@@ -299,9 +299,9 @@ def ends_block(owner: PortRef) -> bool:
     return owner.port.startswith(" ")
 
 
-def kept_name(delay: DelayEntry) -> str:
+def kept_name(target: str) -> str:
     """Return the name of the buffer that receives a delay's next output, while its current output is in use."""
-    return f"{delay.target.name}.next"
+    return f"{target}.next"
 
 
 def _plan_delays(
@@ -330,7 +330,7 @@ def _plan_delays(
             following = place.owner
             allocations[following] = msgspec.structs.replace(source, lifetime=Lifetime.STATE, initial=entry.initial)
         else:
-            following = PortRef(node.id, kept_name(entry))
+            following = PortRef(node.id, kept_name(target.port))
             layout, size = allocations[target].layout, allocations[target].size_bytes
             allocations[following] = PlannedBuffer(following, layout, Lifetime.STATE, size, entry.initial)
             places[following.port] = Place(following, 0, size)

@@ -166,7 +166,7 @@ class _Scheduler:
     def keep(self, body: _Body) -> None:
         """Store the inputs of a scope's delays for the next turn or frame."""
         for node, delay in body.delays:
-            kept = BufferArgument(kept_name(delay), reads=False, writes=True)
+            kept = BufferArgument(kept_name(delay.target.name), reads=False, writes=True)
             self._add_move(body, node, CopyEntry(kept, delay.source))
 
     def add_start(self, body: _Body) -> None:
@@ -230,11 +230,11 @@ class _Scheduler:
         In a region, first copy the contents kept from the last turn to their outputs.
         """
         for delay in self._description.by_id[node].description.delays:
-            if self._buffers.find(node, kept_name(delay)) is None:
+            if self._buffers.find(node, kept_name(delay.target.name)) is None:
                 continue
             body.delays.append((node, delay))
             if body.name != TOP:
-                kept = BufferArgument(kept_name(delay), reads=True, writes=False)
+                kept = BufferArgument(kept_name(delay.target.name), reads=True, writes=False)
                 self._add_move(body, node, CopyEntry(delay.target, kept))
 
     def _add_region(self, body: _Body, node: BlockNode, place: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from warploom.engine.compiler.buffers import Lifetime
+from warploom.engine.compiler.buffers import Lifetime, kept_name
 from warploom.engine.compiler.difference import Difference, plan_difference
 from warploom.engine.compiler.executable.arguments import Resources
 from warploom.engine.compiler.executable.build import BuiltGraph, build_graph
@@ -176,30 +176,38 @@ class CompiledGraph:
         """Continue where `old` stopped; return the necessary copies, each as (from, to, bytes).
 
         A delay's next output must be the one that it would have had in `old`. No copy is needed unless the delay has
-        another source. Launched without advancing, the graph repeats the last frame of `old`. The next output of a
-        delay that only `old` has is moved into the delay's own memory, if the delay `waits` to come back.
+        another source, or has moved into a region or out of one. Launched without advancing, the graph repeats the last
+        frame of `old`. The next output of a delay that only `old` has is moved into the delay's own memory, if the
+        delay `waits` to come back.
         """
-        before, allocations = old.plan.buffers, self.plan.buffers.allocations
-        swaps = [target for target in self.plan.buffers.swaps if target in before.swaps]
-        now, following = (old.variants[phase].memory for phase in (old.phase, old.next_phase))
+        before, buffers = old.plan.buffers, self.plan.buffers
+        now, own = old.memory, old.variants[0].memory
+        swaps = [target for target in buffers.swaps if target in before.swaps]
         if swaps:
             self._launched = old._launched
             self.phase = int(self.variants[0].memory[swaps[0]] is not now[swaps[0]])
-        shown, to = (self.variants[phase].memory for phase in (self.phase, self.next_phase))
-        moves = []
-        for target in dict.fromkeys([*self.plan.buffers.swaps, *before.swaps]):
-            if target in allocations:
-                layout = allocations[target].layout
-                went_on = target in before.swaps and layout == before.allocations[target].layout
+        shown, moves = self.memory, []
+        for target in dict.fromkeys([*buffers.swaps, *before.swaps]):
+            planned, known = buffers.allocations.get(target), before.allocations.get(target)
+            if planned is not None:
+                went_on = known is not None and known.lifetime is Lifetime.STATE and known.layout == planned.layout
                 # A new delay begins with the initial contents of its own memory.
-                source = following[target] if went_on else self.variants[0].memory[target]
-                if source is not to[target]:
-                    moves.append((source, to[target], layout.size_bytes))
-                if went_on and shown[target] is not to[target] and shown[target] is not now[target]:
-                    moves.append((now[target], shown[target], layout.size_bytes))  # for a frame that is shown again
-            elif waits(target) and following[target] is not (own := old.variants[0].memory[target]):
-                moves.append((following[target], own, before.allocations[target].layout.size_bytes))
+                source = old._next_output(target) if went_on else self.variants[0].memory[target]
+                following, size_bytes = self._next_output(target), planned.layout.size_bytes
+                if source is not following:
+                    moves.append((source, following, size_bytes))
+                if went_on and shown[target] is not following and shown[target] is not now[target]:
+                    moves.append((now[target], shown[target], size_bytes))  # for a frame that is shown again
+            elif known is not None and waits(target) and (source := old._next_output(target)) is not own[target]:
+                moves.append((source, own[target], known.layout.size_bytes))
         return moves
+
+    def _next_output(self, target: PortRef) -> Memory:
+        """Return the memory with a delay's next output; in a region, the next turn copies it to the output."""
+        memory = self.variants[self.next_phase].memory
+        if target in self.plan.buffers.swaps:
+            return memory[target]
+        return memory.get(PortRef(target.node, kept_name(target.port)), memory[target])
 
     def take_over(self, old: CompiledGraph) -> None:
         """Take over the common resources, so that the old graph can be destroyed; it must not be launched again."""

@@ -122,7 +122,7 @@ def _entry_problems(plan: Plan) -> list[str]:
             if not isinstance(entry, DelayEntry):
                 expected[node.id, place, node.region] = with_pixels(entry, plan.checked.nodes[node.id])
             else:
-                target, kept = PortRef(node.id, entry.target.name), PortRef(node.id, kept_name(entry))
+                target, kept = PortRef(node.id, entry.target.name), PortRef(node.id, kept_name(entry.target.name))
                 if kept in plan.buffers.places:
                     copies.append((node.region, kept, PortRef(node.id, entry.source.name)))
                     copies += [(node.region, target, kept)] if node.region else []

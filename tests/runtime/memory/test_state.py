@@ -16,6 +16,7 @@ from warploom.engine.descriptions.builder import BlockBuilder
 from warploom.engine.descriptions.checks import BlockCallError
 from warploom.engine.descriptions.entries import CopyEntry
 from warploom.engine.patch.document import NodeRef
+from warploom.engine.patch.regions import TOP
 from warploom.engine.protocol.messages import Reset, SetRunning
 from warploom.engine.types import f32
 
@@ -180,11 +181,12 @@ def test_delays_survive_rebuilds_after_any_number_of_frames(seed: int) -> None:
 @given(st.integers(0, 10_000))
 @settings(max_examples=many(15))
 def test_delays_give_what_their_source_was_a_frame_ago(seed: int) -> None:
-    """After any edits, each delay outputs what its source was a frame ago, in loops too."""
+    """After any edits, each delay outputs what its source was a frame ago, in loops too, and in a region or out."""
     rng = random.Random(seed)
     patch = Patch()
-    like = array(patch, 0, 0)
+    like, region = array(patch, 0, 0), patch.add("control.for", count=1)
     sources = [zeros(patch, 2) for _ in range(2)]
+    patch.add("buffer.constant", region=region)
     kept: dict[str, float] = {}  # the output of each delay in the next frame
     with Engine(patch, device="host") as engine:
         for frame in range(15):
@@ -196,8 +198,10 @@ def test_delays_give_what_their_source_was_a_frame_ago(seed: int) -> None:
                     patch.connect(like["out"], node["like"])
                     patch.connect(rng.choice([*sources, *delays, node])["out"], node["x"])
                     kept[node.id] = initial
-                elif rng.random() < 0.7:
+                elif rng.random() < 0.5:
                     patch.connect(rng.choice([*sources, *delays])["out"], rng.choice(delays)["x"])
+                elif rng.random() < 0.6:
+                    patch.move_into(rng.choice(delays), rng.choice((region, TOP)))
                 else:
                     gone = rng.choice(delays)
                     for connection in patch.connections_of(gone.id):
