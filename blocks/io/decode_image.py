@@ -110,7 +110,7 @@ def decode_picture(data: bytes, space: str = "file") -> Array:
       by their order. If only layers have such names, as in "beauty.R", the first one is taken, if possible one with
       alpha. A TIFF whose 0 is white is inverted.
     - The picture is turned by its EXIF orientation. An OpenEXR picture has the size of its display window, with 0 where
-    the file has no pixels. If a file has several pictures, the first is decoded.
+    the file has no pixels. If a file has several pictures, the first is decoded; of OpenEXR, the first with R, G and B.
 
     `space` is one of SPACES. With "sRGB" or "linear", what the file says of its colours is ignored. "raw" keeps all
     numbers, alpha too, as they are stored.
@@ -130,9 +130,21 @@ def decode_picture(data: bytes, space: str = "file") -> Array:
             raise ValueError("no picture of a known format, or a damaged one")
         try:
             with np.errstate(all="ignore"):  # floats may be of any magnitude
+                _go_to_colours(source)
                 return _read(source, OpenImageIO.UNKNOWN, space)
         finally:
             source.close()
+
+
+def _go_to_colours(source: "ImageInput") -> None:
+    """Go to the first part of an OpenEXR file that has red, green and blue; stay at the first one if none has."""
+    part = 0
+    while source.format_name() == "openexr" and source.seek_subimage(part, 0):
+        if {"R", "G", "B"} <= set(_of_one_layer([name.upper() for name in source.spec().channelnames])):
+            return
+        part += 1
+    source.geterror()
+    source.seek_subimage(0, 0)
 
 
 def _read(source: "ImageInput", own_type: Any, space: str) -> Array:
@@ -146,7 +158,7 @@ def _read(source: "ImageInput", own_type: Any, space: str) -> Array:
     if "LAB" in spec.get_string_attribute("tiff:ColorSpace").upper():  # the library's white would be yellow
         raise ValueError("colours in CIELAB; convert them to RGB")
     colours, alpha = _channels(spec)
-    stored = source.read_image(0, 0, 0, spec.nchannels, own_type)
+    stored = source.read_image(source.current_subimage(), 0, 0, spec.nchannels, own_type)
     if stored is None or source.has_error:
         reason = source.geterror().split("\n")[0].split(' ("')[0]
         raise ValueError(reason or "a damaged picture")

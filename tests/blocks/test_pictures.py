@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import OpenImageIO
 import pytest
 from PIL import Image, ImageOps
 
@@ -364,6 +365,30 @@ def test_colours_in_cielab_are_refused() -> None:
     Image.new("LAB", (4, 4), (255, 128, 128)).save(file, "TIFF")
     with pytest.raises(ValueError, match="colours in CIELAB; convert them to RGB"):
         decode_picture(file.getvalue())
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 0, 1)])
+def test_an_exr_of_several_parts_shows_its_colours(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """A part of depths or normals, which may come first, is not taken for the picture; alone, it is grey."""
+    pixels = np.random.default_rng(7).normal(size=(5, 7, 4)).astype(np.float32)
+    parts = ("depth", ["Z"], 1), ("beauty", ["beauty.R", "beauty.G", "beauty.B"], 3), ("mask", ["id"], 1)
+    specs = []
+    for place in order:
+        name, channels, count = parts[place]
+        spec = OpenImageIO.ImageSpec(7, 5, count, "float")
+        spec.channelnames = channels
+        spec.attribute("oiio:subimagename", name)
+        specs.append(spec)
+    for kept in (specs, specs[:1]):
+        path, file = str(tmp_path / "a.exr"), OpenImageIO.ImageOutput.create("a.exr")
+        assert file is not None and file.open(path, kept)
+        for place, spec in enumerate(kept):
+            assert not place or file.open(path, spec, "AppendSubimage")
+            assert file.write_image(pixels[..., : spec.nchannels])
+        file.close()
+        is_grey = len(kept) == 1 and kept[0].nchannels == 1
+        expected = pixels[..., [0, 0, 0] if is_grey else [0, 1, 2]]
+        np.testing.assert_array_equal(load_linear(tmp_path / "a.exr")[..., :3], expected)
 
 
 def test_luminance_with_chroma_is_refused(tmp_path: Path) -> None:
