@@ -1,5 +1,6 @@
 """Decodes image files to linear light."""
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -59,6 +60,8 @@ MAX_PIXELS = 1 << 28
 #: Whole numbers of 32 bits that stay below are counts or labels: as shares of the largest number, they are black.
 _DARK = 1 << 16
 
+#: A marker of a JPEG file; all but the last one are followed by the length of their part.
+_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd8\xff]", re.DOTALL)
 #: The colour spaces that a person may choose for a file's numbers.
 SPACES = ("file", "sRGB", "linear", "raw")
 #: The function that turns a picture upright, for each EXIF orientation.
@@ -119,6 +122,8 @@ def decode_picture(data: bytes, space: str = "file") -> Array:
     """
     import OpenImageIO  # only patches with pictures need it
 
+    if data[:2] == b"\xff\xd8" and _is_cut_off(data):
+        raise ValueError("a JPEG that ends before its last scan")
     data = as_png(data) or data
     with named_contents() as file:  # the library opens files only by name, and the file may change between two reads
         file.write(data)
@@ -134,6 +139,15 @@ def decode_picture(data: bytes, space: str = "file") -> Array:
                 return _read(source, OpenImageIO.UNKNOWN, space)
         finally:
             source.close()
+
+
+def _is_cut_off(jpeg: bytes) -> bool:
+    """Return whether a progressive JPEG has no end. The library shows what it has of one, and notices other ones."""
+    at, is_progressive = 2, False
+    while (found := _MARKER.search(jpeg, at)) is not None and found[0] != b"\xff\xd9":
+        is_progressive |= found[0] == b"\xff\xc2"
+        at = found.end() + int.from_bytes(jpeg[found.end() : found.end() + 2], "big")
+    return found is None and is_progressive
 
 
 def _go_to_colours(source: "ImageInput") -> None:

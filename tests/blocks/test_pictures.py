@@ -391,6 +391,23 @@ def test_an_exr_of_several_parts_shows_its_colours(tmp_path: Path, order: tuple[
         np.testing.assert_array_equal(load_linear(tmp_path / "a.exr")[..., :3], expected)
 
 
+@pytest.mark.parametrize("progressive", [False, True])
+@pytest.mark.parametrize("size", [16, 131])
+def test_a_jpeg_that_is_cut_off_is_refused(progressive: bool, size: int) -> None:
+    """Without its last scans, a picture would be shown blurred; bytes behind its end, as of phones, don't matter."""
+    stored = np.random.default_rng(8).integers(0, 256, (size, size, 3), np.uint8)
+    thumbnail, file, exif = io.BytesIO(), io.BytesIO(), Image.Exif()
+    Image.new("RGB", (8, 8)).save(thumbnail, "JPEG")
+    exif[0x9286] = thumbnail.getvalue()  # has an end of its own
+    Image.fromarray(stored).save(file, "JPEG", quality=95, progressive=progressive, exif=exif)
+    held = file.getvalue()
+    whole = decode_picture(held)
+    np.testing.assert_array_equal(decode_picture(held + b"\xff\xda\xff\xc2" + stored.tobytes()), whole)
+    for share in (0.3, 0.5, 0.8, 0.95):
+        with pytest.raises(ValueError, match=r"\w"):
+            decode_picture(held[: int(len(held) * share)])
+
+
 def test_luminance_with_chroma_is_refused(tmp_path: Path) -> None:
     """An EXR of luminance and chroma is refused, instead of being read as grey."""
     (tmp_path / "a.exr").write_bytes(exr(np.ones((2, 2, 3), np.float32), ("Y", "RY", "BY")))
