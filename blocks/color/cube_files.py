@@ -1,6 +1,7 @@
 """Reads tables of colours from .cube files (Adobe, "Cube LUT Specification", 1.0)."""
 
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,15 @@ class ColorTable:
 def load_cube(path: Path) -> ColorTable:
     """Return the table in a file. A PatchError names the file, and the line that is wrong."""
     try:
-        lines = read_bytes(path).decode("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise PatchError(f"table of colours {path} must be a .cube file, got {cut(str(problem))}") from None
+        held = read_bytes(path)
+    except FileNotFoundError:
+        raise PatchError(f"table of colours must exist, got {path}; choose another file, or put it there") from None
+    except OSError as problem:
+        raise PatchError(f"table of colours {path} must be readable, got: {problem.strerror or problem}") from None
+    try:
+        lines = held.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:  # as titles and comments of older programs are
+        lines = held.decode("latin-1").splitlines()
     words: dict[str, tuple[float, ...]] = {}
     rows: list[tuple[float, ...]] = []
     for number, line in enumerate(lines, 1):
@@ -45,7 +52,9 @@ def load_cube(path: Path) -> ColorTable:
             values = tuple(float(each) for each in (rest if is_word else [name, *rest]))
         except ValueError:
             values = ()
-        if len(values) != (2 if name.endswith("_INPUT_RANGE") else 1 if name.startswith("LUT_") else 3):
+        if not (is_word or all(map(isfinite, values))) or len(values) != (
+            2 if name.endswith("_INPUT_RANGE") else 1 if name.startswith("LUT_") else 3
+        ):
             raise PatchError(f"line {number} of {path} must be a setting or three numbers, got {cut(text)!r}")
         if is_word:
             words[name] = values
@@ -56,6 +65,8 @@ def load_cube(path: Path) -> ColorTable:
 
 def _checked(path: Path, words: dict[str, tuple[float, ...]], rows: list[tuple[float, ...]]) -> ColorTable:
     sizes = [(name, words[name][0]) for name in ("LUT_1D_SIZE", "LUT_3D_SIZE") if name in words]
+    if len(sizes) == 2:
+        raise PatchError(f"table of colours {path} must have a cube or curves, got both; export the cube alone")
     if len(sizes) != 1:
         raise PatchError(f"table of colours {path} must have LUT_3D_SIZE or LUT_1D_SIZE once, got {len(sizes)} of them")
     (name, given), is_cube = sizes[0], sizes[0][0] == "LUT_3D_SIZE"

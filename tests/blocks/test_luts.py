@@ -12,6 +12,7 @@ from warploom import Engine, Patch
 from warploom.blocks.color.cube_files import load_cube
 from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
 from warploom.engine.device.device import Device
+from warploom.engine.diagnostics import PatchError
 
 
 def written(path: Path, table: Any, kind: str, *settings: str) -> Path:
@@ -92,6 +93,15 @@ def test_a_range_of_all_colours_is_a_domain(tmp_path: Path, kind: str) -> None:
     assert (table.low, table.high) == ((-0.5,) * 3, (2.0,) * 3)
 
 
+def test_a_title_may_be_in_latin_1(tmp_path: Path) -> None:
+    """Older programs write names of their makers so; a file that is missing is named."""
+    file = tmp_path / "a.cube"
+    file.write_bytes('TITLE "caf\xe9"\r\n# \xa9\r\nLUT_1D_SIZE 2\r\n0 0 0\r\n1 .5 1\r\n'.encode("latin-1"))
+    np.testing.assert_array_equal(load_cube(file).entries, [[0, 0, 0], [1, 0.5, 1]])
+    with pytest.raises(PatchError, match=r"must exist, got .*b\.cube"):
+        load_cube(tmp_path / "b.cube")
+
+
 def test_an_even_table_changes_nothing(device: Device, tmp_path: Path) -> None:
     """The cube in which each entry is its own place leaves colours from 0 to 1 as they are."""
     axis = np.linspace(0, 1, 4)
@@ -106,7 +116,7 @@ def test_an_even_table_changes_nothing(device: Device, tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "must have LUT_3D_SIZE or LUT_1D_SIZE once, got 0"),
-        ("LUT_3D_SIZE 2\nLUT_1D_SIZE 2\n", "once, got 2"),
+        ("LUT_3D_SIZE 2\nLUT_1D_SIZE 2\n", "a cube or curves, got both; export the cube alone"),
         ("LUT_3D_SIZE 1\n0 0 0", "LUT_3D_SIZE of .* must be 2 to 256, got 1"),
         ("LUT_3D_SIZE nan\n0 0 0", "must be 2 to 256, got nan"),
         ("LUT_3D_SIZE 1e9\n0 0 0", "must be 2 to 256"),
@@ -115,7 +125,8 @@ def test_an_even_table_changes_nothing(device: Device, tmp_path: Path) -> None:
         ("LUT_1D_SIZE 2\n0 0 0\n", "must have 2 rows for its size, got 1"),
         ("LUT_1D_SIZE 2\nDOMAIN_MIN 1 0 0\n0 0 0\n1 1 1", "DOMAIN_MIN of .* must be below DOMAIN_MAX"),
         ("LUT_1D_SIZE 2\nDOMAIN_MAX nan 1 1\n0 0 0\n1 1 1", "must be below DOMAIN_MAX"),
-        (b"\xff\xfe\x00", "must be a .cube file"),
+        (b"\xff\xfe\x00", "line 1 of .* must be a setting"),
+        ("LUT_1D_SIZE 2\n0 0 0\n-inf 1 1\n", "line 3 of .* three numbers, got '-inf 1 1'"),
     ],
 )
 def test_wrong_tables_are_named(tmp_path: Path, text: str | bytes, message: str) -> None:
