@@ -192,6 +192,101 @@ extern "C" __global__ void __launch_bounds__(SHRINKING, 2) shrink(
     shrink_by<0>(image, out, sums, step, width, height);
 }
 
+#ifdef WARPLOOM_CPU
+// The same as below where threads next to each other have numbers next to each other, so that a CPU loads and filters many
+// at once. A thread has EACH numbers of TALL rows; PART weights are applied before it keeps the sums in memory.
+template <int MANY> struct Count {
+    static constexpr int value = MANY;
+};
+
+// Calls add(t, how many) for parts of `taps` weights, in order.
+template <int PART, typename Add> __device__ inline void add_parts(int taps, Add add) {
+    int t = 0;
+#pragma unroll 1
+    for (; t + PART <= taps; t += PART) add(t, Count<PART>{});
+#pragma unroll 1
+    for (; t < taps; ++t) add(t, Count<1>{});
+}
+
+template <int LIMIT>
+__device__ inline void blur_numbers(const float* __restrict__ image, float* __restrict__ out, const float* weights,
+                                    int radius, int width, int height) {
+    constexpr int EACH = 2, TALL = 8, PART = 8, WIDE = EACH * MARCHING, KEPT = 2 * LIMIT + TALL;
+    constexpr int PITCH = WIDE + (8 * LIMIT + MARCHING - 1) / MARCHING * MARCHING;
+    extern __shared__ float4 tile[];
+    float *const rows = &tile[0].x, *const kept = rows + TALL * PITCH;
+    const int numbers = 4 * width, strips = (numbers + WIDE - 1) / WIDE, block = blockIdx.y * gridDim.x + blockIdx.x;
+    const int segment = segment_of(height, strips, radius), thread = threadIdx.x, side = 4 * radius, taps = 2 * radius + 1;
+    const int left = block % strips * WIDE, top = block / strips * segment, count = min(segment, height - top);
+    int slot = 0;  // where the first of the next rows is kept
+    for (int y = -2 * radius; y < count; y += TALL) {
+        const auto row_at = [=](int k) { return image + line(top + y + k + radius, height, numbers); };
+#pragma unroll 1
+        for (int place = 0; place < WIDE + 2 * side; place += MARCHING) {
+            const int first = left - side + place;
+            if (first >= 0 && first + MARCHING <= numbers) {
+#pragma unroll
+                for (int k = 0; k < TALL; ++k) rows[k * PITCH + place + thread] = row_at(k)[first + thread];
+            } else if (place + thread < WIDE + 2 * side) {
+                const int x = first + thread, channel = x & 3, from = min(max(x, channel), numbers - 4 + channel);
+#pragma unroll
+                for (int k = 0; k < TALL; ++k) rows[k * PITCH + place + thread] = row_at(k)[from];
+            }
+        }
+        __syncthreads();
+        // The sums of EACH windows in TALL rows or columns: load(j, i) is number i of the first one, a turn of which adds
+        // `many` weighted numbers.
+        float sums[EACH][TALL] = {};
+        const auto across = [&](int t, auto many) {
+#pragma unroll
+            for (int u = 0; u < many.value; ++u)
+#pragma unroll
+                for (int j = 0; j < EACH; ++j)
+#pragma unroll
+                    for (int k = 0; k < TALL; ++k)
+                        sums[j][k] += rows[k * PITCH + j * MARCHING + thread + 4 * (t + u)] * weights[t + u];
+        };
+        add_parts<PART>(taps, across);
+#pragma unroll
+        for (int k = 0; k < TALL; ++k) {
+            float* const to = kept + (slot + k < KEPT ? slot + k : slot + k - KEPT) * WIDE + thread;
+#pragma unroll
+            for (int j = 0; j < EACH; ++j) {
+                to[j * MARCHING] = sums[j][k];
+                sums[j][k] = 0.0f;
+            }
+        }
+        __syncthreads();
+        const int first = slot - 2 * radius + (slot < 2 * radius ? KEPT : 0);
+        const auto down = [&](int t, auto many) {
+#pragma unroll
+            for (int at = 0; at < many.value + TALL - 1; ++at) {
+                const int row = first + t + at;
+                const float* const from = kept + (row < KEPT ? row : row - KEPT) * WIDE + thread;
+#pragma unroll
+                for (int j = 0; j < EACH; ++j) {
+                    const float number = from[j * MARCHING];
+#pragma unroll
+                    for (int k = 0; k < TALL; ++k)
+                        if (0 <= at - k && at - k < many.value) sums[j][k] += number * weights[t + at - k];
+                }
+            }
+        };
+        add_parts<PART>(taps, down);
+#pragma unroll
+        for (int j = 0; j < EACH; ++j) {
+            const int x = left + j * MARCHING + thread;
+            if (x >= numbers) continue;
+#pragma unroll
+            for (int k = 0; k < TALL; ++k)
+                if (y + k >= 0 && y + k < count) out[static_cast<size_t>(top + y + k) * numbers + x] = sums[j][k];
+        }
+        slot = slot + TALL < KEPT ? slot + TALL : slot + TALL - KEPT;
+        __syncthreads();
+    }
+}
+#endif
+
 // A thread computes RUN pixels of a row, and then of a column. The radius is LIMIT or less, and weight(k) is the weight of the
 // pixels at distance k to either side.
 template <int LIMIT, typename Pixel, typename Weight>
@@ -201,6 +296,10 @@ __device__ inline void blur_picture(const Pixel* __restrict__ image, Pixel* __re
     const int taps = 2 * radius + 1;
     for (int t = threadIdx.x; t < taps; t += MARCHING) weights[t] = weight(abs(t - radius));
     __syncthreads();
+#ifdef WARPLOOM_CPU
+    if constexpr (sizeof(Pixel) == sizeof(float4))
+        return blur_numbers<LIMIT>(&image->x, &out->x, weights, radius, width, height);
+#endif
     const auto filter = [=](float4 (&sums)[RUN], auto load) {
 #pragma unroll
         for (int k = 0; k < RUN; ++k) sums[k] = {};

@@ -90,14 +90,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) combine_windows(
 }
 #endif
 
+// Threads of a GPU use different banks if there is some space between groups. A CPU computes a turn of a loop for
+// neighbouring threads at once if they all make the same number of turns.
+#ifdef WARPLOOM_CPU
+#define HAS_BANKS false
+#define FOR_EACH(i, count) \
+    _Pragma("unroll 1") for (int turn = 0; turn < (count); turn += THREADS) \
+        if (const int i = turn + static_cast<int>(threadIdx.x); i < (count))
+#else
+#define HAS_BANKS true
+#define FOR_EACH(i, count) for (int i = threadIdx.x; i < (count); i += THREADS)
+#endif
+
 // Combines wide windows of rows. A thread computes BATCH windows of a channel, next to each other. The numbers of a row are
 // combined in groups of BATCH first, so that a thread reads few of them.
 template <int CHANNELS>
 __device__ inline void combine_wide(const void* image, void* out, int number, int out_number, int width, int height,
                                     int row, int column, int radius) {
     extern __shared__ float tile[];
-    constexpr int GROUP = BATCH * CHANNELS;
-    const auto slot = [](int i) { return i + i / GROUP * CHANNELS; };  // threads use different banks
+    constexpr int GROUP = BATCH * CHANNELS, SPACE = HAS_BANKS ? CHANNELS : 0;
+    const auto slot = [](int i) { return i + i / GROUP * SPACE; };
     const int numbers = width * CHANNELS, left = blockIdx.x * THREADS * BATCH, y = blockIdx.y;
     if (left >= numbers) return;
     const int inner = min(THREADS * BATCH, numbers - left), wide_row = inner + 2 * radius * CHANNELS;
@@ -105,12 +117,12 @@ __device__ inline void combine_wide(const void* image, void* out, int number, in
     float* const totals = tile + slot(groups * GROUP);
     by_number<Byte>(image, number, [&](auto* source) {
         source += static_cast<long long>(y) * row * CHANNELS;
-        for (int i = threadIdx.x; i < groups * GROUP; i += THREADS)
+        FOR_EACH(i, groups * GROUP)
             tile[slot(i)] = wide(source[line((left + i) / CHANNELS - radius, width, column * CHANNELS) + i % CHANNELS]);
     });
     __syncthreads();
-    for (int i = threadIdx.x; i < groups * CHANNELS; i += THREADS) {
-        const float* const group = tile + i / CHANNELS * (GROUP + CHANNELS) + i % CHANNELS;
+    FOR_EACH(i, groups * CHANNELS) {
+        const float* const group = tile + i / CHANNELS * (GROUP + SPACE) + i % CHANNELS;
         float total = group[0];
 #pragma unroll
         for (int k = 1; k < BATCH; ++k) total = both(total, group[k * CHANNELS]);
@@ -120,7 +132,7 @@ __device__ inline void combine_wide(const void* image, void* out, int number, in
     const int thread = threadIdx.x, run = thread / CHANNELS, channel = thread % CHANNELS;
     float found[BATCH];
     if (run * GROUP < inner) {
-        const float* const first = tile + run * (GROUP + CHANNELS) + channel;
+        const float* const first = tile + run * (GROUP + SPACE) + channel;
         const auto load = [=](int i) { return first[slot(i * CHANNELS)]; };
         if constexpr (ACROSS < BATCH) {
             combine_runs<ACROSS>(found, 2 * radius, load);
@@ -136,11 +148,11 @@ __device__ inline void combine_wide(const void* image, void* out, int number, in
     __syncthreads();
     if (run * GROUP < inner) {
 #pragma unroll
-        for (int k = 0; k < BATCH; ++k) tile[run * (GROUP + CHANNELS) + k * CHANNELS + channel] = found[k];
+        for (int k = 0; k < BATCH; ++k) tile[run * (GROUP + SPACE) + k * CHANNELS + channel] = found[k];
     }
     __syncthreads();
     by_number<Byte>(out, out_number, [&](auto* target) {
-        for (int i = thread; i < inner; i += THREADS)
+        FOR_EACH(i, inner)
             narrow(tile[slot(i)], target + (static_cast<size_t>(y) * numbers + left + i));
     });
 }
@@ -169,7 +181,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) combine_columns(
     const int x = blockIdx.x * THREADS + threadIdx.x, top = blockIdx.y * segment, rows = min(segment, height - top);
     if (x >= numbers) return;
     const int before = (2 * radius - BATCH + 1) / BATCH, kept = before + 1;  // whole batches in each window, before its last
+#ifdef WARPLOOM_CPU
+    const long long from = column == 1 ? x : static_cast<long long>(x / channels) * column * channels + x % channels;
+#else
     const long long from = static_cast<long long>(x / channels) * column * channels + x % channels;
+#endif
     by_number<Byte>(image, is_wide_in ? 4 : number, [&](auto* source) {
         float* const totals = totals_of_threads + threadIdx.x;
         int slot = 0;

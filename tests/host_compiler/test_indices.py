@@ -269,3 +269,36 @@ def test_an_index_that_overflows_64_bits_is_checked_by_each_thread(optimised_hos
     kernel = optimised_host.load_module(OVERFLOWING.replace("NARROW", narrow)).kernel("overflowing")
     with pytest.raises(KernelFault, match=r"thread \(1, 0, 0\)"):
         optimised_host.launch(kernel, (1,), (4,), [optimised_host.upload(np.zeros(16, np.uint32))])
+
+
+DIVIDED = """.visible .entry divided_KIND(.param .u64 a, .param .u64 b, .param .u64 out) {
+  .reg .b32 %t, %n; .reg .bBITS %x, %y, %q, %r; .reg .b64 %a, %b, %o, %at;
+  mov.u32 %t, %ctaid.x; mov.u32 %n, %ntid.x; mad.lo.u32 %t, %t, %n, 0; mov.u32 %n, %tid.x; add.u32 %t, %t, %n;
+  mul.wide.u32 %at, %t, BYTES;
+  ld.param.u64 %a, [a]; add.s64 %a, %a, %at; ld.global.KIND %x, [%a];
+  ld.param.u64 %b, [b]; add.s64 %b, %b, %at; ld.global.KIND %y, [%b];
+  div.KIND %q, %x, %y; rem.KIND %r, %x, %y;
+  ld.param.u64 %o, [out]; add.s64 %o, %o, %at; add.s64 %o, %o, %at;
+  st.global.v2.bBITS [%o], {%q, %r}; ret;
+}"""
+
+
+def test_quotients_of_many_threads_at_once_are_exact(run_optimised):
+    """Quotients and remainders are those of whole numbers, even beside multiples and at the ends of each type."""
+    random = np.random.default_rng(21)
+    for dtype in (np.uint32, np.int32, np.uint16, np.int16):
+        kind, limits = np.dtype(dtype).str[1].replace("i", "s"), np.iinfo(dtype)
+        kind += str(limits.bits)
+        source = DIVIDED.replace("KIND", kind).replace("BITS", kind[1:]).replace("BYTES", str(limits.bits // 8))
+        ends = np.array([limits.min, limits.min + 1, limits.max - 1, limits.max, 1, 2, 3, -1 if limits.min else 5])
+        rest = random.integers(limits.min, limits.max, (2, 4096 - ends.size**2), endpoint=True)
+        rest >>= random.integers(0, limits.bits, rest.shape)  # of every size
+        b = np.concatenate([ends.repeat(ends.size), rest[1]])
+        b[b == 0] = 7
+        near = rest[0] // b[ends.size**2 :] * b[ends.size**2 :] + random.integers(-1, 2, rest.shape[1])
+        near = np.where(random.random(near.size) < 0.5, near, rest[0]).clip(limits.min, limits.max)
+        a = np.concatenate([np.tile(ends, ends.size), near])
+        out = np.zeros((a.size, 2), dtype)
+        found = run_optimised(HEAD + source, f"divided_{kind}", 32, 128, a.astype(dtype), b.astype(dtype), out)[2]
+        quotients = np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))  # towards zero
+        np.testing.assert_array_equal(found, np.stack([quotients, a - quotients * b], 1).astype(dtype))

@@ -280,7 +280,7 @@ def loops(flow: ControlFlow) -> list[Loop]:
     """Return a loop for each branch that goes back in the text; every cycle has such a branch."""
     before = predecessors(flow.blocks)
     return [
-        Loop(following, block.index, _between(before, following, block.index))
+        Loop(following, block.index, between(before, following, block.index))
         for block in flow.blocks
         if block.instructions and block.instructions[-1].opcode in ("bra", "brx")
         for following in block.successors
@@ -288,7 +288,8 @@ def loops(flow: ControlFlow) -> list[Loop]:
     ]
 
 
-def _between(before: list[list[int]], header: int, latch: int) -> frozenset[int]:
+def between(before: list[list[int]], header: int, latch: int) -> frozenset[int]:
+    """Return the blocks on the ways from a loop's header to its latch, from the predecessors of each block."""
     found, pending = {latch, header}, [latch]
     while pending:
         index = pending.pop()

@@ -15,6 +15,7 @@ from warploom.engine.host_compiler.analysis.control_flow import (
     BasicBlock,
     ControlFlow,
     Loop,
+    between,
     control_flow,
     defined,
     loops,
@@ -54,30 +55,19 @@ def has_atomics_in_loops(kernel: Function) -> bool:
 
 
 def _loops(flow: ControlFlow) -> list[Loop]:
-    """Return the loops of a function; the header of each is the block at which threads enter it.
+    """Return the loops that have one entry, wherever compilers put their blocks: each threads enter at its header.
 
-    A compiler that unrolls a loop of an odd number of turns may let threads enter it in the middle of its text.
+    A loop of an odd number of turns that a compiler has unrolled may begin in the middle of its text, and what comes
+    first in a turn may be written last.
     """
     before = predecessors(flow.blocks)
-    return [_entered(flow, before, loop) for loop in loops(flow)]
-
-
-def _entered(flow: ControlFlow, before: list[list[int]], loop: Loop) -> Loop:
-    text = range(loop.header, loop.latch + 1)
-    ahead, behind = {loop.header}, {loop.latch}
-    for found, ways in ((ahead, [block.successors for block in flow.blocks]), (behind, before)):
-        pending = [*found]
-        while pending:
-            more = {item for item in ways[pending.pop()] if item in text} - found
-            found |= more
-            pending += more
-    blocks = ahead & behind
-    entries = {index for index in blocks if not blocks.issuperset(before[index])}
-    if len(entries) != 1 or entries == {loop.header}:
-        return loop
-    (entry,) = entries
-    latches = [index for index in before[entry] if index in blocks]
-    return Loop(entry, latches[0], frozenset(blocks)) if len(latches) == 1 else loop
+    dominators = Reachability(before).postdominators(0)
+    return [
+        Loop(header, block.index, between(before, header, block.index))
+        for block in flow.blocks
+        for header in block.successors
+        if block.instructions and dominators.get(block.index, 0) >> header & 1
+    ]
 
 
 _Key = tuple[int, int]

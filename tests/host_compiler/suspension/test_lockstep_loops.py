@@ -1,5 +1,7 @@
 """Loops in lockstep, threads that diverge and reconverge, and uniform values."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from tests.host_compiler.control_programs import Program
 from warploom.engine.device.host.device import HostDevice
 from warploom.engine.diagnostics import KernelFault
 from warploom.engine.host_compiler.analysis.uniformity import uniformity
+from warploom.engine.host_compiler.passes.lockstep_loops import with_lockstep_loops
 from warploom.engine.ptx import parse
 
 
@@ -107,6 +110,34 @@ def test_a_loop_that_threads_enter_in_the_middle_of_its_text(run, dialect, shape
     edged = np.pad(x.astype(np.float64), 4, mode="edge")
     wanted = sum(edged[b : b + height, a : a + width] for b in range(9) for a in range(9))
     np.testing.assert_allclose(found[1], wanted, rtol=1e-5)
+
+
+BLOCKS = {
+    "OUTER": "setp.ge.s32 %p, %j, %n; @%p bra END; bra FIRST;",
+    "FIRST": "mov.u32 %k, 0; bra INNER;",
+    "INNER": "add.u32 %sum, %sum, %t; add.u32 %k, %k, 1; setp.le.s32 %p, %k, %j; @%p bra INNER; bra AFTER;",
+    "AFTER": "add.u32 %j, %j, 1; bra OUTER;",
+    "END": "st.global.u32 [%o], %sum; ret;",
+}
+
+
+def test_the_order_of_blocks_in_the_text_does_not_matter(run_optimised):
+    """Nested loops have the same points wherever their blocks are written, and the same results."""
+    rest = """.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 n) {
+  .reg .b64 %o, %at; .reg .b32 %t, %n, %j, %k, %sum; .reg .pred %p;
+  ld.param.u64 %o, [out]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.x; mul.wide.u32 %at, %t, 4; add.s64 %o, %o, %at;
+  mov.u32 %j, 0; mov.u32 %sum, 0; bra OUTER;
+"""
+    texts = [rest + "".join(f"{name}: {BLOCKS[name]}\n" for name in names) + "}" for names in permutations(BLOCKS)]
+    for text in texts:
+        marked = with_lockstep_loops(parse(text).functions["k"], lambda _: True)
+        assert sum(item.opcode == "wl" for item in marked.instructions) == 4, text
+    for text in texts[::40]:
+        found = run_optimised(text, "k", 1, 70, np.zeros(70, np.uint32), 5)[0]
+        np.testing.assert_array_equal(found, 15 * np.arange(70))
 
 
 def test_a_fault_in_a_loop_names_the_thread_that_met_it(run):
