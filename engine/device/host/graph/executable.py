@@ -91,6 +91,7 @@ class HostExecutable:
 
     def _run(self, program: GraphProgram) -> None:
         index = 0
+        program.begin()
         self._loop = self._state[stepper.LOOP] = -1
         while index < program.end:
             if not program.in_python[index]:

@@ -76,7 +76,8 @@ class GraphProgram:
         #: Functions that Python calls for captured work, events, and its own fills and copies.
         self.actions: dict[int, Callable[[], None]] = {}
         self._transfers: dict[int, MemsetWork | CopyWork] = {}
-        self._native_copies: set[int] = set()
+        #: Native copies from or to pinned arrays.
+        self._pinned: set[int] = set()
         self._indices: dict[GraphNode | None, int] = {rows[index][1]: index for index in self._works}
         self._captured: dict[GraphNode, int] = {
             node: index
@@ -240,6 +241,14 @@ class GraphProgram:
         if work_ns is not None:
             self.sections.note(index, work_ns, launch.blocks)
 
+    def begin(self) -> None:
+        """Write the addresses of pinned arrays before a launch: freeing these does not change the table of allocations.
+
+        Raise DeviceError when a copy uses a freed array.
+        """
+        for index in self._pinned:
+            self._write_transfer(index, self._transfers[index])
+
     def refresh(self) -> np.ndarray[Any, Any]:
         """Update the tables that native code reads. Return the live allocations, to be kept alive during the run.
 
@@ -247,10 +256,9 @@ class GraphProgram:
         """
         pairs = self.table.snapshot()
         is_new = pairs is not self._pairs
-        # Freeing a pinned array, which only copies read, does not change the table of allocations.
-        for index in self._transfers if is_new else self._native_copies:
-            self._write_transfer(index, self._transfers[index])
         if is_new:
+            for index, work in self._transfers.items():
+                self._write_transfer(index, work)
             self._records[:, _SHARED_FIELDS] = pairs.ctypes.data, len(pairs), *self._common
             self._pairs = pairs
         if self._jobs != optimiser.finished_jobs:
@@ -276,8 +284,9 @@ class GraphProgram:
                 self.actions[index] = own_capture(capture).run
             case MemsetWork(width=1) | CopyWork() if work.size_bytes <= MOST_BYTES:
                 self._transfers[index] = work
-                if isinstance(work, CopyWork):
-                    self._native_copies.add(index)
+                ends = (work.target, work.source) if isinstance(work, CopyWork) else ()
+                is_pinned = any(isinstance(end, HostPinnedArray) for end in ends)
+                (self._pinned.add if is_pinned else self._pinned.discard)(index)
                 self.sections.note(index, work.size_bytes / BYTES_PER_NS, 1)
                 return
             case MemsetWork(target=target, value=value, size_bytes=size, width=width):
