@@ -23,6 +23,8 @@ Array = np.ndarray[Any, Any]
 CACHED_TABLES = 4
 #: Element types of a table in a patch.
 TYPES = {"f32": np.float32, "f64": np.float64, "s32": np.int32, "s64": np.int64}
+#: What reading a damaged file may raise; the library has subclasses of these for what it can't read.
+_READ_ERRORS = (ValueError, OSError, MemoryError, OverflowError, NotImplementedError, TypeError, LookupError)
 #: Up to here, f32 holds every whole number.
 _WHOLE_F32 = 1 << 24
 
@@ -41,7 +43,7 @@ def load_table(path: Path, columns: str, element_type: str, first_row: int = 0, 
         with open_file(path) as file:
             rows = RowsOfTable(file, path.suffix.lower(), columns, element_type)
             return _some(rows.read(first_row, most_rows or None), first_row)
-    except (ValueError, OSError, MemoryError, OverflowError) as problem:
+    except _READ_ERRORS as problem:
         raise table_problem(path, problem) from problem
 
 

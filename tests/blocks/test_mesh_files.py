@@ -220,6 +220,7 @@ def test_a_ply_text_has_all_its_rows(tmp_path: Path) -> None:
         (("vertex 3", "vertex -3"), "-3 rows of vertex"),
         (("float y", "real y"), "numbers of the unknown type real in vertex"),
         (("property float z\n", ""), "no points with x, y and z"),
+        (("property float z", "property list float z"), "a header with the line property list float z"),
         (("end_header", "end"), "a PLY without the end of its header"),
     ):
         with pytest.raises(PatchError, match=f"got: {message}$"):

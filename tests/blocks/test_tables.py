@@ -469,3 +469,20 @@ def test_tables_without_their_library_say_what_to_install(tmp_path: Path, monkey
     with pytest.raises(PatchError, match=r"pip install 'warploom\[data\]'"):
         load_table(tmp_path / "a.csv", "", "f32")
     assert apply("math.scale_offset", {"x": np.ones(1, np.float32)}, scale=2.0) == 2
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv", ".jsonl"])
+def test_a_table_with_one_wrong_byte_is_read_or_refused(tmp_path: Path, suffix: str) -> None:
+    """Whichever byte is damaged, there are numbers or a PatchError, also where the library has an error of its own."""
+    path, rng = tmp_path / f"a{suffix}", np.random.default_rng(9)
+    held = encode_table(np.arange(6).reshape(3, 2), suffix, "a,b")
+    changes = [(at, 0x80) for at in range(len(held)) if held[at : at + 4] == b"\x40\0\0\0"]  # widths of types
+    changes += zip(rng.integers(0, len(held), 150).tolist(), rng.integers(0, 256, 150).tolist(), strict=True)
+    for at, value in changes:
+        path.write_bytes(held[:at] + bytes([value]) + held[at + 1 :])
+        try:
+            found = load_table(path, "", "f64")
+        except PatchError as problem:
+            assert "a" + suffix in str(problem)
+        else:
+            assert found.size

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from warploom.blocks.geometry.files.gltf_files import plain_gltf
-from warploom.blocks.geometry.files.obj_files import check_numbers, plain_obj
+from warploom.blocks.geometry.files.obj_files import check_numbers, checked_lines, plain_obj
 from warploom.blocks.geometry.files.polygon_files import off_as_ply, plain_ply
 
 #: Rows that are looked at to see how their numbers are separated.
@@ -96,9 +96,19 @@ def _stl(held: bytes) -> bytes:
     raise ValueError(f"{count} triangles in a file of {len(held)} bytes")
 
 
-def check_stl(text: bytes) -> None:
-    """Raise ValueError, with the line, for a corner in the text of an STL file that is not three numbers."""
+def check_text(text: bytes, suffix: str) -> None:
+    """Raise ValueError, with the line where there is one, for what is wrong in the text of an OBJ, STL or XYZ file."""
+    if suffix == ".obj":
+        checked_lines(text)
+    if suffix not in (".stl", ".xyz"):
+        return
+    corners = 0
     for place, line in enumerate(text.splitlines()):
         word, *parts = line.split() or [b""]
-        if word == b"vertex":
+        if suffix == ".xyz" and word:
+            check_numbers([word, *parts], 3, "a point", place)
+        elif word == b"vertex":
             check_numbers(parts, 3, "a corner", place)
+            corners += 1
+    if corners % 3:
+        raise ValueError(f"{corners} corners of triangles, which have three each")

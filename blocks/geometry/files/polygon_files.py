@@ -12,6 +12,7 @@ import numpy as np
 from warploom.blocks.geometry.files.ply_elements import PlyContents, PlyElement, as_numbers
 from warploom.blocks.geometry.files.ply_files import ORDERS
 from warploom.blocks.geometry.files.polygons import cut_polygons
+from warploom.engine.diagnostics import cut
 
 Array = np.ndarray[Any, Any]
 
@@ -90,6 +91,8 @@ def plain_ply(held: bytes) -> bytes:
                 ply.elements[-1].kinds.append((kind, counted, name))
             case ["property", kind, name] if ply.elements:
                 ply.elements[-1].kinds.append((kind, "", name))
+            case ["property" | "element", *_]:
+                raise ValueError(f"a header with the line {cut(' '.join(words), 60)}")
     ply.check()
     if ply.order and not _PLY_UNUSUAL.search(held[: end.start()]):
         return held

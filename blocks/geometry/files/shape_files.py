@@ -15,8 +15,7 @@ import numpy as np
 
 from warploom.api import open_file, read_bytes
 from warploom.blocks.geometry.files.gltf_files import COLOURS
-from warploom.blocks.geometry.files.mesh_bytes import check_stl, readable
-from warploom.blocks.geometry.files.obj_files import checked_lines
+from warploom.blocks.geometry.files.mesh_bytes import check_text, readable
 from warploom.blocks.geometry.files.polygon_files import STORED
 from warploom.blocks.geometry.files.scan_files import SCANS, Scan
 from warploom.blocks.io.colour_spaces import linear_to_srgb, srgb_to_linear
@@ -80,6 +79,8 @@ def shape_problem(path: Path, problem: Exception) -> PatchError:
         return problem
     if isinstance(problem, FileNotFoundError):
         return PatchError(f"file must exist, got {path}; choose another file, or put it there")
+    if type(problem).__name__ == "LazrsError":
+        problem = ValueError(f"a damaged LAZ file, or one that ends too early ({problem})")
     reason = cut(getattr(problem, "strerror", None) or str(problem) or type(problem).__name__, 300)
     return PatchError(f"file {path} must be readable as points or triangles, got: {reason}")
 
@@ -197,10 +198,7 @@ def _mesh(held: bytes, suffix: str, beside: _Beside) -> _Parts:
     try:
         loaded = read(io.BytesIO(text), file_type=kind[1:], resolver=beside, process=False, maintain_order=keeps)
     except (IndexError, KeyError, AttributeError, TypeError, ImportError, ValueError) as problem:
-        if suffix == ".obj":
-            checked_lines(text)  # says which line is wrong
-        if suffix == ".stl":
-            check_stl(text)
+        check_text(text, suffix)
         if isinstance(problem, ValueError):
             raise
         raise ValueError(f"contents that can't be read ({type(problem).__name__}: {problem})") from problem
