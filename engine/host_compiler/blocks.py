@@ -62,7 +62,7 @@ def translate(
             continue
         last = ends is not None and ended(block)
         for instruction in block.instructions[: -1 if last else None]:
-            if instruction.opcode == "st" and body.acts is not None and index not in body.acts:
+            if instruction.opcode in ("st", "red") and body.acts is not None and index not in body.acts:
                 continue
             with reading(instruction):
                 _instruction(body, flow, block, instruction, return_label)

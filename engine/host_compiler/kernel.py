@@ -20,11 +20,12 @@ from warploom.engine.host_compiler.opcodes.calls import FRAME, LINKED, function_
 from warploom.engine.host_compiler.opcodes.table import emit
 from warploom.engine.host_compiler.passes.chosen_addresses import with_separate_accesses
 from warploom.engine.host_compiler.passes.inlining import inline_suspending
-from warploom.engine.host_compiler.passes.launch_versions import LaunchVersions, for_launches
+from warploom.engine.host_compiler.passes.launch_versions import LaunchVersion, LaunchVersions, for_launches
 from warploom.engine.host_compiler.passes.lockstep_loops import has_atomics_in_loops, with_lockstep_loops
 from warploom.engine.host_compiler.passes.plain_divisions import with_plain_divisions
 from warploom.engine.host_compiler.passes.recomputing import with_recomputed_registers
 from warploom.engine.host_compiler.passes.small_thread_blocks import for_small_thread_blocks
+from warploom.engine.host_compiler.passes.unread_results import without_unread_results
 from warploom.engine.host_compiler.passes.web_splitting import split_webs, with_immediate_operands
 from warploom.engine.host_compiler.phases.translation import translate_waiting
 from warploom.engine.host_compiler.row_parts import RowParts
@@ -32,7 +33,7 @@ from warploom.engine.host_compiler.runtime.thread_loops import (
     RUN,
     RowPart,
     block_loop,
-    choice_by_size,
+    launch_i32,
     memory_prologue,
     noted_if_missed,
     share,
@@ -128,27 +129,26 @@ def translate_kernel(
             body = flushing_entry(f"run.{kernel.name}", body)
         return "\n".join([*text, body]), scratch_bytes, spins
 
-    small_version = None if quickly else for_small_thread_blocks(kernel)
+    small, most = (kernel, 0) if quickly else for_small_thread_blocks(kernel) or (kernel, 0)
+    found = LaunchVersions([LaunchVersion(kernel)], {}, [{}])
+    if not quickly:
+        found = for_launches(small, launches, layout.parameters)
+    if most and most < signature.max_threads:
+        versions = [replace(item, most_threads=most) for item in found.versions]
+        found = replace(found, versions=[LaunchVersion(kernel), *versions])
     missed_bytes = None if quickly else layout.parameter_bytes
-    if small_version is None and not quickly:
-        found = for_launches(kernel, launches, layout.parameters)
-        if len(found.versions) > 1 or not found.serve_all:
-            named = [replace(item.kernel, name=f"{kernel.name}|{place}") for place, item in enumerate(found.versions)]
-            made = [version(item) for item in named]
-            texts = [*(text for text, _, _ in made), share(kernel.name, missed_bytes, _choice(kernel, layout, found))]
-            spins = any(spins for _, _, spins in made)
-            return TranslatedKernel(kernel.name, "\n".join(texts), max(size for _, size, _ in made), spins)
-    text, scratch_bytes, spins = version(kernel)
-    if small_version is None:
+    if len(found.versions) == 1 and found.serve_all:
+        text, scratch_bytes, spins = version(found.versions[0].kernel)
         return TranslatedKernel(kernel.name, f"{text}\n{share(kernel.name, missed_bytes)}", scratch_bytes, spins)
-    small, size = replace(small_version[0], name=f"{kernel.name}|small"), small_version[1]
-    other, bytes_of_other, _ = version(small)
-    whole = f"{text}\n{other}\n{share(kernel.name, missed_bytes, choice_by_size(kernel.name, small.name, size))}"
-    return TranslatedKernel(kernel.name, whole, max(scratch_bytes, bytes_of_other), spins)
+    named = [replace(item.kernel, name=f"{kernel.name}|{place}") for place, item in enumerate(found.versions)]
+    made = [version(item) for item in named]
+    texts = [*(text for text, _, _ in made), share(kernel.name, missed_bytes, _choice(kernel, layout, found))]
+    spins = any(spins for _, _, spins in made)
+    return TranslatedKernel(kernel.name, "\n".join(texts), max(size for _, size, _ in made), spins)
 
 
 def _choice(kernel: Function, layout: MemoryLayout, found: LaunchVersions) -> str:
-    """Return the text that chooses the version of a kernel for a launch, from its parameters.
+    """Return the text that chooses the version of a kernel for a launch, from its size and its parameters.
 
     It notes a launch that may be worth a version of its own.
     """
@@ -175,18 +175,21 @@ def _choice(kernel: Function, layout: MemoryLayout, found: LaunchVersions) -> st
     chosen = ""
     for number, item in enumerate(found.versions):
         run, fits = f"@{quoted(f'run.{kernel.name}|{number}')}", holds(item.outcomes)
+        if item.most_threads:
+            is_small = body.code.value(f"icmp ule i32 %nx, {item.most_threads}")
+            fits = body.code.value(f"and i1 {fits}, {is_small}")
         chosen = body.code.value(f"select i1 {fits}, ptr {run}, ptr {chosen}") if chosen else run
     body.code.do(f"%run = select i1 true, ptr {chosen}, ptr null")
     is_served = "false"
     for outcomes in found.served:
         is_served = body.code.value(f"or i1 {is_served}, {holds(outcomes)}")
-    text = "".join(f"{line}\n" for line in (*body.code.entry, *body.code.lines))
+    text = launch_i32("nx", abi.THREAD_BLOCK[0]) + "".join(f"{line}\n" for line in (*body.code.entry, *body.code.lines))
     return text if found.serve_all else text + noted_if_missed(kernel.name, layout.parameter_bytes, is_served)
 
 
 def _for_rows(kernel: Function, layout: MemoryLayout) -> Function:
     """Return a kernel that is rewritten so that rows of its threads run together for longer."""
-    kernel = with_separate_accesses(kernel, provenance(kernel, layout))
+    kernel = without_unread_results(with_separate_accesses(kernel, provenance(kernel, layout)))
     kernel = with_plain_divisions(split_webs(kernel, control_flow(kernel, is_suspension_point)))
     kernel = _with_lockstep_loops(with_immediate_operands(kernel, is_suspension_point), layout)
     return with_recomputed_registers(kernel, control_flow(kernel, is_suspension_point))

@@ -11,7 +11,7 @@ from warploom.engine.host_compiler.analysis.control_flow import used
 from warploom.engine.host_compiler.code import quoted
 from warploom.engine.host_compiler.errors import collecting, error_at
 from warploom.engine.host_compiler.kernel import TranslatedKernel, linked_function, translate_kernel
-from warploom.engine.host_compiler.opcodes import half, rounding
+from warploom.engine.host_compiler.opcodes import half, reductions, rounding
 from warploom.engine.host_compiler.opcodes.calls import LINKED, llvm_declaration
 from warploom.engine.host_compiler.opcodes.extremes import has_range
 from warploom.engine.host_compiler.passes.lowering import lowered
@@ -162,6 +162,7 @@ def _complete(
         f"{' ' + canonical_floats.ATTRIBUTE if flushes else ''} }}"
     )
     rounded = rounding.rounded64_functions(target) if any(rounding.PREFIX in text for text in texts) else ""
+    rounded += reductions.reductions("\n".join(texts), target)
     ending = f"{attributes}\n{_metadata(features)}{half.library(triple, features)}"
     whole = "\n".join((f'target triple = "{triple}"', rounded, *texts, ending, *more))
     return systems.for_system(whole, triple)

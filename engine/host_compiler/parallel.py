@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from warploom.engine.host_compiler.accesses import LAST_SITE, space_of
 from warploom.engine.host_compiler.analysis.control_flow import BasicBlock, ControlFlow
 from warploom.engine.host_compiler.analysis.phase_values import PhaseValues
-from warploom.engine.host_compiler.analysis.provenance import Provenance
+from warploom.engine.host_compiler.analysis.provenance import Provenance, Root
 from warploom.engine.host_compiler.analysis.ranges import Ranges
 from warploom.engine.host_compiler.body import Body
 from warploom.engine.host_compiler.memory_layout import MemoryLayout
+from warploom.engine.host_compiler.opcodes.reductions import is_rarely_reduced, is_reduction
 from warploom.engine.host_compiler.runtime.thread_loops import RowPart
 from warploom.engine.ptx.tree import Address, Function, Instruction, Register
 
@@ -32,11 +33,19 @@ def is_parallel(flow: ControlFlow, pieces: Iterable[int], provenance: Provenance
     pieces = list(pieces)
     if has_loop(flow, pieces):
         return False
-    for index in pieces:
-        block = flow.blocks[index]
-        if not all(is_simple(instruction, provenance) for instruction in _own(block)):
-            return False
-    return True
+    items = [item for index in pieces for item in _own(flow.blocks[index])]
+    if not all(is_simple(item, provenance) for item in items):
+        return False
+    reduced = {_place(item, provenance) for item in items if item.opcode == "red"}
+    return not reduced & {_place(item, provenance) for item in items if item.opcode in ("ld", "ldu", "st")}
+
+
+def _place(instruction: Instruction, provenance: Provenance) -> Root | str | None:
+    """Return what a simple access accesses: a buffer or a space."""
+    space = space_of(instruction)
+    if space in ("shared", "param"):
+        return space
+    return provenance.root(instruction.operands[1 if instruction.opcode in ("ld", "ldu") else 0])
 
 
 def has_loop(flow: ControlFlow, pieces: list[int]) -> bool:
@@ -58,6 +67,8 @@ def _own(block: BasicBlock) -> list[Instruction]:
 
 def is_simple(instruction: Instruction, provenance: Provenance) -> bool:
     """Whether an instruction may run for many threads at once."""
+    if is_reduction(instruction.opcode, instruction.modifiers):
+        return space_of(instruction) == "shared" or provenance.root(instruction.operands[0]) is not None
     if instruction.opcode in _SERIAL or _ORDERED & set(instruction.modifiers):
         return False
     if instruction.opcode == "isspacep" or (instruction.opcode == "cvta" and "local" in instruction.modifiers):
@@ -197,9 +208,14 @@ def is_worthwhile(
     """Whether blocks that may run for many threads at once are faster that way.
 
     Most processors scatter the elements of a vector one by one, so nothing is gained where threads do little but store
-    to places that depend on data.
+    to places that depend on data, or change numbers there.
     """
     items = [item for index in pieces for item in _own(flow.blocks[index])]
+    if not is_rarely_reduced(items):
+        ranges = Ranges(function, layout, values())
+        places = (ranges.of(item.operands[0]) for item in items if item.opcode == "red")
+        if not all(place is not None and place.is_single for place in places):
+            return False
     accesses = [item for item in items if item.opcode in ("ld", "st") and space_of(item) != "param"]
     if layout.scatters or not any(item.opcode == "st" and space_of(item) != "shared" for item in accesses):
         return True

@@ -10,6 +10,7 @@ from warploom.engine.host_compiler.errors import unsupported
 from warploom.engine.host_compiler.opcodes.extremes import extreme
 from warploom.engine.host_compiler.opcodes.half import HALVES, flush_half, join, shrink, split_elements, widen
 from warploom.engine.host_compiler.opcodes.integers import intrinsic
+from warploom.engine.host_compiler.opcodes.reductions import reduce_all
 from warploom.engine.host_compiler.opcodes.rounding import flush
 from warploom.engine.host_compiler.opcodes.table import opcode
 from warploom.engine.host_compiler.types import PACKED, bits, is_float, is_signed, llvm_type, type_of
@@ -35,6 +36,9 @@ def _atomic(body: Body, instruction: Instruction) -> None:
     # size.
     values = [[body.read(element, kind) for element in elements] for elements in given]
     with body.accesses.at(instruction, operands[0], size * count) as pointer:
+        if body.accesses.branch_free:
+            reduce_all(body, name, kind, pointer, values[0][0], is_private=space_of(instruction) == "shared")
+            return
         old = []
         for index in range(count):
             place = body.code.value(f"getelementptr i8, ptr {pointer}, i64 {index * size}") if index else pointer

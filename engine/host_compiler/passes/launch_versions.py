@@ -34,10 +34,14 @@ _TRIED = 6
 
 @dataclass(frozen=True)
 class LaunchVersion:
-    """A version of a kernel for launches in which predicates have these outcomes."""
+    """A version of a kernel for launches in which predicates have these outcomes.
+
+    If `most_threads` is not 0, thread blocks have at most so many threads along x.
+    """
 
     kernel: Function
     outcomes: Mapping[str, bool] = field(default_factory=dict)
+    most_threads: int = 0
 
 
 @dataclass(frozen=True)

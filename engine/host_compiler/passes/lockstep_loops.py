@@ -25,6 +25,7 @@ from warploom.engine.host_compiler.analysis.control_flow import (
 from warploom.engine.host_compiler.analysis.reachability import Reachability
 from warploom.engine.host_compiler.analysis.suspension_points import is_suspension_point
 from warploom.engine.host_compiler.analysis.uniformity import Uniform, uniformity
+from warploom.engine.host_compiler.opcodes.reductions import is_rarely_reduced
 from warploom.engine.ptx.tree import Function, Instruction, Operand, Register, Statement
 
 Predicate = Callable[[Instruction], bool]
@@ -157,7 +158,9 @@ class _Choice:
     def _is_regular(self, loop: Loop, scattered: Callable[[Loop], bool]) -> bool:
         exits = [self._exit(loop, self._flow.blocks[source]) for source, _ in loop.exits(self._flow)]
         body = [item for index in loop.blocks for item in self._flow.blocks[index].instructions]
-        has_atomics = not all(self._is_simple(item) or is_suspension_point(item) for item in body)
+        has_atomics = not is_rarely_reduced(body) or not all(
+            self._is_simple(item) or is_suspension_point(item) for item in body
+        )
         return (
             bool(exits)
             and all(item.is_regular for item in exits)

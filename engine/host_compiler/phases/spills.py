@@ -168,6 +168,8 @@ class Spills:
                     place = element(body, offset, stored)
                 suffix = "" if name in self._kinds else body.accesses.suffix
                 value = body.code.value(f"load {stored}, ptr {place}{suffix}")
+                # LLVM makes one load of two loads that are chosen from, from a chosen address, and then a gather of it.
+                value = body.code.value(f"freeze {stored} {value}")
                 if kind == "i1":
                     value = body.code.value(f"trunc i8 {value} to i1")
             else:

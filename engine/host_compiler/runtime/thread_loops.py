@@ -351,11 +351,3 @@ first:
   br label %served
 served:
 """
-
-
-def choice_by_size(kernel: str, small: str, size: int) -> str:
-    """Return the choice of a version `small` in thread blocks of up to `size` threads along x."""
-    return launch_i32("nx", abi.THREAD_BLOCK[0]) + (
-        f"  %is.small = icmp ule i32 %nx, {size}\n"
-        f"  %run = select i1 %is.small, ptr @{quoted('run.' + small)}, ptr @{quoted('run.' + kernel)}\n"
-    )

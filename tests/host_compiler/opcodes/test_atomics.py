@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from warploom.engine.diagnostics import KernelFault
+
 HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n"
 
 
@@ -110,3 +112,93 @@ def test_subnormal_sums_flush_in_global_memory_only(run):
     in_global, in_shared = _run(run, "add.f32", "%f", tiny, np.float32(0))
     assert in_global == 0
     assert in_shared == tiny[0]
+
+
+#: Threads work for a while on each number, change one of `places` cells in both memories, and do so in `turns` rounds.
+SPREAD = """
+extern "C" __global__ void spread(
+    const unsigned* x, TYPE* cells, TYPE* out, unsigned places, unsigned turns, unsigned n) {
+    __shared__ TYPE own[64];
+    for (unsigned i = threadIdx.x; i < 64; i += blockDim.x) own[i] = TYPE(0x5A5A5A5A5A5A5A5All);
+    __syncthreads();
+    for (unsigned turn = 0; turn < turns; ++turn) {
+        const unsigned i = (turn * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
+        if (i < n) {
+            unsigned y = x[i];
+            y ^= y << 13; y ^= y >> 17; y ^= y << 5; y ^= y << 13; y ^= y >> 17; y ^= y << 5; y ^= y >> 7; y += y << 3;
+            const TYPE value = TYPE(y) * TYPE(0x9E3779B97F4A7C15ull);
+            if (y & 4) atomicOP(&own[(y >> 8) % places & 63], value);
+            if (y & 8) atomicOP(&cells[(y >> 16) % places], value);
+        }
+    }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < 64; i += blockDim.x) out[blockIdx.x * 64 + i] = own[i];
+}"""
+
+
+@pytest.mark.parametrize("threads", [1, 7, 64, 205])
+@pytest.mark.parametrize(
+    ("kind", "dtype", "operation"),
+    [
+        ("unsigned", np.uint32, "Add"),
+        ("unsigned long long", np.uint64, "Add"),
+        ("int", np.int32, "Min"),
+        ("unsigned", np.uint32, "Max"),
+        ("long long", np.int64, "Max"),
+        ("unsigned long long", np.uint64, "Min"),
+        ("int", np.int32, "Xor"),
+    ],
+)
+def test_some_threads_change_one_or_several_places(run_optimised, kind, dtype, operation, threads):
+    """Cells of both memories hold what numpy's `ufunc.at` computes, when threads change one place, a few or many."""
+    source = f"typedef {kind} number;" + SPREAD.replace("TYPE", "number").replace("OP", operation)
+    function = {"Add": np.add, "Min": np.minimum, "Max": np.maximum, "Xor": np.bitwise_xor}[operation]
+    random = np.random.default_rng(threads)
+    for places, turns in ((1, 1), (3, 2), (61, 3)):
+        x = random.integers(0, 1 << 32, threads * 2 * turns - threads // 2, np.uint32)
+        y = x.copy()
+        for left, right in ((13, 17), (5, None), (13, 17), (5, 7)):
+            y ^= y << np.uint32(left)
+            if right is not None:
+                y ^= y >> np.uint32(right)
+        y += y << np.uint32(3)
+        values = (y.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)).astype(dtype)
+        start = np.uint64(0x5A5A5A5A5A5A5A5A).astype(dtype)
+        own, cells = np.full((2, 64), start), np.full(places, start)
+        block = np.arange(len(x)) // threads % 2
+        some, others = y & 4 > 0, y & 8 > 0
+        function.at(own, (block[some], (y[some] >> 8) % places & 63), values[some])
+        function.at(cells, (y[others] >> 16) % places, values[others])
+        given = (
+            x,
+            np.full(places, start),
+            np.zeros((2, 64), dtype),
+            np.uint32(places),
+            np.uint32(turns),
+            np.uint32(len(x)),
+        )
+        found = run_optimised(source, "spread", 2, threads, *given)
+        np.testing.assert_array_equal(found[1], cells)
+        np.testing.assert_array_equal(found[2], own)
+
+
+def test_a_place_outside_is_reported_for_its_thread(run_optimised):
+    """Of threads that change numbers at once, the first one whose place lies outside is named."""
+    source = (
+        SPREAD.replace("TYPE", "unsigned").replace("OP", "Add").replace("(y >> 16) % places", "i > 70 ? places : i")
+    )
+    x, cells = np.arange(100, dtype=np.uint32), np.zeros(100, np.uint32)
+    with pytest.raises(KernelFault) as caught:
+        run_optimised(
+            source.replace("if (y & 8)", ""),
+            "spread",
+            1,
+            128,
+            x,
+            cells,
+            cells,
+            np.uint32(100),
+            np.uint32(1),
+            np.uint32(100),
+        )
+    assert "thread (71, 0, 0)" in str(caught.value), caught.value

@@ -109,6 +109,11 @@ def compile_object(text: str, processor: tuple[str, str] | None = None) -> bytes
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+    if "@wl.red." in text:  # a loop calls them with vectors only now
+        inliner = llvm.create_new_module_pass_manager()
+        inliner.add_always_inliner_pass()
+        inliner.add_sinking_pass()
+        inliner.run(module, builder)
     if "imumnum" in text:
         from warploom.engine.host_compiler.opcodes.extremes import with_range  # a cached kernel needs no translator
 
