@@ -1,5 +1,6 @@
 """Converts a picture's numbers to linear light, from the colour space that its file names."""
 
+import struct
 from collections.abc import Callable
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,10 @@ def to_linear(encoded: Array, whole: bool, spec: "ImageSpec", chosen: str = "fil
     space, gamma = spec.get_string_attribute("oiio:ColorSpace"), spec.get_float_attribute("oiio:Gamma")
     profile = spec.getattribute("ICCProfile") if whole else None
     if profile is not None and "srgb" not in spec.get_string_attribute("ICCProfile:profile_description").lower():
-        converted = _by_profile(_curved(encoded, np.float32), bytes(profile))
+        held = bytes(profile)
+        if held[16:20] == b"GRAY" and (curve := _grey_curve(held)) is not None:
+            return _curved(encoded, curve)
+        converted = _by_profile(_curved(encoded, np.float32), held)
         if converted is not None:
             return converted
     if space == _LINEAR:
@@ -93,6 +97,33 @@ def _by_profile(colours: Array, profile: bytes) -> Array | None:
         xyz.geterror()
         return None
     return _pixels(ImageBufAlgo.colorconvert(xyz, "CIE XYZ-D65 - Scene-referred", _LINEAR, colorconfig=_CONFIG))
+
+
+def _grey_curve(profile: bytes) -> Callable[[Array], Any] | None:
+    """Return the function from 0 to 1 that the ICC profile of a grey picture states (ICC.1:2022, 10.6 and 10.18)."""
+    entries = struct.iter_unpack(">4sII", profile[132 : 132 + 12 * int.from_bytes(profile[128:132], "big")])
+    tag = next((profile[begin : begin + size] for name, begin, size in entries if name == b"kTRC"), b"")
+    kind, count = tag[:4], int.from_bytes(tag[8:12], "big")
+    if profile[20:24] != b"XYZ ":
+        return None
+    if kind == b"curv" and count > 1 and len(tag) >= 12 + 2 * count:
+        table = np.frombuffer(tag, ">u2", count, 12) / 65535
+        return lambda values: np.interp(values, np.linspace(0, 1, count), table)
+    if kind == b"curv" and len(tag) >= 12 + 2 * count:
+        gamma = int.from_bytes(tag[12:14], "big") / 256 if count else 1.0
+        return lambda values: np.maximum(values, 0) ** gamma
+    places = {0: "g", 1: "gab", 2: "gabe", 3: "gabcd", 4: "gabcdef"}.get(count >> 16, "")
+    if kind != b"para" or not places or len(tag) < 12 + 4 * len(places):
+        return None
+    stored = [number / 65536 for number in struct.unpack_from(f">{len(places)}i", tag, 12)]
+    p = dict.fromkeys("abcdef", 0.0) | {"a": 1.0} | dict(zip(places, stored, strict=True))
+    if "d" not in places:  # below, the curve is flat
+        p |= {"d": -p["b"] / (p["a"] or 1.0), "f": p["e"]}
+    return lambda values: np.where(
+        values >= p["d"],
+        np.maximum(p["a"] * values + p["b"], 0) ** p["g"] + p["e"],
+        p["c"] * values + p["f"],
+    )
 
 
 def _pixels(converted: "ImageBuf") -> Array | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from warploom.api import read_bytes
 from warploom.blocks.io.colour_spaces import to_linear
-from warploom.blocks.io.pillow_formats import as_png
+from warploom.blocks.io.pillow_formats import as_png, inks_as_png
 from warploom.engine.diagnostics import PatchError
 from warploom.engine.platforms.files import named_contents
 
@@ -105,6 +105,7 @@ def decode_picture(data: bytes, space: str = "file") -> Array:
 
     - Whole numbers of any size are scaled to 0 to 1. Colours become linear light with Rec. 709 primaries, by the colour
     space that the file names. If it names none, or an unknown one, sRGB (IEC 61966-2-1) is assumed.
+    Inks (CMYK) with a profile are converted by it, with 8 bits.
     - Floats stay as they are, including NaN and values below 0 or above 1, unless the file names a colour space other
       than linear Rec. 709.
     - Alpha is straight: colours stored multiplied by alpha are divided by it, except where alpha is 0. Without alpha in
@@ -134,6 +135,8 @@ def decode_picture(data: bytes, space: str = "file") -> Array:
             OpenImageIO.geterror()  # clears the error, which the library would otherwise report to the next caller
             raise ValueError("no picture of a known format, or a damaged one")
         try:
+            if space == "file" and source.spec().get_string_attribute("ICCProfile:color_space") == "CMYK":
+                return decode_picture(inks_as_png(data))
             with np.errstate(all="ignore"):  # floats may be of any magnitude
                 _go_to_colours(source)
                 return _read(source, OpenImageIO.UNKNOWN, space)

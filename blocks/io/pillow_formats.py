@@ -1,4 +1,4 @@
-"""Decodes AVIF, HEIC, QOI and PCX, which OpenImageIO doesn't read, to 8 bits."""
+"""Decodes what OpenImageIO doesn't read to 8 bits: AVIF, HEIC, QOI, PCX, and inks by their profile."""
 
 import importlib
 import io
@@ -47,6 +47,27 @@ def as_png(data: bytes) -> bytes | None:
     content = b"cICP" + bytes([primaries, transfer, 0, 1])
     chunk = struct.pack(">I", 4) + content + struct.pack(">I", zlib.crc32(content))
     return held[:_AFTER_HEADER] + chunk + held[_AFTER_HEADER:]
+
+
+def inks_as_png(data: bytes) -> bytes:
+    """Return a picture of inks (CMYK) whose file has an ICC profile, upright, as a PNG in sRGB.
+
+    Raise ValueError if the library can't convert it.
+    """
+    from PIL import Image, ImageCms, ImageOps  # few pictures have inks
+
+    png = io.BytesIO()
+    try:
+        with Image.open(io.BytesIO(data), formats=["JPEG", "TIFF", "PSD"]) as picture:
+            profile = ImageCms.ImageCmsProfile(io.BytesIO(picture.info["icc_profile"]))
+            intent = ImageCms.Intent.RELATIVE_COLORIMETRIC
+            upright = ImageOps.exif_transpose(picture)
+            srgb = ImageCms.profileToProfile(upright, profile, ImageCms.createProfile("sRGB"), intent, "RGB")
+            assert srgb is not None  # as it isn't converted in place
+            srgb.save(png, "PNG", compress_level=1)
+    except Exception as problem:  # a library that reads damaged files may raise anything
+        raise ValueError(f"inks that can't be converted by their profile ({problem}); convert them to RGB") from problem
+    return png.getvalue()
 
 
 def _kind(data: bytes) -> str | None:

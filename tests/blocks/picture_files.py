@@ -147,14 +147,20 @@ def icc_profile(columns: tuple[tuple[float, float, float], ...], gamma: float) -
 
     white = (0.9642, 1.0, 0.8249)
     curve = b"para\0\0\0\0" + struct.pack(">HH", 0, 0) + fixed(gamma)
-    text = b"desc\0\0\0\0" + struct.pack(">I", 5) + b"test\0" + b"\0" * 79
-    tags = [(b"desc", text), (b"wtpt", xyz(white))]
+    tags = [(b"wtpt", xyz(white))]
     tags += [(name, xyz(column)) for name, column in zip((b"rXYZ", b"gXYZ", b"bXYZ"), columns, strict=True)]
     tags += [(name, curve) for name in (b"rTRC", b"gTRC", b"bTRC")]
+    return profile_of(b"mntrRGB XYZ ", tags)
+
+
+def profile_of(kind: bytes, tags: list[tuple[bytes, bytes]]) -> bytes:
+    """Return an ICC profile of a device, its colours and the space that they are converted to, with some tags."""
+    text = b"desc\0\0\0\0" + struct.pack(">I", 5) + b"test\0" + b"\0" * 79
+    tags, white = [(b"desc", text), *tags], struct.pack(">3i", 63190, 65536, 54061)
     table, body = struct.pack(">I", len(tags)), b""
     for name, content in tags:
         table += name + struct.pack(">II", 132 + 12 * len(tags) + len(body), len(content))
         body += content + b"\0" * (-len(content) % 4)
     head = struct.pack(">I", 132 + 12 * len(tags) + len(body)) + b"none" + struct.pack(">I", 0x02400000)
-    head += b"mntrRGB XYZ " + b"\0" * 12 + b"acsp" + b"\0" * 28 + fixed(*white) + b"\0" * 48
+    head += kind + b"\0" * 12 + b"acsp" + b"\0" * 28 + white + b"\0" * 48
     return head + table + body

@@ -13,7 +13,7 @@ import OpenImageIO
 import pytest
 from PIL import Image, ImageOps
 
-from tests.blocks.picture_files import chunk, dpx, exr, icc_profile, pfm, png, radiance, tiff
+from tests.blocks.picture_files import chunk, dpx, exr, icc_profile, pfm, png, profile_of, radiance, tiff
 from tests.fuzzing import many, seeds
 from warploom.blocks.io.decode_image import MAX_PIXELS, decode_picture, load_linear
 from warploom.engine.diagnostics import PatchError
@@ -389,6 +389,68 @@ def test_an_exr_of_several_parts_shows_its_colours(tmp_path: Path, order: tuple[
         is_grey = len(kept) == 1 and kept[0].nchannels == 1
         expected = pixels[..., [0, 0, 0] if is_grey else [0, 1, 2]]
         np.testing.assert_array_equal(load_linear(tmp_path / "a.exr")[..., :3], expected)
+
+
+WHITE = b"XYZ \0\0\0\0" + struct.pack(">3i", 63190, 65536, 54061)
+
+
+def _fixed(*values: float) -> bytes:
+    return struct.pack(f">{len(values)}i", *(round(value * 65536) for value in values))
+
+
+@pytest.mark.parametrize(
+    ("curve", "light"),
+    [
+        (b"curv\0\0\0\0" + struct.pack(">I", 0), lambda x: x),
+        (b"curv\0\0\0\0" + struct.pack(">IH", 1, 461), lambda x: x ** (461 / 256)),
+        (
+            b"curv\0\0\0\0" + struct.pack(">I3H", 3, 0, 9000, 65535),
+            lambda x: np.interp(x, [0, 0.5, 1], [0, 9000 / 65535, 1]),
+        ),
+        (b"para\0\0\0\0\0\0\0\0" + _fixed(1.8), lambda x: x**1.8),
+        (b"para\0\0\0\0\0\1\0\0" + _fixed(2, 1.25, -0.25), lambda x: np.maximum(1.25 * x - 0.25, 0) ** 2),
+        (
+            b"para\0\0\0\0\0\3\0\0" + _fixed(2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045),
+            lambda x: np.where(x < 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4),
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["u1", "u2"])
+def test_grey_pictures_have_the_curve_of_their_profile(curve: bytes, light: Any, kind: str) -> None:
+    """A grey picture is converted by the curve that its profile states, of each kind that a profile may have."""
+    full = np.iinfo(kind).max
+    stored = np.linspace(0, full, 60).round().astype(kind).reshape(5, 12)
+    file = io.BytesIO()
+    profile = profile_of(b"mntrGRAYXYZ ", [(b"wtpt", WHITE), (b"kTRC", curve)])
+    Image.fromarray(stored).save(file, "PNG", icc_profile=profile)
+    found = decode_picture(file.getvalue())
+    np.testing.assert_allclose(found[..., 0], light(stored / full), atol=1e-4)
+    np.testing.assert_array_equal(found[..., 1], found[..., 0])
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "TIFF"])
+def test_inks_have_the_colours_of_their_profile(kind: str) -> None:
+    """A picture of inks (CMYK) is not converted as if they were ideal; raw and sRGB leave its profile out."""
+    rng = np.random.default_rng(10)
+    lab = np.stack([rng.integers(80, 200, 16), *rng.integers(108, 149, (2, 16))], axis=1)  # for each choice of inks
+    lab[0] = (255, 128, 128)  # paper is white
+    even = bytes(range(256))
+    table = b"mft1\0\0\0\0\4\3\2\0" + _fixed(1, 0, 0, 0, 1, 0, 0, 0, 1) + 4 * even
+    table += lab.astype(np.uint8).tobytes() + 3 * even
+    profile = profile_of(b"prtrCMYKLab ", [(b"wtpt", WHITE), (b"A2B0", table)])
+    shares = lab / (2.55, 1, 1) - (0, 128, 128)
+    f_y = (shares[:, 0] + 16) / 116
+    ratios = np.stack([f_y + shares[:, 1] / 500, f_y, f_y - shares[:, 2] / 200], axis=1)
+    xyz = np.where(ratios > 6 / 29, ratios**3, (ratios - 4 / 29) * 3 * (6 / 29) ** 2) * (0.9642, 1, 0.8249)
+    to_709 = [[3.1339, -1.6169, -0.4906], [-0.9788, 1.9161, 0.0335], [0.0719, -0.2290, 1.4052]]  # from D50
+    expected = np.clip(xyz @ np.array(to_709).T, 0, 1)
+    for choice in (0, 3, 8, 13):
+        inks = tuple(255 * (choice >> place & 1) for place in (3, 2, 1, 0))
+        file = io.BytesIO()
+        Image.new("CMYK", (16, 16), inks).save(file, kind, icc_profile=profile, quality=100)
+        np.testing.assert_allclose(decode_picture(file.getvalue())[8, 8, :3], expected[choice], atol=0.015)
+        ideal = [(1 - ink / 255) * (1 - inks[3] / 255) for ink in inks[:3]]
+        np.testing.assert_allclose(decode_picture(file.getvalue(), "sRGB")[8, 8, :3], ideal, atol=0.015)
 
 
 @pytest.mark.parametrize("progressive", [False, True])
