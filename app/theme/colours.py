@@ -40,6 +40,9 @@ class Colours:
         return self.name == "dark"
 
 
+#: Colours of curves, told apart by the legend's order too; they are legible on dark and light.
+CURVES = ("#4f8fe8", "#d9822b", "#3f9f6b", "#b566c9", "#c9a227", "#7f8c9a")
+
 DARK = Colours(
     name="dark",
     canvas="#191919",

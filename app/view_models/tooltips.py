@@ -27,6 +27,8 @@ from warploom.engine.protocol.messages import BufferReport, FrameReport, NodeRep
 
 #: The most blocks named among those that share a kernel.
 _NAMED = 4
+#: The most names of columns.
+_MOST_NAMES = 8
 #: The item under the pointer: a port, a connection, or a node's id.
 Hit = PortRef | Connection | str
 
@@ -236,6 +238,8 @@ def _held_lines(source: PortRef, report: FrameReport | None, profile: Profile | 
     if report is None or buffer is None:
         return []
     lines = [buffer_text(buffer, with_allocated=report.statistics.profiling >= ProfilingLevel.PER_BLOCK)]
+    if buffer.columns:
+        lines.append(columns_text(buffer.columns))
     if key in report.counts:
         lines.append(count_text(report.counts[key], buffer))
     if profile is not None and key in profile.buffers:
@@ -312,6 +316,12 @@ def buffer_text(buffer: BufferReport, *, with_allocated: bool = True) -> str:
     elif with_allocated and buffer.allocated_bytes != buffer.size_bytes:
         text += f" ({format_bytes(buffer.allocated_bytes)} allocated)"
     return text
+
+
+def columns_text(columns: Sequence[str]) -> str:
+    """Return the names of a table's columns, as many as a person reads: "columns: time, speed"."""
+    more = f" and {len(columns) - _MOST_NAMES} more" if len(columns) > _MOST_NAMES else ""
+    return f"columns: {', '.join(columns[:_MOST_NAMES])}{more}"
 
 
 def size_text(buffer: BufferReport, count: int | None) -> str:

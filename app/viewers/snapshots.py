@@ -148,10 +148,11 @@ def opaque_picture(sample: Sample, suffix: str) -> bytes:
     return encode_picture(pixels, suffix)
 
 
-def file_contents(sample: Sample, suffix: str, tone: Tone) -> bytes:
+def file_contents(sample: Sample, suffix: str, tone: Tone, columns: Sequence[str] = ()) -> bytes:
     """Return a file: exact numbers as .npy, a table as .csv, true floats as .exr, and shown colours as another picture.
 
-    Raise ValueError for a picture of fewer than two axes, and for a table of more.
+    `columns` are the names of a table's columns. Raise ValueError for a picture of fewer than two axes, and for a table
+    of more.
     """
     assert sample.data is not None
     if suffix in (".npy", ""):
@@ -166,7 +167,8 @@ def file_contents(sample: Sample, suffix: str, tone: Tone) -> bytes:
         numbers = np.atleast_1d(sample.data)
         if numbers.ndim > 2 or numbers.dtype.kind not in "biuf":
             raise ValueError("numbers that are no table; use a name that ends in .npy")
-        return encode_table(numbers.astype(np.float32) if numbers.dtype == np.float16 else numbers, suffix, "")
+        numbers = numbers.astype(np.float32) if numbers.dtype == np.float16 else numbers
+        return encode_table(numbers, suffix, "", *(columns if numbers.shape[1:] == (len(columns),) else ()))
     if suffix == ".exr":
         return encode_picture(_as_colours(_picture_numbers(sample)), suffix, "float")
     return encode_picture(shown_pixels(sample, tone), suffix)

@@ -1,6 +1,6 @@
 from typing import Any
 
-from warploom.api import BufferHandle, Out, any_type, port
+from warploom.api import BlockBuilder, BufferHandle, Out, any_type, port
 from warploom.blocks.buffer.parts import Parts, elements_from
 
 
@@ -14,6 +14,12 @@ class Concatenate(Parts, id="buffer.concatenate", tags=("join", "append", "merge
     out: Out[any_type] = port(
         shape="joined(axis, a, b, c, d)", dtype="same(a)", doc="As long along the axis as all parts together."
     )
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Copy the parts; rows that follow each other keep the names of their columns."""
+        super().describe(build)
+        if self.axis in (0, -2):
+            build.keep_columns(self.out, self.a, self.b, self.c, self.d)
 
     def width(self, part: BufferHandle) -> Any:
         """Return the number of elements along the axis and those after it."""

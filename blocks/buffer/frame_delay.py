@@ -35,4 +35,5 @@ class FrameDelay(Block, id="buffer.frame_delay", tags=("feedback", "previous", "
     def describe(self, build: BlockBuilder) -> None:
         """Let two buffers be swapped after each frame, without a kernel."""
         build.delay(self.out, self.x, initial=self.initial)
+        build.keep_columns(self.out, self.x)
         describe_beginning(build, self.out, self.first)

@@ -31,6 +31,8 @@ class Gather(Block, id="buffer.gather", tags=("take", "index", "lookup", "permut
         """Launch one thread per element of the output."""
         x, axis = self.x, self.axis
         size, width = (x.dim(axis), x.stride(axis)) if axis >= 0 else (x.last(-1 - axis), x.last_stride(-1 - axis))
+        if axis in (0, -2):
+            build.keep_columns(self.out, x)
         types = build.element_type(x), build.element_type(self.indices)
         sizes = EDGES.index(self.edge), size, width, self.indices.size, self.out.size
         build.launch(self.kernel, num_threads=self.out.size, args=(x, self.indices, self.out, *types, *sizes))

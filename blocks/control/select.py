@@ -25,6 +25,7 @@ class Select(Block, id="control.select", tags=("choose", "switch", "condition", 
             f"element must be less than the size of the condition, got {self.element}",
             port=self.condition,
         )
+        build.keep_columns(self.out, self.a, self.b)
         condition = (self.condition, build.element_type(self.condition), self.element, 0)
         sources = (self.a, self.b, self.out, build.element_type(self.a))
         build.launch(self.kernel, num_threads=(self.out.size + 3) // 4, args=(*condition, *sources, self.out.size))

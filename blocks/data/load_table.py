@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from warploom.api import Block, BlockBuilder, Out, any_type, param, port
-from warploom.blocks.data.table_files import TYPES, load_table
+from warploom.blocks.data.table_files import TYPES, read_table
 from warploom.engine.diagnostics import Incomplete
 
 
@@ -14,8 +14,8 @@ class LoadTable(Block, id="data.load_table", tags=("csv", "parquet", "json", "sp
     since 1970, times of a day seconds since midnight, and missing numbers NaN. A column in which f32 would make
     different whole numbers or times equal is refused. With `first_row` or `most_rows`, only these rows of a file that
     may be larger than memory are read; only JSON that is no lines is read whole. A relative path starts at the patch
-    file's folder. Another table of the same size is loaded without a rebuild. To go through a table while the patch
-    plays, use Play Rows.
+    file's folder. Plots, tables and saved files have the names of the columns. Another table of the same size is loaded
+    without a rebuild. To go through a table while the patch plays, use Play Rows.
     """
 
     out: Out[any_type] = port(shape="data", dtype="data", rank=2, doc="The numbers, shape [rows, columns].")
@@ -29,4 +29,6 @@ class LoadTable(Block, id="data.load_table", tags=("csv", "parquet", "json", "sp
         """Provide contents, which are uploaded once and need no work in a frame."""
         if not str(self.file):
             raise Incomplete("file", "name a table")
-        build.provide(self.out, load_table(Path(self.file), self.columns, self.type, self.first_row, self.most_rows))
+        table = read_table(Path(self.file), self.columns, self.type, self.first_row, self.most_rows)
+        build.provide(self.out, table.numbers)
+        build.name_columns(self.out, table.names)

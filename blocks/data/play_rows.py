@@ -51,6 +51,8 @@ class PlayRows(
             file, rows = self.opener()()
             file.close()
             dtype, shape = rows.layout
+            if isinstance(rows, RowsOfTable):
+                build.name_columns(self.out, rows.columns)
             build.define(self.out, dtype=dtype_of(np.empty(0, dtype)), shape=str([self.rows, *shape]))
         except (*READ_ERRORS, TypeError) as problem:
             raise self.problem(problem) from problem

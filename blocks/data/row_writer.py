@@ -24,10 +24,17 @@ class RowWriter(PartWriter):
     All parts must have the element type and the rows' shape of `first`. Raise PatchError if the file can't hold them.
     """
 
-    def __init__(self, path: Path, columns: str, first: Array, done: Callable[[Path], None] = lambda _: None) -> None:
-        self._columns, self.dtype, self.row = columns, first.dtype, first.shape[1:]
+    def __init__(
+        self,
+        path: Path,
+        columns: str,
+        first: Array,
+        done: Callable[[Path], None] = lambda _: None,
+        known: tuple[str, ...] = (),
+    ) -> None:
+        self._columns, self._known, self.dtype, self.row = columns, known, first.dtype, first.shape[1:]
         try:
-            self._schema = None if path.suffix.lower() == ".npy" else as_table(first[:0], columns).schema
+            self._schema = None if path.suffix.lower() == ".npy" else as_table(first[:0], columns, known).schema
         except ValueError as problem:
             raise PatchError(f"file {path} must be able to hold the rows, got {problem}") from problem
         super().__init__(path, done)
@@ -46,7 +53,7 @@ class RowWriter(PartWriter):
             return closing.enter_context(_ArrayFile(path, self.dtype, self.row)).write
         if suffix in (".jsonl", ".ndjson"):
             text = closing.enter_context(path.open("w", encoding="utf-8", newline=""))
-            return lambda rows: text.write(json_lines(as_table(rows, self._columns)))
+            return lambda rows: text.write(json_lines(as_table(rows, self._columns, self._known)))
         writer: Any
         if suffix in DELIMITERS:
             from pyarrow import csv
@@ -61,7 +68,7 @@ class RowWriter(PartWriter):
 
             writer = ipc.new_file(path, self._schema)
         closing.enter_context(writer)
-        return lambda rows: writer.write_table(as_table(rows, self._columns))
+        return lambda rows: writer.write_table(as_table(rows, self._columns, self._known))
 
 
 class _ArrayFile:

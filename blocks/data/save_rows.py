@@ -24,7 +24,7 @@ class SaveRows(
     lost: Value[int] = value_port(doc="Rows that were lost, since the disk or the frames were too slow.")
     file: Path = param("rows.csv", files="save rows", doc="File to write: .csv, .tsv, .parquet, .jsonl, .arrow, .npy.")
     recording: bool = param(False, doc="Record while this is true; then the file is complete.")
-    columns: str = param("", doc="Names of the columns, with commas between them; empty for x0, x1 and so on.")
+    columns: str = param("", doc="Names of the columns, with commas between them; empty for those of x, or x0, x1 ...")
 
     def describe(self, build: BlockBuilder) -> None:
         """Get the rows after each frame."""
@@ -72,7 +72,7 @@ class SaveRows(
         rows = rows.reshape(1) if rows.ndim == 0 else rows
         if self._files.writer is None:
             path = self.file_to_write(str(self.file))
-            self._files.begin(RowWriter(path, self.columns, rows, self.note_written))
+            self._files.begin(RowWriter(path, self.columns, rows, self.note_written, self.watched_columns["x"]))
             self._missed = self.missed
         writer = self._files.writer
         assert isinstance(writer, RowWriter)

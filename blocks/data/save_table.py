@@ -17,7 +17,7 @@ class SaveTable(Block, id="data.save_table", tags=("csv", "parquet", "json", "sp
 
     x: In[any_type] = port(dtype="number", doc="The numbers, shape [rows] or [rows, columns].")
     file: Path = param("table.csv", files="save table", doc="File to write: .csv, .tsv, .parquet, .json, .arrow.")
-    columns: str = param("", doc="Names of the columns, with commas between them; empty for x0, x1 and so on.")
+    columns: str = param("", doc="Names of the columns, with commas between them; empty for those of x, or x0, x1 ...")
 
     def describe(self, build: BlockBuilder) -> None:
         """Have the input saved, which needs no work in a frame."""
@@ -26,4 +26,4 @@ class SaveTable(Block, id="data.save_table", tags=("csv", "parquet", "json", "sp
         path = Path(self.file)
         if path.suffix.lower() not in SUFFIXES:
             raise PatchError(f"file of a table must end in {', '.join(SUFFIXES)}, got {path}")
-        build.save(self.x, str(path), encode=encode_table, options=(self.columns,))
+        build.save(self.x, str(path), encode=encode_table, options=(self.columns,), with_columns=True)

@@ -4,9 +4,10 @@ import csv
 import io
 import json
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -29,8 +30,20 @@ _READ_ERRORS = (ValueError, OSError, MemoryError, OverflowError, NotImplementedE
 _WHOLE_F32 = 1 << 24
 
 
+class NamedTable(NamedTuple):
+    """The names of columns, and their numbers, shape (rows, columns), read-only."""
+
+    names: tuple[str, ...]
+    numbers: Array
+
+
 def load_table(path: Path, columns: str, element_type: str, first_row: int = 0, most_rows: int = 0) -> Array:
-    """Return numbers of a table in a file as an array of shape (rows, columns), read-only.
+    """Return the numbers of `read_table`."""
+    return read_table(path, columns, element_type, first_row, most_rows).numbers
+
+
+def read_table(path: Path, columns: str, element_type: str, first_row: int = 0, most_rows: int = 0) -> NamedTable:
+    """Return the names of columns in a file, and their numbers.
 
     The file's suffix is one of SUFFIXES. `columns` are names with commas between them; "" stands for all columns of
     numbers. Booleans become 0 and 1, times become seconds since 1970 (UTC) or since midnight, and missing numbers NaN.
@@ -42,7 +55,7 @@ def load_table(path: Path, columns: str, element_type: str, first_row: int = 0, 
             return _whole(read_bytes(path), path.suffix.lower(), columns, element_type)
         with open_file(path) as file:
             rows = RowsOfTable(file, path.suffix.lower(), columns, element_type)
-            return _some(rows.read(first_row, most_rows or None), first_row)
+            return _some(rows, first_row, most_rows or None)
     except _READ_ERRORS as problem:
         raise table_problem(path, problem) from problem
 
@@ -59,14 +72,15 @@ def table_problem(path: Path, problem: Exception) -> PatchError:
 
 # Cached by contents, so that a file is read again only if these have changed.
 @lru_cache(CACHED_TABLES)
-def _whole(held: bytes, suffix: str, columns: str, element_type: str) -> Array:
-    return _some(RowsOfTable(io.BytesIO(held), suffix, columns, element_type, is_whole=True).read(0, None), 0)
+def _whole(held: bytes, suffix: str, columns: str, element_type: str) -> NamedTable:
+    return _some(RowsOfTable(io.BytesIO(held), suffix, columns, element_type, is_whole=True), 0, None)
 
 
-def _some(numbers: Array, first: int) -> Array:
+def _some(rows: "RowsOfTable", first: int, count: int | None) -> NamedTable:
+    numbers = rows.read(first, count)
     if not len(numbers):
         raise ValueError(f"no rows from row {first} on")
-    return numbers
+    return NamedTable(rows.columns, numbers)
 
 
 class RowsOfTable:
@@ -88,6 +102,11 @@ class RowsOfTable:
     def layout(self) -> tuple["np.dtype[Any]", tuple[int, ...]]:
         """The element type, and the shape of a row."""
         return self._type, (len(self._names),)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(name for _, name in self._names)
 
     def read(self, first: int, count: int | None) -> Array:
         """Return `count` rows from row `first` on, or all, read-only; fewer where the table ends."""
@@ -189,14 +208,14 @@ def _seconds(column: "ChunkedArray") -> Any:
     return compute.add(whole.cast(arrow.float64()), compute.divide(rest, float(in_second)))
 
 
-def encode_table(numbers: Array, suffix: str, columns: str) -> bytes:
+def encode_table(numbers: Array, suffix: str, columns: str, *known: str) -> bytes:
     """Return the contents of a file of a table whose name ends in `suffix`.
 
     `numbers` has the shape (rows,) or (rows, columns); `columns` are names with commas between them, and "" stands for
-    x0, x1 and so on. Raise ValueError if they don't match or there is no such format.
+    the `known` ones, or x0, x1 and so on. Raise ValueError if they don't match or there is no such format.
     """
     check_suffix(suffix)
-    table = as_table(numbers, columns)
+    table = as_table(numbers, columns, known)
     out = io.BytesIO()
     if suffix in DELIMITERS:
         from pyarrow import csv as texts
@@ -216,12 +235,12 @@ def encode_table(numbers: Array, suffix: str, columns: str) -> bytes:
     return out.getvalue()
 
 
-def as_table(numbers: Array, columns: str) -> "Table":
+def as_table(numbers: Array, columns: str, known: Sequence[str] = ()) -> "Table":
     """Return numbers as a table of the library, which shares their memory; for the arguments, see `encode_table`."""
     numbers = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
     if numbers.ndim != 2:
         raise ValueError(f"an array of shape {list(numbers.shape)}, which is no table; save it as .npy")
-    names = names_in(columns) if columns.strip() else [f"x{place}" for place in range(numbers.shape[1])]
+    names = names_in(columns) if columns.strip() else list(known or (f"x{n}" for n in range(numbers.shape[1])))
     if len(names) != numbers.shape[1] or len(set(names)) < len(names):
         raise ValueError(f"{len(set(names))} different names for {numbers.shape[1]} columns")
     table: Table = load_arrow().table([np.ascontiguousarray(column) for column in numbers.T], names)

@@ -25,6 +25,7 @@ class SortByKey(
         for difference in (rows - keys, keys - rows):
             build.require(difference, "the first axis of x must have as many rows as there are keys", port=self.x)
         build.capture(algorithms.Order(self.descending).on(x=self.keys, out=self.order))
+        build.keep_columns(self.out, self.x)
         types, clamped = (build.element_type(self.x), build.element_type(self.order)), 0
         sizes = clamped, rows, self.x.stride(0), rows, self.x.size
         build.launch(self.gather, num_threads=self.x.size, args=(self.x, self.order, self.out, *types, *sizes))

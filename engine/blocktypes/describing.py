@@ -50,7 +50,7 @@ def describe(block: Block) -> BlockDescription:
         made = replace(made, constants=tuple(constants))
     if made.brings_arrays:
         return made
-    return _shared.setdefault((ref(made), made.displays, made.kernel_folders), made)
+    return _shared.setdefault((ref(made), made.displays, made.kernel_folders, made.columns), made)
 
 
 def _described(block_type: type[Block], node: str, values: Mapping[str, Any]) -> BlockDescription:

@@ -62,6 +62,8 @@ class LiveBlock(UpdatedBlock, abstract=True):
     #: The layouts of the fed buffers, and of the watched ones. An optional input needs a connection to be among them.
     fed: Mapping[str, Layout] = _NOTHING
     watched: Mapping[str, Layout] = _NOTHING
+    #: The names of the columns of the watched buffers; () where there are none.
+    watched_columns: Mapping[str, tuple[str, ...]] = {}
     #: False in a frame that is only run to reach another one, or shown while the engine is paused: it is not recorded.
     counts: bool = True
 

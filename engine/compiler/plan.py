@@ -12,6 +12,7 @@ from warploom.engine.compiler.buffers import BufferPlan, Lifetime
 from warploom.engine.compiler.checking.check import Checked
 from warploom.engine.compiler.checking.launches import covering_launch
 from warploom.engine.compiler.checking.layouts import Layouts
+from warploom.engine.compiler.column_names import Columns, column_names
 from warploom.engine.compiler.description import GraphDescription, Nesting
 from warploom.engine.compiler.hazards import partial_schedule
 from warploom.engine.compiler.inlining.inline import Inlined
@@ -127,6 +128,11 @@ class Plan:
     def warnings(self) -> tuple[Diagnostic, ...]:
         """Diagnostics that don't prevent running."""
         return (*self.checked.warnings, *self.checked.advice)
+
+    @cached_property
+    def columns(self) -> dict[PortRef, Columns]:
+        """The names of the columns of ports that have some."""
+        return column_names(self.description, self.layouts)
 
     @cached_property
     def statuses(self) -> tuple[tuple[str, Status], ...]:

@@ -100,6 +100,8 @@ class BlockBuilder(BlockNames):
         self._feeds: list[str] = []
         self._watches: list[str] = []
         self._values: list[PortSpec] = []
+        self._columns: dict[str, tuple[str, ...]] = {}
+        self._kept_columns: dict[str, tuple[str, ...]] = {}
         self._appends = [spec for spec in ports.values() if spec.append]
         for spec in self._appends:
             self._begin_append(spec)
@@ -337,6 +339,29 @@ class BlockBuilder(BlockNames):
         """
         self._contents.provide(self._ports[self._output(port, "port of provide")], array)
 
+    def name_columns(self, port: BufferHandle, names: Sequence[str]) -> None:
+        """Set the names of an output's columns, the positions of the last of its two axes. They must differ.
+
+        Viewers show them, and files get them. With another number of names than columns, the output has no names.
+        """
+        found = tuple(
+            [
+                checks.prose(self._id, "name of a column", n)
+                for n in checks.sequence(self._id, "names of columns", names)
+            ]
+        )
+        if len(set(found)) < len(found) or any("\ud800" <= c <= "\udfff" for name in found for c in name):
+            raise checks.refuse(self._id, "names of columns", "be different texts that files hold", names)
+        self._columns[self._output(port, "port of names")] = found
+
+    def keep_columns(self, port: BufferHandle, *inputs: BufferHandle) -> None:
+        """Let an output's columns have the names of those of inputs, as far as these have the same names.
+
+        A slice, and an op graph that computes each element from those at the same index, need no such call.
+        """
+        names = tuple([self._port(handle) for handle in inputs])
+        self._kept_columns[self._output(port, "port that keeps columns")] = names
+
     def view(self, target: BufferHandle, source: BufferHandle, transform: Transform) -> None:
         """Make the output `target` a view of the input `source`: the same memory, seen through `transform`."""
         shows, shown = self._output(target, "target of a view"), self._known(source, "source of a view")
@@ -452,17 +477,20 @@ class BlockBuilder(BlockNames):
         *,
         encode: Encoder | None = None,
         options: tuple[str, ...] = (),
+        with_columns: bool = False,
     ) -> None:
         """Save a buffer to `path` when outputs are saved: as an array if it ends in .npy, otherwise as a picture.
 
         A picture is a 2-D buffer. `uchar4` is 8-bit sRGB; `float4` is linear light, and saved with `depth`, which is
         one of the format's PICTURE_DEPTHS. For a file of another kind, `encode(contents, suffix, *options)` returns its
-        bytes; it runs on another thread, and may raise ValueError.
+        bytes; it runs on another thread, and may raise ValueError. With `with_columns`, the names of the buffer's
+        columns follow the options.
         """
         path = checks.text(self._id, "path", str(path) if isinstance(path, Path) else path)
         if encode is None:
             options = (picture_depth(path, checks.text(self._id, "depth", depth)),)
-        self._displays.append(Display(self._known(buffer, "buffer of a save"), path, options, encode))
+        known = self._known(buffer, "buffer of a save")
+        self._displays.append(Display(known, path, options, encode, with_columns))
 
     def feed(self, buffer: BufferHandle) -> None:
         """Let a live block fill an output or internal buffer with `give`; it keeps its contents like state."""
@@ -513,6 +541,8 @@ class BlockBuilder(BlockNames):
             feeds=tuple(dict.fromkeys(self._feeds)),
             watches=tuple(dict.fromkeys(self._watches)),
             numbers=tuple(spec.name for spec in self._values),
+            columns=tuple(self._columns.items()),
+            kept_columns=tuple(self._kept_columns.items()),
         )
         check_outputs(self._id, made)
         return made

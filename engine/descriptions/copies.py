@@ -14,6 +14,7 @@ _KERNEL = Kernel("buffers.cu", entry="copy_strided")
 @checked()
 def describe_copy(build: BlockBuilder, x: BufferHandle, out: BufferHandle) -> None:
     """Copy `x`, which may have gaps, to `out`, with one thread for four elements. Missing axes have size 1."""
+    build.keep_columns(out, x)
     sizes = [x.last(axis) for axis in (3, 2, 1, 0)]
     strides = [x.last_stride(axis) for axis in (3, 2, 1, 0)]
     in_four = sizes[0] * sizes[1] * sizes[2] * sizes[3]

@@ -76,6 +76,10 @@ class BlockDescription:
     watches: tuple[str, ...] = ()
     #: Outputs that hold the numbers of a live block's value outputs of the same names.
     numbers: tuple[str, ...] = ()
+    #: Outputs with the names of their columns, which are only shown and saved.
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), compare=False)
+    #: Outputs that keep the columns of inputs, with these.
+    kept_columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def parts(self) -> Iterator[BlockDescription]:
         """Yield the description itself or, for a composite, the descriptions of its blocks, at any depth."""

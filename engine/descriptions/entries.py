@@ -359,13 +359,15 @@ class Display:
     """A buffer of `uchar4` that a viewer shows, or a buffer that is saved to a file.
 
     `path` is the file, or None for a viewer. `encode` returns the file's bytes for the buffer's contents, the suffix of
-    `path`, and `options`. Without it, the file is a picture or an array, and `options` are one of PICTURE_DEPTHS.
+    `path`, and `options`, after which come the names of the buffer's columns if it is `with_columns`. Without it, the
+    file is a picture or an array, and `options` are one of PICTURE_DEPTHS.
     """
 
     buffer: str
     path: str | None = None
     options: tuple[str, ...] = ("usual",)
     encode: Encoder | None = None
+    with_columns: bool = False
 
 
 def buffer_arguments(entry: Entry) -> tuple[BufferArgument, ...]:

@@ -330,13 +330,17 @@ class NodeReport(msgspec.Struct, frozen=True):
 
 
 class BufferReport(msgspec.Struct, frozen=True):
-    """The buffer behind an output port; `lifetime` is the time for which the contents are needed."""
+    """The buffer behind an output port; `lifetime` is the time for which the contents are needed.
+
+    `columns` are the names of a table's columns, the positions of the last of two axes; () if they have none.
+    """
 
     dtype: str
     shape: tuple[int, ...]
     size_bytes: int
     allocated_bytes: int
     lifetime: str = "graph"
+    columns: tuple[str, ...] = ()
 
 
 class EngineStatistics(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 import csv
 import datetime
 import json
+import random
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,10 @@ from tests.fuzzing import many
 from warploom import Engine, Patch, UpdateLevel
 from warploom.blocks.data import table_files
 from warploom.blocks.data.array_files import load_array
-from warploom.blocks.data.table_files import TYPES, encode_table, load_table
+from warploom.blocks.data.table_files import TYPES, encode_table, load_table, read_table
 from warploom.blocks.data.table_pieces import SUFFIXES
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.contents import NodeRef
 
 ROWS = [("a", 1, 0.5, "true", "2020-01-02"), ("b", -7, 1e-30, "false", "1969-12-31"), ("c", 2**31 - 1, "", "true", "")]
 NAMES = ("name", "count", "share", "flag", "day")
@@ -294,7 +296,9 @@ def test_parts_of_a_second_are_not_rounded(tmp_path: Path) -> None:
 def test_a_column_of_nothing_but_nan_is_a_column_of_numbers() -> None:
     """Each spelling of NaN in a text is the number NaN, also where a column has no other; a gap stays a gap."""
     held = b"a,b,c,d\nnan,-nan,NaN,1\n-NaN,NAN,nan,\n"
-    np.testing.assert_array_equal(table_files._whole(held, ".csv", "", "f32"), [[np.nan] * 3 + [1], [np.nan] * 4])
+    np.testing.assert_array_equal(
+        table_files._whole(held, ".csv", "", "f32").numbers, [[np.nan] * 3 + [1], [np.nan] * 4]
+    )
 
 
 @settings(max_examples=many(20), deadline=None)
@@ -311,7 +315,7 @@ def test_what_is_saved_is_loaded_again(data: st.DataObject) -> None:
         if kind.kind == "f":
             numbers[0] = 1.5  # else a column may have no number at all
     held = encode_table(numbers, suffix, "")
-    found = table_files._whole(held, suffix, "", name)
+    found = table_files._whole(held, suffix, "", name).numbers
     np.testing.assert_array_equal(found, numbers)
 
 
@@ -349,6 +353,61 @@ def test_another_table_of_the_same_size_needs_no_rebuild(tmp_path: Path) -> None
         patch.set(load, file=tmp_path / "c.parquet")
         assert not engine.step().diagnostics
         assert engine.read(scale["out"]).shape == (4, 1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_names_of_columns_pass_from_block_to_block(tmp_path: Path, seed: int) -> None:
+    """Columns are picked, rows and elements change, and each column keeps the name that it has in the file.
+
+    A file that is saved has the names. Blocks whose columns are others, or have two names, have none; a table with
+    other names and the same numbers needs no rebuild.
+    """
+    chance = random.Random(seed)
+    names = chance.sample(["time", "b, c", "", 'a "b"', "Öl", "x1"], chance.randint(2, 6))
+    numbers, suffix = np.arange(9.0 * len(names)).reshape(9, -1), chance.choice([".csv", ".parquet", ".jsonl"])
+    table, other, saved = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}", tmp_path / "saved.csv"
+    rows = tmp_path / "rows.parquet"
+    table.write_bytes(encode_table(numbers, suffix, "", *names))
+    other.write_bytes(encode_table(numbers, suffix, "", *(f"{name}!" for name in names)))
+    patch = Patch()
+
+    def follow(kind: str, *sources: NodeRef, **values: Any) -> NodeRef:
+        node = patch.add(kind, **values)
+        for port, source in zip(("x", "y"), sources, strict=False):
+            patch.connect(source["out"], node[port])
+        return node
+
+    load = last = patch.add("data.load_table", file=table)
+    kept = list(range(len(names)))
+    for _ in range(5):
+        kind = chance.choice(["math.scale_offset", "buffer.frame_delay", "buffer.convert", "rows", "columns"])
+        if kind in ("rows", "columns"):
+            axis, start, step = chance.choice([0, -2] if kind == "rows" else [1, -1]), chance.randint(0, 1), 1
+            if kind == "columns" and len(kept) > 1:
+                kept = kept[start :: (step := chance.randint(1, 2))]
+            elif kind == "columns":
+                start = 0
+            last = follow("buffer.copy", follow("buffer.slice", last, axis=axis, start=start, step=step))
+        else:
+            last = follow(kind, last)
+    both = follow("math.add", load, load)
+    with_others = follow("math.add", load, patch.add("data.load_table", file=other))
+    flat, turned = follow("buffer.reshape", load), follow("buffer.transpose", load)
+    follow("data.save_table", last, file=saved)
+    follow("data.save_rows", follow("data.play_rows", file=table, rows=2), file=rows, recording=True)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.save_outputs()
+        found = {name: buffer.columns for name, buffer in engine.step().buffers.items()}
+        assert found[str(load["out"])] == found[str(both["out"])] == tuple(names)
+        assert found[str(last["out"])] == read_table(saved, "", "f32").names == tuple(names[at] for at in kept)
+        assert {found[str(node["out"])] for node in (with_others, flat, turned)} == {()}
+        patch.set(load, file=other)
+        report = engine.step()
+        assert report.update_level <= UpdateLevel.WARM
+        assert report.buffers[str(last["out"])].columns == tuple(f"{names[at]}!" for at in kept)
+        assert report.buffers[str(with_others["out"])].columns == tuple(f"{name}!" for name in names)
+    assert read_table(rows, "", "f32").names == tuple(names)
 
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "<i8", ">i4", "<f2", ">f8", "<c8", ">c16", "<u2"])

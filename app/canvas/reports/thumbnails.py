@@ -3,7 +3,7 @@
 No frame takes longer for them: an output that a frame does not keep has one only while the patch is still or paused.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 
@@ -40,6 +40,8 @@ _DENSITY, _DENSITY_FAR = 1.5, 0.5
 _LEAST_HEIGHT = 12.0
 #: A buffer with so many elements is shown as numbers.
 _FEW = 4
+#: The most curves of a plot.
+_MOST_CURVES = 6
 #: Below connections and nodes, above regions' boxes: a thumbnail covers nothing but the canvas.
 _BEHIND = -1.5
 
@@ -199,7 +201,9 @@ class Thumbnails(QObject):
         else:
             port = view.ports.get((sample.sampling.port.port, False))
             style = PORT_STYLES[port.model.kind if port else PortKind.FLOAT]
-            self._layer.pictures[node] = _plot(sample, style, _PLOT_HEIGHT / min(view.place.width(), _MOST_WIDTH))
+            aspect = _PLOT_HEIGHT / min(view.place.width(), _MOST_WIDTH)
+            columns = self._ports[node][1].columns if node in self._ports else ()
+            self._layer.pictures[node] = _plot(sample, style, aspect, columns)
         self._scene.update(before.united(self._layer.area(node)).adjusted(-1, -1, 1, 1))
 
     def clear(self) -> None:
@@ -269,22 +273,31 @@ def _picture(sample: Sample) -> QImage:
     return QImage(np.ascontiguousarray(pixels).data, width, height, 4 * width, QImage.Format.Format_RGBX8888).copy()
 
 
-def _plot(sample: Sample, style: PortStyle, aspect: float) -> QImage:
-    """Return a small plot of the first lane or component, from its least to its greatest number."""
-    along = drawn_axis(sample.shape)
-    theme, curve, width = colours.current(), curves_of(sample)[0], max(sample.sampling.size[along], 2)
+def _plot(sample: Sample, style: PortStyle, aspect: float, columns: Sequence[str] = ()) -> QImage:
+    """Return a small plot of the first lanes or components, from their least to their greatest number.
+
+    Columns with names have different units, so each has a range of its own.
+    """
+    along, theme = drawn_axis(sample.shape), colours.current()
+    width = max(sample.sampling.size[along], 2)
     height = max(round(width * aspect), 5)
     image = QImage(width, height, QImage.Format.Format_RGB32)
     image.fill(QColor(theme.dock))
-    finite = np.isfinite(curve.y)
-    x, y = curve.x[finite], curve.y[finite]
-    if len(y):
-        low, high = float(y.min()), float(y.max())
-        span = (high - low) or 1.0
-        across = (x - x[0]) * ((image.width() - 1) / max(float(x[-1] - x[0]), 1.0))
-        down = (height - 4) * (1 - (y - low) / span) + 2 if high > low else np.full(len(y), height / 2)
-        painter = QPainter(image)
-        painter.setPen(QPen(QColor(style.colour(theme)), 1))
+    curves = []
+    for curve in curves_of(sample)[:_MOST_CURVES]:
+        finite = np.isfinite(curve.y)
+        curves.append((curve.x[finite], curve.y[finite]))
+    if not (found := [y for _, y in curves if len(y)]):
+        return image
+    whole = min(float(y.min()) for y in found), max(float(y.max()) for y in found)
+    begin, end = sample.part[along] if sample.part else (0, 1)
+    painter = QPainter(image)
+    for number, (x, y) in reversed([*enumerate(curves)]):  # the first one on top
+        low, high = (float(y.min()), float(y.max())) if columns and len(y) else whole
+        across = (x - begin) * ((width - 1) / max(end - begin - 1, 1))
+        down = (height - 4) * (1 - (y - low) / (high - low)) + 2 if high > low else np.full(len(y), height / 2)
+        ink = QColor(style.colour(theme) if len(curves) == 1 else colours.CURVES[number])
+        painter.setPen(QPen(ink, 1))
         painter.drawPolyline(QPolygonF([QPointF(*at) for at in zip(across.tolist(), down.tolist(), strict=True)]))
-        painter.end()
+    painter.end()
     return image

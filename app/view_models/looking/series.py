@@ -55,17 +55,20 @@ def columns_of(array: Array, shape: Sequence[int]) -> Array:
     return numbers.reshape(len(numbers), -1)
 
 
-def curves_of(sample: Sample) -> list[Series]:
-    """Return a curve for each lane and component: a line through elements, or from least to greatest of each column."""
+def curves_of(sample: Sample, columns: Sequence[str] = ()) -> list[Series]:
+    """Return a curve for each lane and component: a line through elements, or from least to greatest of each cell.
+
+    `columns` are the names of a table's columns.
+    """
     assert sample.data is not None
     if sample.sampling.reduction is not Reduction.EXTREMES:
         rows = columns_of(sample.data, sample.shape)
-        return [Series(name, np.arange(len(rows)), rows[:, i]) for i, name in enumerate(_names(rows, sample))]
+        return [Series(name, np.arange(len(rows)), rows[:, i]) for i, name in enumerate(_names(rows, sample, columns))]
     low, high = (columns_of(end, sample.shape) for end in sample.data)
     begin, end = sample.part[drawn_axis(sample.shape)] if sample.part else (0, 1)
-    count, columns, names = end - begin, len(low), _names(low, sample)
-    first = begin + np.arange(columns) * count // max(columns, 1)
-    if columns >= count:
+    count, cells, names = end - begin, len(low), _names(low, sample, columns)
+    first = begin + np.arange(cells) * count // max(cells, 1)
+    if cells >= count:
         return [Series(name, first, low[:, i].astype(np.float64)) for i, name in enumerate(names)]
     x = np.repeat(first, 2)
     return [
@@ -74,28 +77,30 @@ def curves_of(sample: Sample) -> list[Series]:
     ]
 
 
-def spectrum_of(sample: Sample) -> list[Series]:
+def spectrum_of(sample: Sample, columns: Sequence[str] = ()) -> list[Series]:
     """Return the magnitudes of a spectrum for each lane and component; NaN in real numbers counts as 0."""
     assert sample.data is not None
     if sample.data.dtype.kind == "c":
         pairs = columns_of(sample.data, sample.shape)
         numbers = pairs[:, ::2] + 1j * pairs[:, 1::2]
         size = max(len(numbers), 1)
-        x, names = np.fft.fftshift(np.fft.fftfreq(size)), _names(numbers, sample)
+        x, names = np.fft.fftshift(np.fft.fftfreq(size)), _names(numbers, sample, columns)
         values = np.abs(np.fft.fftshift(np.fft.fft(numbers, axis=0), axes=0)) / size
         return [Series(name, x, values[:, i]) for i, name in enumerate(names)]
     rows = np.nan_to_num(columns_of(sample.data, sample.shape).astype(np.float64), posinf=0, neginf=0)
     size = max(len(rows), 1)
-    x, names = np.fft.rfftfreq(size), _names(rows, sample)
+    x, names = np.fft.rfftfreq(size), _names(rows, sample, columns)
     return [Series(name, x, np.abs(np.fft.rfft(rows[:, i])) / size) for i, name in enumerate(names)]
 
 
-def _names(rows: Array, sample: Sample) -> list[str]:
-    """Return the names of curves: a lane by its position, a component by its letter."""
+def _names(rows: Array, sample: Sample, columns: Sequence[str]) -> list[str]:
+    """Return the names of curves: a column by its name, another lane by its position, a component by its letter."""
     count, along = rows.shape[1], drawn_axis(sample.shape)
     lanes = prod(end - begin for axis, (begin, end) in enumerate(sample.part) if axis != along)
     components = max(count // max(lanes, 1), 1)
     letters = list(_NAMES[:components]) if components <= len(_NAMES) else list(map(str, range(components)))
     if components == 1:
+        if len(columns) == count and lane_kind(sample.shape) != "row":
+            return list(columns)
         return [""] if count == 1 else list(map(str, range(count)))
     return letters if lanes == 1 else [f"{lane}.{letter}" for lane in range(lanes) for letter in letters]

@@ -1,6 +1,7 @@
 """A port as a plot: its numbers along the index, over time, as a spectrum, or against each other."""
 
 import math
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -28,8 +29,8 @@ from warploom.app.widgets.view_keys import ViewKeys
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.protocol.sampling import Reduction, Sample, Sampling
 
-#: Colours of components, told apart by the legend's order too; they are legible on dark and light.
-_INKS = ("#4f8fe8", "#d9822b", "#3f9f6b", "#b566c9", "#c9a227", "#7f8c9a")
+#: The characters of a legend, whose tooltip has the whole names.
+_LEGEND = 44
 #: A spectrum and a scatter plot are of so many elements.
 _MOST = 1 << 16
 #: The share of the plot that an arrow key moves it by.
@@ -118,6 +119,11 @@ class PlotView(PortView):
         self.field.blockSignals(False)
         self.field.hide()
 
+    def name_columns(self, columns: tuple[str, ...]) -> None:
+        """Show names of a table's columns as those of the curves."""
+        super().name_columns(columns)
+        self._draw()
+
     @property
     def body(self) -> QWidget:
         """What shows the contents."""
@@ -184,13 +190,13 @@ class PlotView(PortView):
             return
         self._dots.setData([], [])
         if mode == "Rolling":
-            series = curves_of_rolled(self._rolled)
+            series = curves_of_rolled(self._rolled, self.columns)
             self._label("Frame")
         elif mode == "Spectrum":
-            series = spectrum_of(sample)
+            series = spectrum_of(sample, self.columns)
             self._label("Frequency, cycles per element")
         else:
-            series = curves_of(sample)
+            series = curves_of(sample, self.columns)
             self._label("Index")
         while len(self._curves) < len(series):
             self._curves.append(self.plot.plot([], [], pen=None))
@@ -200,7 +206,9 @@ class PlotView(PortView):
                 continue
             curve.setPen(self._pen(number))
             curve.setData(series[number].x, series[number].y, connect="finite")
-        self._note.setText(_legend([each.name for each in series]) if len(series) > 1 else "")
+        named = len(series) > 1 or any(each.name for each in series)
+        self._note.setText(_legend([each.name for each in series]) if named else "")
+        self._note.setToolTip(", ".join(self.columns))
         self._settle()
 
     def _draw_dots(self, sample: Sample) -> None:
@@ -213,7 +221,8 @@ class PlotView(PortView):
             self._note.setText("A scatter plot needs two columns or rows, or elements with two components")
             return
         of = lane_kind(sample.shape)
-        self._label(f"First {of}", f"Second {of}")
+        named = of != "row" and len(self.columns) > 1
+        self._label(*(map(escape, self.columns[:2]) if named else (f"First {of}", f"Second {of}")))
         self._note.setText("")
         finite = np.isfinite(numbers[:, :2]).all(1)
         self._dots.setData(numbers[finite, 0], numbers[finite, 1])
@@ -241,7 +250,9 @@ class PlotView(PortView):
         self.plot = pyqtgraph.PlotWidget()
         self.plot.setMenuEnabled(False)
         self.plot.showGrid(x=True, y=True, alpha=0.15)
-        self._dots = self.plot.plot([], [], pen=None, symbol="o", symbolSize=3, symbolPen=None, symbolBrush=_INKS[0])
+        self._dots = self.plot.plot(
+            [], [], pen=None, symbol="o", symbolSize=3, symbolPen=None, symbolBrush=colours.CURVES[0]
+        )
         self.plot.scene().sigMouseMoved.connect(self._on_moved)
         self.plot.setLogMode(y=self.logarithmic.isChecked())
         self._holder = PlotKeys(self.plot)
@@ -274,16 +285,19 @@ class PlotView(PortView):
 
 
 def _ink(number: int) -> str:
-    return _INKS[number % len(_INKS)]
+    return colours.CURVES[number % len(colours.CURVES)]
 
 
 def _legend(names: list[str]) -> str:
-    """Return the names of curves as HTML, each in the colour of its curve."""
-    return " ".join(f'<b style="color: {_ink(number)}">{escape(name)}</b>' for number, name in enumerate(names))
+    """Return the names of curves as HTML, each in the colour of its curve; long ones are cut to fit a narrow dock."""
+    most = max(_LEGEND // max(len(names), 1), 3)
+    cut = [name if len(name) <= most else f"{name[: most - 1]}…" for name in names]
+    return " ".join(f'<b style="color: {_ink(number)}">{escape(name)}</b>' for number, name in enumerate(cut))
 
 
-def curves_of_rolled(rolled: "list[tuple[int, np.ndarray[Any, Any]]]") -> list[Series]:
+def curves_of_rolled(rolled: "list[tuple[int, np.ndarray[Any, Any]]]", columns: Sequence[str] = ()) -> list[Series]:
     """Return a curve for each of the first numbers of a port, over the frames of its samples."""
     count = min((len(numbers) for _, numbers in rolled), default=0)
     frames = np.array([frame for frame, _ in rolled], np.float64)
-    return [Series(str(i), frames, np.array([numbers[i] for _, numbers in rolled])) for i in range(count)]
+    names = columns if len(columns) >= count else [""] if count == 1 else [str(i) for i in range(count)]
+    return [Series(names[i], frames, np.array([numbers[i] for _, numbers in rolled])) for i in range(count)]

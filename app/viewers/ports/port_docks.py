@@ -288,7 +288,9 @@ class PortDocks(QObject):
         if self._snapshots is not None:
             kinds = (_PICTURES, _NUMBERS) if (is_picture := self._axes(port) >= 2) else (_NUMBERS, _PICTURES)
             file, tone = f"{port.node}.{port.port}{'.png' if is_picture else '.npy'}", self._tone(name)
-            self._snapshots.save(str(port), Sampling(port), file, kinds, partial(file_contents, tone=tone))
+            buffer = self._report.buffers.get(str(port)) if self._report is not None else None
+            contents = partial(file_contents, tone=tone, columns=buffer.columns if buffer is not None else ())
+            self._snapshots.save(str(port), Sampling(port), file, kinds, contents)
 
     def _record(self, name: str, port: PortRef) -> None:
         if self.recorder is not None:

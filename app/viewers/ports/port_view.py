@@ -20,6 +20,8 @@ class PortView(QWidget):
 
     #: Choices above what is shown; a low viewer hides them.
     controls: QWidget | None = None
+    #: The names of a table's columns; () if they have none.
+    columns: tuple[str, ...] = ()
     #: Something else of the port is needed: another part, another size.
     wanted = Signal()
     #: What is under the pointer, for people; "" for nothing.
@@ -43,6 +45,10 @@ class PortView(QWidget):
         data = QMimeData()
         data.setImageData(self.body.grab().toImage())
         return data
+
+    def name_columns(self, columns: tuple[str, ...]) -> None:
+        """Show names of a table's columns, from now on."""
+        self.columns = columns
 
     def end(self) -> None:
         """End the view, which is then deleted."""

@@ -75,6 +75,7 @@ class PortViewer(QWidget):
         self.port: PortRef | None = None
         self._dtype: str = ""
         self._shape: tuple[int, ...] = ()
+        self._columns: tuple[str, ...] = ()
         self._is_known = False
         self._fields: list[str] = []
         self._report: FrameReport | None = None
@@ -182,7 +183,7 @@ class PortViewer(QWidget):
             facts = buffer_text(buffer, with_allocated=False).partition(", not stored")[0]
             if (count := report.counts.get(key)) is not None:
                 facts = f"{count:,} appended · {facts}"
-            self._know(buffer.dtype, buffer.shape, facts)
+            self._know(buffer.dtype, buffer.shape, facts, buffer.columns)
         elif key in report.values:
             self._know("f64", (), "value")
         elif not self._is_known or self.page.currentIndex():
@@ -258,10 +259,14 @@ class PortViewer(QWidget):
             view.offer_fields(places or self._fields if isinstance(view, PointsView) else self._fields)
             self.wanted.emit()
 
-    def _know(self, dtype: str, shape: tuple[int, ...], facts: str) -> None:
+    def _know(self, dtype: str, shape: tuple[int, ...], facts: str, columns: tuple[str, ...] = ()) -> None:
         self.facts_label.setText(facts)
         self.facts_label.setToolTip(facts)
         if self._is_known and (dtype, shape) == (self._dtype, self._shape):
+            if columns != self._columns:
+                self._columns = columns
+                for view in self._views.values():
+                    view.name_columns(columns)
             return
         fits = kinds_for(dtype, shape)
         if not self._is_known or fits != kinds_for(self._dtype, self._shape):
@@ -273,7 +278,7 @@ class PortViewer(QWidget):
             keeps = self._is_known and before in fits
             self.kinds.setCurrentIndex(fits.index(before) if keeps and before is not None else 0)
             self.kinds.blockSignals(False)
-        self._dtype, self._shape, self._is_known = dtype, shape, True
+        self._dtype, self._shape, self._columns, self._is_known = dtype, shape, columns, True
         self._fields = []
         self._show_view()
 
@@ -310,6 +315,7 @@ class PortViewer(QWidget):
                 QWidget.setTabOrder(before, after)
                 after.setAccessibleName(after.accessibleName() or after.toolTip())
         self._views[kind].begin()
+        self._views[kind].name_columns(self._columns)
         self.stack.setCurrentWidget(self._views[kind])
         self._show_controls()
         self.wanted.emit()

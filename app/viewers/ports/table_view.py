@@ -102,6 +102,16 @@ class TableView(PortView):
         self._model.fields, self._model.components = [], []
         self._model.endResetModel()
 
+    def name_columns(self, columns: tuple[str, ...]) -> None:
+        """Show names of a table's columns above them."""
+        if columns != self.columns:
+            super().name_columns(columns)
+            self._model.components = self._heads(self._model.columnCount())
+            self._model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, max(self._model.columnCount() - 1, 0))
+
+    def _heads(self, count: int) -> list[str]:
+        return list(self.columns[:count]) or (["value"] if count == 1 else [])
+
     @property
     def body(self) -> QWidget:
         """What shows the contents."""
@@ -135,14 +145,11 @@ class TableView(PortView):
             data = data.reshape(data.shape[0], int(np.prod(rest)), *data.shape[axes:])
         columns = len(fields) or (1 if data.ndim < 2 else data.shape[1])
         shape = min(sample.shape[0], _MOST_ROWS) if sample.shape else 1, columns
+        components = components or self._heads(columns)
         model = self._model
         if (shape, fields, components) != (model.shape, model.fields, model.components):
             model.beginResetModel()
-            model.shape, model.fields, model.components = (
-                shape,
-                fields,
-                components or (["value"] if columns == 1 else []),
-            )
+            model.shape, model.fields, model.components = shape, fields, components
             model.endResetModel()
         model.page, model.first_row = data, sample.part[0][0] if sample.part else 0
         model.dataChanged.emit(model.index(0, 0), model.index(shape[0] - 1, shape[1] - 1), [])

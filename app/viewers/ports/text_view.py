@@ -66,6 +66,9 @@ class TextView(PortView):
             leading = rows.shape[: max(axes - 1, 1)]
             more = "  …" if axes > 1 and sample.shape[-1] > _MOST_COLUMNS else ""
             lines = []
+            if axes == 2 and self.columns:
+                heads = (name if len(name) <= 9 else f"{name[:8]}…" for name in self.columns[:_MOST_COLUMNS])
+                lines.append(f"{'':>5}  {'  '.join(f'{head:>9}' for head in heads)}")
             for place in islice(np.ndindex(leading), _MOST):
                 numbers = "  ".join(f"{element_text(each):>9}" for each in rows[place])
                 lines.append(f"{', '.join(map(str, place)):>5}  {numbers}{more}")

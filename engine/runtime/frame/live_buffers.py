@@ -223,6 +223,8 @@ class LiveBuffers:
                 layouts = compiled.plan.layouts
                 bound.block.watched = bound.watched = {name: layouts[PortRef(node, name)] for name in made.watches}
                 bound.block.fed = bound.fed = {name: layouts[PortRef(node, name)] for name in made.feeds}
+                columns = compiled.plan.columns
+                bound.block.watched_columns = {name: columns.get(PortRef(node, name), ()) for name in made.watches}
 
     def deliver(self, *, waits: bool, counts: bool) -> None:
         """Give blocks the contents that have arrived, before they are updated."""

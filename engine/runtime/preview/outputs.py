@@ -1,5 +1,6 @@
 """Outputs: reading buffers back, and saving those of viewers, save blocks and unconnected outputs."""
 
+import dataclasses
 import io
 import logging
 from collections import deque
@@ -98,6 +99,9 @@ def read_outputs(
                 array = read_buffer(compiled, services.device, port)
             if (layout.dtype.of or layout.dtype) is bf16:  # which no file has
                 array = from_bf16(array)
+        if display.with_columns:
+            columns = compiled.plan.columns.get(port, ())
+            display = dataclasses.replace(display, options=(*display.options, *columns))
         return OutputContents(saved, path, array, display, place, services.times)
 
     folder = place.folder

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from warploom.engine.compiler.buffers import BlockBuffers, Lifetime
+from warploom.engine.compiler.buffers import Lifetime
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.compiler.inlining.inline import owner
 from warploom.engine.compiler.plan import Plan
@@ -227,25 +227,25 @@ def _text(item: Diagnostic) -> str:
 
 def buffer_reports(plan: Plan, memory: Mapping[PortRef, Memory]) -> dict[str, BufferReport]:
     """Return the buffers of all output ports of the patch's nodes, by "node.port"; `memory` is by owner."""
-    blocks, allocations = plan.buffers.blocks, plan.buffers.allocations
+    blocks, allocations, columns = plan.buffers.blocks, plan.buffers.allocations, plan.columns
     reports: dict[str, BufferReport] = {}
 
-    def add(node: str, port: str, block: BlockBuffers, name: str) -> None:
-        layout, whole = block.layouts.layouts[name], block.places[name].owner
+    def add(port: PortRef, inner: PortRef) -> None:
+        block = blocks[inner.node]
+        layout, whole = block.layouts.layouts[inner.port], block.places[inner.port].owner
         lifetime = allocations[whole].lifetime
         allocated = memory[whole].size_bytes if lifetime is not Lifetime.FUSED else 0
-        reports[f"{node}.{port}"] = BufferReport(
-            str(layout.dtype), layout.shape, layout.size_bytes, allocated, str(lifetime)
-        )
+        facts = str(layout.dtype), layout.shape, layout.size_bytes, allocated, str(lifetime)
+        reports[str(port)] = BufferReport(*facts, columns.get(inner, ()))
 
     for node in plan.description.nodes:
         if "/" not in node.id:
             for name in node.description.rules.output_of:
                 if name not in node.description.numbers:
-                    add(node.id, name, blocks[node.id], name)
+                    add(PortRef(node.id, name), PortRef(node.id, name))
     for outer, inner in plan.inlined.outputs.items():
         if "/" not in outer.node and inner.node in blocks:
-            add(outer.node, outer.port, blocks[inner.node], inner.port)
+            add(outer, inner)
     return reports
 
 

@@ -31,7 +31,7 @@ from warploom.engine.runtime.model.context import Cause, CudaContext, UpdateSour
 from warploom.engine.runtime.model.module_cache import finding_once
 from warploom.engine.runtime.report.diagnostics_store import DiagnosticsStore
 from warploom.engine.runtime.report.faults import Fault
-from warploom.engine.runtime.report.node_reports import Kernels
+from warploom.engine.runtime.report.node_reports import Kernels, buffer_reports
 from warploom.engine.runtime.update.cost import Published
 from warploom.engine.runtime.update.prepare import Current, Prepared, level_in_place, prepare, prepare_code
 from warploom.engine.runtime.update.running_graph import RunningGraph
@@ -327,6 +327,9 @@ class Updater:
             self._built_values = prepared.values
         if prepared.same_graph is not None:
             level = self._give(self.running.refresh(prepared.same_graph))
+            changes, memory = prepared.same_graph, self.running.memory
+            if changes.now.columns != changes.before.columns and memory is not None:
+                self.buffers = buffer_reports(changes.now, memory.by_owner)
             return UpdateLevel.WARM if prepared.same_graph.other_arrays else level, None
         if prepared.compiled is None and prepared.adjustment is None:
             self._rebuild |= rebuild or prepared.refused

@@ -10,9 +10,12 @@ from tests.app.canvas.canvas_support import Hand, place
 from warploom.app.canvas.canvas import Canvas
 from warploom.app.canvas.drawing.node_painter import NEAR
 from warploom.app.canvas.drawing.overview_painter import FAR_FROM
+from warploom.app.theme import colours
 from warploom.engine.patch.document import Patch
 from warploom.engine.protocol.messages import BufferReport
 from warploom.engine.protocol.sampling import Sample, Sampling
+from warploom.engine.runtime.preview.reducing import make_sample
+from warploom.engine.types import f32
 
 
 @pytest.fixture
@@ -74,6 +77,28 @@ def test_a_buffer_that_is_kept_no_longer_loses_its_thumbnail(canvas: Canvas, ask
     canvas.thumbnails.take("source", Sample("source", picture, 2, missing="source.out is not kept after a frame"))
     canvas.thumbnails.take("scale", Sample("scale", number, 2, missing="scale.out is not kept after a frame"))
     assert not layer.pictures and not layer.texts
+
+
+def test_all_columns_of_a_table_are_drawn(canvas: Canvas) -> None:
+    """Each has a colour; with names, each has a range of its own, so that a small one is not flat."""
+    canvas.thumbnails.set_shown(True)
+    wanted: list[dict[str, Sampling]] = []
+    canvas.thumbnails.wanted.connect(wanted.append)
+    numbers = np.stack([np.arange(50.0), np.sin(np.arange(50.0)), np.full(50, np.nan)], 1).astype(np.float32)
+    for names in ((), ("time", "height", "nothing")):
+        buffers = {"source.out": BufferReport("f32", numbers.shape, numbers.nbytes, numbers.nbytes, columns=names)}
+        canvas.show_report(make_report(buffers=buffers))
+        canvas.thumbnails._ask()
+        canvas.thumbnails.take("source", make_sample("source", wanted[-1]["source"], 1, f32, numbers.shape, numbers))
+        image = canvas.thumbnails._layer.pictures["source"]
+        rows = {
+            ink: {
+                y for y in range(image.height()) for x in range(image.width()) if image.pixelColor(x, y).name() == ink
+            }
+            for ink in colours.CURVES[:2]
+        }
+        assert len(rows[colours.CURVES[0]]) > image.height() / 2
+        assert (len(rows[colours.CURVES[1]]) > image.height() / 2) is bool(names) and rows[colours.CURVES[1]]
 
 
 def test_no_thumbnail_stays_where_its_block_was(

@@ -1,5 +1,7 @@
 """A person clicks blocks and connections and sees what they hold, without viewer blocks."""
 
+import csv
+import html
 import math
 import re
 import threading
@@ -11,7 +13,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QItemSelection, QItemSelectionModel, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from tests.app.app_support import make_report, move_pointer
@@ -48,6 +50,8 @@ class Ports:
 
     def __init__(self, window: MainWindow) -> None:
         self.window, self.held = window, dict[str, tuple[DType, tuple[int, ...], Array]]()
+        #: The names of columns, by port.
+        self.columns: dict[str, tuple[str, ...]] = {}
 
     def hold(self, name: str, dtype: DType, array: Array) -> None:
         shape = array.shape[: array.ndim - len(dtype.numpy.shape)]
@@ -61,7 +65,11 @@ class Ports:
     def play_one(self, frame: int) -> None:
         """Run a frame."""
         engine = engine_of(self.window)
-        buffers = {n: BufferReport(str(d), s, a.nbytes, a.nbytes) for n, (d, s, a) in self.held.items() if s}
+        buffers = {
+            n: BufferReport(str(d), s, a.nbytes, a.nbytes, columns=self.columns.get(n, ()))
+            for n, (d, s, a) in self.held.items()
+            if s
+        }
         values = {n: float(a) for n, (d, s, a) in self.held.items() if not s}
         engine.reports.append(make_report(frame=frame, buffers=buffers, values=values))
         for name, sampling in self.asked().items():
@@ -416,6 +424,44 @@ def test_cells_of_a_table_are_copied_with_all_digits(ports: Ports) -> None:
     chosen.select(model.index(2, 1), model.index(4, 2))
     view.table.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
     np.testing.assert_array_equal(copied(), numbers[2:5, 1:])
+
+
+def test_columns_have_their_names_wherever_they_are_shown(ports: Ports) -> None:
+    """In the legend, above a table, as labels of a scatter plot, and in a saved file; other names replace them."""
+    numbers = np.random.default_rng(8).random((40, 3), np.float32)
+    ports.columns["rows.out"] = names = ("time", "b, <c>", "a name that is too long for a narrow legend")
+    viewer = add_rows(ports, f32, numbers)
+    choose(viewer.kinds, "Plot")
+    ports.play()
+    view = viewer.view
+    assert isinstance(view, PlotView)
+    for mode in ("Line", "Spectrum", "Rolling"):
+        choose(view.mode, mode)
+        ports.play()
+        legend = view.findChildren(QLabel, "figures")[0]
+        assert "time" in legend.text() and "b, &lt;c&gt;" in legend.text() and "…" in legend.text()
+        assert legend.toolTip() == ", ".join(names)
+    choose(view.mode, "Scatter")
+    ports.play()
+    assert [view.plot.getAxis(side).labelText for side in ("bottom", "left")] == [
+        html.escape(name) for name in names[:2]
+    ]
+    choose(viewer.kinds, "Table")
+    ports.play()
+    table = viewer.view
+    assert isinstance(table, TableView)
+
+    def heads() -> list[str]:
+        model = table.table.model()
+        return [model.headerData(at, Qt.Orientation.Horizontal) for at in range(model.columnCount())]
+
+    assert heads() == list(names)
+    ports.columns["rows.out"] = ("t", "u", "v")
+    ports.play()
+    assert heads() == ["t", "u", "v"]
+    sample = make_sample("", Sampling(PortRef("rows", "out")), 0, f32, numbers.shape, numbers)
+    saved = file_contents(sample, ".csv", Tone(), names).decode()
+    assert next(csv.reader([saved.splitlines()[0]])) == list(names)
 
 
 def test_vectors_of_a_table_are_copied(ports: Ports) -> None:
