@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPlainTextEdit,
+    QPushButton,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -47,6 +48,9 @@ class MarkForm(QDialog):
         self.comment.setPlaceholderText("Comment" if shown["comment"] is not None else "Various comments")
         self.comment.setTabChangesFocus(True)
         self.comment.setFixedHeight(96)
+        #: Leaves no block a comment, where they differ.
+        self.clear = QPushButton("Clear comments", checkable=True, visible=False)
+        self.clear.toggled.connect(self._on_clear)
         self.colours = QButtonGroup(self)
         swatches = QHBoxLayout(spacing=4)
         #: The colours in the order of the buttons.
@@ -73,20 +77,30 @@ class MarkForm(QDialog):
         layout = QVBoxLayout(self, contentsMargins=QMargins(16, 12, 16, 12), spacing=8)
         layout.addWidget(self.title)
         layout.addWidget(self.comment)
+        layout.addWidget(self.clear, alignment=Qt.AlignmentFlag.AlignLeft)
         layout.addLayout(swatches)
         layout.addWidget(self.refusal)
         layout.addWidget(buttons)
         self.setMinimumWidth(340)
         self.title.setVisible("title" in shown)
+        self.clear.setVisible(shown["comment"] is None)
         self.title.selectAll()
         (self.comment if hint else self.title).setFocus()
+
+    def _on_clear(self, clears: bool) -> None:
+        self.comment.setPlaceholderText("No comments" if clears else "Various comments")
+        self.comment.setDisabled(clears)
 
     def accept(self) -> None:
         """Make the edit, and close."""
         given = {"title": self.title.text(), "comment": self.comment.toPlainText()}
+        if self.clear.isChecked():
+            given["comment"] = ""
         if (chosen := self.colours.checkedId()) >= 0:
             given["colour"] = self._names[chosen]
-        before = {name: text or "" if name == "comment" else text for name, text in self._shown.items()}
+        before = dict(self._shown)
+        if not self.clear.isChecked():
+            before["comment"] = before["comment"] or ""
         try:
             self._apply({name: text for name, text in given.items() if name in before and text != before[name]})
         except PatchError as problem:

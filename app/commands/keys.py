@@ -6,6 +6,7 @@ from PySide6.QtGui import QKeySequence
 
 from warploom.app.commands.actions import Actions, Command
 from warploom.app.documents.editor_state import UserState
+from warploom.engine.patch.organise.annotations import COLOURS
 
 #: Keys that the canvas, fields and dialogs need themselves.
 _FIXED = ("Return", "Enter", "Esc", "Left", "Right", "Up", "Down", "Shift+Tab")
@@ -16,6 +17,9 @@ class Keys:
 
     def __init__(self, actions: Actions, state: UserState) -> None:
         self._actions, self._state = actions, state
+        for before, now in _renamed().items():
+            if (own := state.keys.pop(before, None)) is not None:
+                state.keys.setdefault(now, own)
         for command, keys in list(state.keys.items()):
             if command in actions.commands:
                 actions.set_keys(command, keys)
@@ -77,6 +81,11 @@ class Keys:
                 if other is not None and other != command:
                     self.set(other, [known for known in self.of(other) if QKeySequence(known) != QKeySequence(key)])
             self.set(command, self.commands[command].keys)
+
+
+def _renamed() -> dict[str, str]:
+    """Return the ids of commands that had others in earlier versions, by these."""
+    return {"edit_frame": "mark", **{f"frame_{name}": f"colour_{name}" for name in COLOURS}}
 
 
 def shown_keys(keys: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, QSizeF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
@@ -26,6 +26,8 @@ MIN_SCALE = 1 / 64
 _REACH = 6  # of the line of a comparison, in pixels
 #: The share of the view that an arrow key moves the picture by, and the step of a comparison's line.
 _PAN, _WIPE = 1 / 8, 1 / 32
+#: A wheel that rests so long ends an undo step.
+_PAUSE_MS = 600
 #: How much nearer a camera comes with a step of the wheel.
 _NEARER = 0.9
 _WIPES = {Qt.Key.Key_BracketLeft: -_WIPE, Qt.Key.Key_BracketRight: _WIPE}
@@ -66,6 +68,9 @@ class PictureView(ViewKeys):
         self.is_fitted = True
         self._scale = 1.0
         self._centre = QPointF()  # in picture pixels
+        #: Steps of the wheel without a pause between them are one turn of the camera.
+        self._turning = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._wheeled = object()
         self._grabbed: QPointF | None = None
         self._pointer: QPointF | None = None
         #: The pixel that keys point at.
@@ -270,7 +275,10 @@ class PictureView(ViewKeys):
         """Zoom about the pointer."""
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier and event.angleDelta().y():
             steps = event.angleDelta().y() / 120
-            if self.turn(0.0, 0.0, _NEARER**steps, "distance of the camera"):
+            if not self._turning.isActive():
+                self._wheeled = object()
+            self._turning.start()
+            if self.turn(0.0, 0.0, _NEARER**steps, self._wheeled):
                 event.accept()
                 return
         if self.pixels is not None and event.angleDelta().y():

@@ -171,7 +171,7 @@ class ViewerDocks(QObject):
         if block_type is None or not shows_pictures(block_type):
             return
         viewer = ViewerPanel(self._hint(node), node)
-        viewer.picture.turn = partial(turn_camera, self._patch, node)
+        viewer.picture.turn = partial(turn_camera, self._patch, node, self.noted.emit)
         viewer.look_back(self._moment)
         viewer.sampling_changed.connect(partial(self._on_sampling, node))
         viewer.save_asked.connect(partial(self._save, node))

@@ -32,7 +32,7 @@ from warploom.engine.patch.files import dump_patch
 from warploom.engine.patch.groups.flat import ENDS, HIDDEN, INPUTS, OUTPUTS
 from warploom.engine.patch.groups.functions import instances
 from warploom.engine.patch.groups.types import PORTS
-from warploom.engine.patch.organise.annotations import KINDS, Annotation
+from warploom.engine.patch.organise.annotations import COLOURS, KINDS, Annotation
 from warploom.engine.patch.regions import branch_of, region_of, scope_text
 
 #: Parameters with these names can't be given to `Patch.add`, which has arguments of the same names.
@@ -283,7 +283,7 @@ class _Writer:
             self._do("patch.animate", self._name(node.id), text(name), literal(keys))
 
     def _mark(self, node: Node) -> None:
-        if node.colour:
+        if node.colour in COLOURS:  # others are those of a newer version
             self.copy.set_colour(self.made[node.id], node.colour)
             self._do("patch.set_colour", self._name(node.id), text(node.colour))
         if node.comment:
@@ -321,6 +321,8 @@ class _Writer:
         origin = {new: old for old, new in ids.items()}
         for node in wanted.pop("nodes"):
             other = known.get(node["id"], {})
+            if node.get("colour") not in COLOURS:  # which no call can set
+                node.pop("colour", None)
             for field in sorted((node.keys() | other.keys()) - {"version"}):
                 if node.get(field) != other.get(field):
                     raise PatchError(

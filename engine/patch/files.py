@@ -404,7 +404,8 @@ def _parse_node(item: Any, where: str, folder: Path | None) -> Node:
     fields: dict[str, Any] = {}
     try:
         fields["position"] = checked_position(item.get("position", [0, 0]))
-        fields["comment"] = rules.checked_comment(item.get("comment", ""))
+        comment = item.get("comment", "")
+        fields["comment"] = rules.checked_comment(_whole_text(comment) if isinstance(comment, str) else comment)
     except PatchError as problem:
         raise PatchError(f"{where} ({item['id']}): {problem}") from None
     for key, default, rule in _OPTIONAL:
@@ -412,6 +413,8 @@ def _parse_node(item: Any, where: str, folder: Path | None) -> Node:
         if not isinstance(value, type(default)):
             found = shown(value) if key not in ("parameters", "curves") else type(value).__name__
             raise PatchError(f"{where} ({item['id']}): {key} must be {rule}, got {found}")
+        if isinstance(value, str):
+            fields[key] = _whole_text(value)
     if (mode := item.get("mode", "")) not in list(Mode):
         raise PatchError(f"{where} ({item['id']}): mode must be bypassed or disabled, got {shown(mode)}")
     fields["mode"] = Mode(mode)
@@ -427,6 +430,11 @@ def _parse_node(item: Any, where: str, folder: Path | None) -> Node:
         **fields,
         extra={key: value for key, value in item.items() if key not in _NODE_FIELDS},
     )
+
+
+def _whole_text(text: str) -> str:
+    """Return a text with the sign U+FFFD for each half of a surrogate pair, which can't be sent to an engine."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _parse_value(value: Any, where: str, folder: Path | None = None) -> Any:

@@ -60,6 +60,11 @@ class Sampling(msgspec.Struct, frozen=True):
             found = f"{self.size} and {self.probe}"
             raise WarploomError(f"size and probe of a picture must have two numbers each, got {found}")
 
+    @property
+    def is_picture(self) -> bool:
+        """True for the picture that a viewer shows."""
+        return self.reduction is Reduction.PICTURE
+
 
 def picture_of(
     viewer: str,

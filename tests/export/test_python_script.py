@@ -124,6 +124,14 @@ def test_seeds_stay_unset(tmp_path: Path) -> None:
     require_same(patch, built(patch, tmp_path))
 
 
+def test_a_colour_of_a_newer_version_is_left_out(tmp_path: Path) -> None:
+    """It is no reason to refuse a script, which could not set it."""
+    node = {"id": "a", "type": "math.saxpy", "colour": "ultraviolet", "comment": "Kept"}
+    patch = parse_patch(json.dumps({"schema": 1, "nodes": [node], "connections": []}))
+    made = built(patch, tmp_path).nodes["a"]
+    assert (made.colour, made.comment) == ("", "Kept")
+
+
 @pytest.mark.parametrize(
     ("node", "message"),
     [

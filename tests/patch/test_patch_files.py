@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -179,11 +180,15 @@ def test_saving_and_loading_a_file(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["patch.loom"]
 
 
-def test_half_a_surrogate_pair_survives(tmp_path: Path) -> None:
-    """A title with half a surrogate pair, which UTF-8 can't encode, is saved and loaded unchanged."""
-    patch = parse_patch(document(node(title="\ud800 x")))
+def test_half_a_surrogate_pair_becomes_a_sign_that_can_be_sent(tmp_path: Path) -> None:
+    """UTF-8 can't encode it, so no engine could get the node; whole pairs and all else stay."""
+    texts = dict.fromkeys(("title", "colour", "comment"), "\ud800 x \U0001f98b \udc00")
+    patch = parse_patch(document(node(**texts)))
     save_patch(patch, tmp_path / "p.loom")
-    assert load_patch(tmp_path / "p.loom").nodes["n"].title == "\ud800 x"
+    for known in (patch, load_patch(tmp_path / "p.loom")):
+        found = known.nodes["n"]
+        assert {found.title, found.colour, found.comment} == {"\ufffd x \U0001f98b \ufffd"}
+        msgspec.msgpack.encode([found.title, found.colour, found.comment])
 
 
 def test_a_save_that_fails_leaves_the_old_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,7 +132,9 @@ class BlockSearch(QObject):
 
     def _like_replaced(self, goal: Replacement, kinds: Sequence[type[Block]]) -> list[type[Block]]:
         """Return types, first those without inputs that nothing would feed, of these the ones of the same category."""
-        fed = max(len({c.target.port for c in self._patch.connections_of(n) if c.target.node == n}) for n in goal.nodes)
+        patch = self._patch
+        lines = {n: [c for c in patch.connections_of(n) if c.target.node == n] for n in goal.nodes}
+        fed = max(len({c.target.port for c in each if not patch.is_value_connection(c)}) for each in lines.values())
         categories = {kind.category for kind in self._replaced(goal)}
 
         def rank(kind: type[Block]) -> tuple[bool, bool]:

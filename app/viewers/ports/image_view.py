@@ -62,6 +62,8 @@ class ImageView(PortView):
         column.addWidget(self.histogram)
         self.histogram.hide()
         self._samples: dict[str, Sample] = {}
+        #: The port to compare with that the person has chosen.
+        self._chosen: PortRef | None = None
         self._shape: tuple[int, ...] = ()
         self._asked: object = None
         for box in (self.channel, self.colour_map):
@@ -91,7 +93,7 @@ class ImageView(PortView):
 
     def offer_ports(self, ports: Sequence[PortRef], title: "dict[PortRef, str]") -> None:
         """Offer ports to compare with."""
-        chosen = self.other_port
+        chosen = self._chosen  # also if reports lacked it for a while
         if ports == [self.compared.itemData(index) for index in range(1, self.compared.count())]:
             return
         self.compared.blockSignals(True)
@@ -227,6 +229,7 @@ class ImageView(PortView):
         self.wanted.emit()
 
     def _on_compared(self) -> None:
+        self._chosen = self.other_port
         self._samples.pop(OTHER, None)
         self.compare_changed.emit()
         self.wanted.emit()

@@ -246,7 +246,8 @@ class PortDocks(QObject):
         seen = bool(dock.property("seen"))
         if seen and isinstance(viewer.view, ImageView) and self._report is not None:
             if viewer.port is not None and editor.session.patch is not None:
-                viewer.view.picture.turn = partial(turn_camera, editor.session.patch, viewer.port.node)
+                known, node = editor.session.patch, viewer.port.node
+                viewer.view.picture.turn = partial(turn_camera, known, node, self.noted.emit)
             held = self._report.buffers
             shown = [name for name, each in held.items() if ViewKind.IMAGE in kinds_for(each.dtype, each.shape)]
             own = held.get(str(viewer.port))

@@ -47,7 +47,7 @@ class Watch:
     @property
     def is_picture(self) -> bool:
         """True for the picture that a viewer shows."""
-        return self.sampling.reduction is Reduction.PICTURE
+        return self.sampling.is_picture
 
     @property
     def is_free(self) -> bool:

@@ -111,7 +111,8 @@ class Samples:
         self.observe(self._asked)
 
     def _follow(self, samplings: Mapping[str, Sampling]) -> None:
-        for name in self._watches.keys() - samplings.keys():
+        others = [n for n, w in self._watches.items() if n in samplings and w.is_picture != samplings[n].is_picture]
+        for name in [*(self._watches.keys() - samplings.keys()), *others]:  # a picture needs its reader, others don't
             gone = self._watches.pop(name)
             if self._outbox.drop_sample(name) and gone.is_picture:
                 gone.slot.is_free = True

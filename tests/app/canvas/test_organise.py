@@ -284,6 +284,18 @@ def test_blocks_have_a_comment_and_a_colour(hand: Hand, chain: Patch) -> None:
     assert place(hand, "loose").top() > place(hand, "b").bottom() > below.top()  # it makes room for its comment
     assert [hit.id for hit in find(chain, "bright parts")] == ["a", "b"] == [hit.id for hit in find(chain, "teal")]
     assert "Bright parts" in node_tooltip(chain, "a", None)
+    chain.set_comment("a", "Another")
+    hand.canvas.organise.mark()
+    form = hand.canvas.findChildren(MarkForm)[-1]
+    form.accept()
+    assert [chain.nodes[n].comment for n in "ab"] == ["Another", "Bright parts\nonly"]  # nothing was changed
+    hand.canvas.organise.mark()
+    form = hand.canvas.findChildren(MarkForm)[-1]
+    form.clear.click()
+    form.accept()
+    assert [chain.nodes[n].comment for n in "ab"] == ["", ""]
+    chain.undo()
+    chain.undo()
     hand.canvas.edits.duplicate()
     copy = parse_patch(dump_patch(chain))
     assert [node.comment for node in copy.nodes.values()].count("Bright parts\nonly") == 4

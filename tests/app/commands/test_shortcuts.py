@@ -68,11 +68,14 @@ def test_changed_keys_are_there_in_the_next_window(tmp_path: Path, asked: Asked,
     first.keys.give("step", "Ctrl+T")
     first.keys.set("heat", ())
     first.state.keys["of another version"] = ["Ctrl+Q"]
+    first.state.keys |= {"edit_frame": ["F12"], "frame_teal": ["Ctrl+F12"]}  # as an earlier version called them
     first.close()
     second = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # replaces Engine
     assert [keys.toString() for keys in second.actions_by_id["step"].shortcuts()] == [".", "Ctrl+T"]
     assert second.actions_by_id["heat"].shortcuts() == []
     assert second.state.keys["of another version"] == ["Ctrl+Q"]
+    for command, key in (("mark", "F12"), ("colour_teal", "Ctrl+F12")):
+        assert [keys.toString() for keys in second.actions_by_id[command].shortcuts()] == [key]
     second.keys.reset(second.keys.commands)
     assert set(second.state.keys) == {"of another version"}
     second.close()

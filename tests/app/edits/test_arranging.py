@@ -73,6 +73,16 @@ def random_patch(draw: random.Random) -> Patch:
     return patch
 
 
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.loom")))
+def test_no_block_of_an_example_covers_another(name: str) -> None:
+    """Nor do they touch: a person sees all blocks of an example, and the connections between them."""
+    found = [
+        rect._replace(width=rect.width + 4, height=rect.height + 4)
+        for rect in rects(load_patch(EXAMPLES / name)).values()
+    ]
+    assert not [one for i, one in enumerate(found) for other in found[:i] if one.overlaps(other)]
+
+
 @pytest.mark.parametrize("seed", seeds(8))
 def test_a_layout_never_overlaps_and_changes_only_places(seed: int) -> None:
     """This holds for the whole patch and for any part of it; undo gives the first file byte for byte."""

@@ -221,7 +221,12 @@ def test_a_diff_shows_what_was_changed(person: Person, tmp_path: Path) -> None:
 
 @pytest.mark.feature("replace")
 def test_a_block_is_replaced(person: Person) -> None:
-    """R and a name put another block in the blur's place; what it was connected to stays."""
+    """R and a name put another block in the blur's place; what it was connected to stays.
+
+    Types that need no more inputs than it has come first; a driven parameter is none.
+    """
+    slider = person.patch.add("value.slider", position=(0, 900))
+    person.patch.connect(slider["value"], PortRef("blur", "sigma"))
     person.select("blur")
     person.press(Qt.Key.Key_R)
     (offered,) = {group.title: group.types for group in person.window.canvas.search._find("")[:1]}.values()

@@ -246,6 +246,13 @@ def test_two_ports_are_compared_by_a_line(ports: Ports, qtbot: QtBot) -> None:
     texts = [view.compared.itemText(index) for index in range(1, view.compared.count())]
     assert texts == ["Picture · out (picture)", "Picture · out (second)", "third · out"]  # ids where titles are equal
     assert view.other_port == PortRef("second", "out")
+    viewer.offer_ports([PortRef("third", "out")])  # while the engine prepares another graph, for instance
+    assert view.other_port is None
+    viewer.offer_ports([PortRef("third", "out"), PortRef("second", "out")])
+    assert view.other_port == PortRef("second", "out")
+    choose(view.compared, view.compared.itemText(0))
+    viewer.offer_ports([PortRef("second", "out")])
+    assert view.other_port is None
 
 
 def test_freeze_keeps_what_is_shown(ports: Ports) -> None:
@@ -560,7 +567,7 @@ def test_saving_a_port_is_cancelled(
     path, may_end = tmp_path / "shot.npy", threading.Event()
     path.write_bytes(b"before")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    monkeypatch.setattr(port_docks, "file_contents", lambda *_, tone: b"after" if may_end.wait() else b"")
+    monkeypatch.setattr(port_docks, "file_contents", lambda *_, **__: b"after" if may_end.wait() else b"")
     viewer, status = look_at(ports, "picture"), ports.window.statusBar()
     viewer.save.click()
     ports.play()

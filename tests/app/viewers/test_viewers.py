@@ -361,12 +361,23 @@ def test_control_and_a_drag_turn_the_camera_of_a_picture(opened: MainWindow) -> 
     for _ in range(2):
         QApplication.sendEvent(picture, wheel)
     assert patch.value(points, "distance") == pytest.approx(8.1) and len(patch.history.names) == steps + 2
+    picture._turning.timeout.emit()
+    picture._turning.stop()  # as after a pause
+    QApplication.sendEvent(picture, wheel)
+    assert patch.value(points, "distance") == pytest.approx(7.29) and len(patch.history.names) == steps + 3
+    patch.undo()
     patch.undo()
     patch.undo()
     assert dump_patch(patch) == before
     patch.connect(patch.add("value.slider")["value"], points["orbit"])
     picture.resize(200, 130)
+    told: list[str] = []
+    opened.viewers.noted.connect(told.append)
     drag()
+    assert set(told) == {"orbit of Render Points stays: Slider drives it"}
+    patch.animate(points, "distance", [(0.0, 9.0)])
+    QApplication.sendEvent(picture, wheel)
+    assert told[-1] == "distance of Render Points stays: keys of the timeline drive it"
     assert (patch.value(points, "orbit"), patch.value(points, "elevation")) == (170.0, 37.7)  # whose digits fit
     patch.remove(points)
     drag()

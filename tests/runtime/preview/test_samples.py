@@ -21,7 +21,7 @@ from warploom.engine.patch.changes import PortRef
 from warploom.engine.protocol.client import Client
 from warploom.engine.protocol.messages import FrameReport, Reset
 from warploom.engine.protocol.pipe import connect
-from warploom.engine.protocol.sampling import ObservePorts, Reduction, Sample, Sampling, Statistics
+from warploom.engine.protocol.sampling import ObservePorts, Reduction, Sample, Sampling, Statistics, picture_of
 from warploom.engine.runtime.preview.reducing import make_sample
 from warploom.engine.types import NAMED, Array, DType, Struct, bf16, f32, float3, float4, from_bf16, u8, u32, uchar4
 
@@ -361,3 +361,18 @@ def test_rows_of_a_large_table_are_copied_alone(device: Device) -> None:
         assert sample.data[:, 0].tolist() == list(range(3 * 19990, 60003, 3))
         assert int(sample.probed) == 3 * 19980 + 1
         assert f"copy {4 * 3 * 21}" in late.log
+
+
+def test_a_name_is_sampled_again_after_it_was_that_of_a_picture(device: Device) -> None:
+    """A picture that nobody has taken does not keep the name's next samples, of a port or another picture, away."""
+    patch = Patch()
+    image = patch.add("io.image_array", node_id="image", data=np.ones((4, 6, 4), np.float32))
+    patch.connect(image["out"], patch.add("io.viewer", node_id="show")["image"])
+    with Engine(patch, device=device) as engine:
+        for _ in range(3):
+            engine.post(ObservePorts({"name": picture_of("show")}))
+            engine.step()
+            engine.post(ObservePorts({"name": Sampling(PortRef("image", "out"))}))
+            engine.step()
+            sample = engine.take_sample("name")
+            assert sample is not None and sample.sampling.port == PortRef("image", "out") and sample.data is not None
