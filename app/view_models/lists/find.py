@@ -1,14 +1,15 @@
 """Finds blocks and frames of a patch by their names, types and values."""
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warploom.app.edits.nodes import parameter_label
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.inner_patch import GRAPH, inner_kind
 from warploom.engine.patch.organise.annotations import Frame
 
-_LONGEST_VALUE = 80
+_LONGEST_VALUE, _LONGEST_WHY = 80, 160
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Found:
 def find(patch: Patch, text: str) -> list[Found]:
     """Return what holds every word of a text, best first: titles, types and ids, then comments, colours and values.
 
-    Blocks in groups are among them, and parts of patches inside blocks, with the id "block/part".
+    Blocks in groups are among them, and parts of patches inside blocks, with the id "block/part". Those that would look
+    alike say what tells them apart, and come in the order in which a person reads the canvas.
     """
     words = text.lower().split()
     if not words:
@@ -33,7 +35,29 @@ def find(patch: Patch, text: str) -> list[Found]:
     found = [hit for node in patch.nodes if (hit := _of_node(patch, node, words)) is not None]
     found += [hit for node in patch.nodes for hit in _inside(patch, node, words)]
     found += [hit for frame in patch.annotations_of(Frame) if (hit := _of_frame(frame, words)) is not None]
-    return sorted(found, key=lambda hit: (hit.rank, hit.title.lower(), hit.id))
+    alike = Counter((hit.title, hit.why) for hit in found)
+    found = [_told_apart(patch, hit) if alike[hit.title, hit.why] > 1 else hit for hit in found]
+    return sorted(found, key=lambda hit: (hit.rank, hit.title.lower(), *_place(patch, hit), hit.id))
+
+
+def _place(patch: Patch, hit: Found) -> tuple[float, float]:
+    """Return the row and the column of a block on the canvas; 0 for other things."""
+    x, y = patch.nodes[hit.id].position if hit.id in patch.nodes else (0.0, 0.0)
+    return y, x
+
+
+def _told_apart(patch: Patch, hit: Found) -> Found:
+    """Return a block with what feeds it, its comment, values and group, and its id as the reason."""
+    if hit.id not in patch.nodes:
+        return hit
+    node = patch.nodes[hit.id]
+    fed = dict.fromkeys(patch.title(c.source.node) for c in patch.connections_of(hit.id) if c.target.node == hit.id)
+    facts = [f"after {' and '.join(fed)}"] if fed else []
+    facts += [" ".join(node.comment.split())] if node.comment else []
+    facts += [f"{parameter_label(n)} {v}" for n, v in node.parameters.items() if isinstance(v, (bool, int, float, str))]
+    group = patch.group_of(hit.id)
+    facts += [f"in {patch.title(group)}"] if group else []
+    return replace(hit, why=", ".join([*facts, hit.id])[:_LONGEST_WHY])
 
 
 def _of_node(patch: Patch, node: str, words: list[str]) -> Found | None:
