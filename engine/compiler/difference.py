@@ -12,6 +12,7 @@ from warploom.engine.kernel_sources import op_graphs
 from warploom.engine.kernel_sources.sources import OpGraphSource
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.types.bits import same_array
+from warploom.engine.types.layout import Layout
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def _moved(before: Plan, now: Plan) -> frozenset[PortRef]:
     offsets, earlier, lasting = placed.offsets, known.offsets, placed.lasting
     has_arena, has_status = placed.size_bytes == known.size_bytes, now.status_places == before.status_places
     moved = [] if has_status else [STATUS]
-    begun_again: set[str] = set()  # the nodes with a state of another layout: the store clears all of their states
+    resized: list[tuple[PortRef, Layout]] = []
     for owner, buffer in now.buffers.allocations.items():
         lifetime, old = buffer.lifetime, allocations.get(owner)
         if owner in offsets:
@@ -144,18 +145,14 @@ def _moved(before: Plan, now: Plan) -> frozenset[PortRef]:
             stays = has_status
         elif old.layout is not buffer.layout and old.layout != buffer.layout:
             stays = False
-            if now.restarts(owner, old.layout):
-                begun_again.add(owner.node)
+            resized.append((owner, old.layout))
         elif lifetime in TRANSIENT:
             stays = owner not in lasting  # a lasting buffer is read before it is written, so it must begin with zeros
         else:
             stays = _holds_the_same(before, now, owner, lifetime)
         if not stays:
             moved.append(owner)
-    if begun_again:
-        states = (o for o, buffer in now.buffers.allocations.items() if buffer.lifetime is Lifetime.STATE)
-        moved += [owner for owner in states if owner.node in begun_again]
-    return frozenset(moved)
+    return frozenset(now.restarting(resized).union(moved))
 
 
 def _holds_the_same(before: Plan, now: Plan, owner: PortRef, lifetime: Lifetime) -> bool:

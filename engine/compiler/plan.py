@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -83,20 +83,20 @@ class Plan:
         """The scopes of the blocks."""
         return Nesting(self.description)
 
-    def restarts(self, owner: PortRef, before: Layout) -> bool:
-        """True when all state of a buffer's block begins again, since this state had another layout `before`.
+    def restarting(self, before: Iterable[tuple[PortRef, Layout]]) -> set[PortRef]:
+        """Return the state that begins again, given the layouts `before`: all of a block, if one state has another.
 
-        State that begins with arrays, such as weights, does not depend on other state of its block. Nor does a block's
-        state depend on an output that is state only because a delay keeps it.
+        State that begins with arrays, such as weights, does not depend on other state of its block. Nor does an output
+        that is state only because a delay keeps it.
         """
-        buffer = self.buffers.allocations.get(owner)
-        return (
-            buffer is not None
-            and buffer.lifetime is Lifetime.STATE
-            and buffer.layout != before
-            and owner not in self.buffers.swaps.values()
-            and not self.description.by_id[owner.node].description.initials
-        )
+        allocations, blocks = self.buffers.allocations, self.description.by_id
+        others = {owner for owner, layout in before if owner in allocations and allocations[owner].layout != layout}
+        if not others:
+            return others
+        kept = {*self.buffers.swaps.values()}
+        states = {o for o, b in allocations.items() if b.lifetime is Lifetime.STATE and o not in kept}
+        nodes = {owner.node for owner in others & states if not blocks[owner.node].description.initials}
+        return {owner for owner in states if owner.node in nodes}
 
     def is_filled(self, owner: PortRef) -> bool:
         """True when a buffer holds its default after a frame that skips the regions around its block."""

@@ -223,7 +223,7 @@ def _allocate_own(
     device: Device,
     pool: BufferPool,
     store: StateStore,
-    anew: AbstractSet[str],
+    anew: AbstractSet[PortRef],
     claimed: GraphMemory,
     times: SideTimes,
 ) -> Memory:
@@ -234,7 +234,7 @@ def _allocate_own(
         if buffer.lifetime is Lifetime.STATE:
             initials = plan.description.by_id[owner.node].description.initials
             initial = initials.get(owner.port, buffer.initial)
-            state = store.claim(owner, buffer.layout, initial, anew=owner.node in anew)
+            state = store.claim(owner, buffer.layout, initial, anew=owner in anew)
             claimed.states[owner] = state
             return state.memory
         memory = pool.acquire(buffer.layout.size_bytes)

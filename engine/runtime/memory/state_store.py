@@ -38,12 +38,12 @@ class StateStore:
     def existing(self, plan: Plan) -> frozenset[PortRef]:
         """Return the state buffers of a plan that exist already."""
         allocations, anew = plan.buffers.allocations, self.restarting(plan)
-        there = ((o, s) for o, s in self._states.items() if o in allocations and o.node not in anew)
+        there = ((o, s) for o, s in self._states.items() if o in allocations and o not in anew)
         return frozenset(owner for owner, state in there if allocations[owner].layout == state.layout)
 
-    def restarting(self, plan: Plan) -> set[str]:
-        """Return the nodes whose state begins again in a plan; see `Plan.restarts`."""
-        return {owner.node for owner, state in self._states.items() if plan.restarts(owner, state.layout)}
+    def restarting(self, plan: Plan) -> set[PortRef]:
+        """Return the state that begins again in a plan; see `Plan.restarting`."""
+        return plan.restarting((owner, state.layout) for owner, state in self._states.items())
 
     def claim(self, owner: PortRef, layout: Layout, initial: InitialContents = 0.0, *, anew: bool = False) -> KeptState:
         """Return the memory of a state: new memory, with `initial` in it, if element type, shape or array are new.

@@ -96,16 +96,21 @@ def test_a_delay_of_an_output_does_not_restart_its_block(seed: int) -> None:
 
 
 def test_a_block_that_begins_again_keeps_the_delay_of_its_output() -> None:
-    """In the frame in which a block is reset, a delay outputs what the block made in the frame before."""
+    """When a block's state is reset or changes its size, a delay still outputs what the block made a frame before."""
     patch = Patch()
-    cloth, late = patch.add("geometry.cloth", rows=5, columns=4), patch.add("buffer.frame_delay")
-    patch.connect(cloth["normals"], late["x"])
+    sound = patch.add("io.array", data=np.arange(1, 65, dtype=np.float32))
+    cloth, echo = patch.add("geometry.cloth", rows=5, columns=4), patch.add("signal.echo", live=True, longest=0.01)
+    patch.connect(sound["out"], echo["x"])
+    delayed = {cloth["normals"]: patch.add("buffer.frame_delay"), echo["out"]: patch.add("buffer.frame_delay")}
+    for source, late in delayed.items():
+        patch.connect(source, late["x"])
     before = None
     with Engine(patch, device="host") as engine:
         for frame in range(9):
             patch.set(cloth, reset=frame % 4 == 3)
+            patch.set(echo, longest=0.01 + 0.001 * (frame // 3))
             engine.step()
-            normals = engine.read(cloth["normals"])
             if before is not None:
-                np.testing.assert_array_equal(engine.read(late["out"]), before)
-            before = normals
+                for late, held in zip(delayed.values(), before, strict=True):
+                    np.testing.assert_array_equal(engine.read(late["out"]), held)
+            before = [engine.read(source) for source in delayed]
