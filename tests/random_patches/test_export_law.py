@@ -28,7 +28,7 @@ def test_exported_data_computes_what_an_engine_does(
     try:
         graph = exported_graph(made.patch)
     except PatchError as problem:
-        assert "must run without Warploom" in str(problem), f"seed {seed}: {problem}"
+        assert not made.is_sound or "must run without Warploom" in str(problem), f"seed {seed}: {problem}"
         return
     replay = Replay(graph, device)
     with Engine(made.patch, device) as engine:
