@@ -346,7 +346,7 @@ missed:
   br i1 %is.first, label %first, label %served
 first:
   %noted = getelementptr i8, ptr {missed}, i64 8
-  call void @llvm.memcpy.p0.p0.i64(ptr %noted, ptr %params, i64 {size}, i1 false)
+  call void @llvm.memcpy.inline.p0.p0.i64(ptr %noted, ptr %params, i64 {size}, i1 false)
   %before = atomicrmw add ptr {missed}, i64 %blocks monotonic
   br label %served
 served:
