@@ -165,10 +165,11 @@ class EngineBadge(QWidget):
         painter.end()
 
     def _check_silence(self) -> None:
-        silent_s = time.monotonic() - self._reported_s
-        if self._is_running and silent_s > _SILENCE_S:
+        report, silent_s = self._report, time.monotonic() - self._reported_s
+        if report is not None and report.running and silent_s > _SILENCE_S:
             self._is_running = False
-            self.label.setText(f"no frame for {silent_s:.0f} s")
+            for_s = f"for {silent_s:.0f} s"
+            self.label.setText(f"{badge_text(report)} {for_s}" if report.preparing else f"no frame {for_s}")
             self.update()
 
     def _show(self, report: FrameReport | None, per_second: float | None) -> None:

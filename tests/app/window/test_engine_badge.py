@@ -80,7 +80,10 @@ def test_frame_rate_starts_again_after_a_reset() -> None:
 
 
 def test_an_engine_that_stopped_answering_is_not_green(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After 5 s without a report, the badge shows that there is no frame, until the next report."""
+    """Without a report, the badge counts the seconds since the last frame, until the next report.
+
+    An engine that compiles is no silent one: the badge says so.
+    """
     badge = EngineBadge()
     qtbot.addWidget(badge)
     badge.show_report(make_report(running=True))
@@ -88,8 +91,14 @@ def test_an_engine_that_stopped_answering_is_not_green(qtbot: QtBot, monkeypatch
     monkeypatch.setattr(time, "monotonic", lambda: now + 5)
     badge._silence.timeout.emit()
     assert badge.label.text() == "no frame for 5 s"
-    badge.show_report(make_report(running=True))
+    monkeypatch.setattr(time, "monotonic", lambda: now + 7)
+    badge._silence.timeout.emit()
+    assert badge.label.text() == "no frame for 7 s"
+    badge.show_report(make_report(running=True, preparing=True))
     assert badge.label.text().startswith("host")
+    monkeypatch.setattr(time, "monotonic", lambda: now + 11)
+    badge._silence.timeout.emit()
+    assert badge.label.text().startswith("host · compiling …") and badge.label.text().endswith(" for 4 s")
 
 
 @pytest.fixture
