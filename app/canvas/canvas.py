@@ -84,7 +84,7 @@ class Canvas(QWidget):
         self.display = ReportDisplay(self.scene, self.view, legend)
         self.path = PathDisplay(self.scene, self)
         self.thumbnails = Thumbnails(self.scene, self.view)
-        self.organise.room_below = self.thumbnails.room
+        self.organise.room_below = self.edits.room_below = self.thumbnails.room
         self._notice = CanvasNotice(self)
         self._hint = EmptyHint()
         self.scene.filled.connect(self._show_hint)

@@ -35,6 +35,8 @@ class SelectionEdits(QObject):
         self._scene, self._widget = scene, parent
         self._pointer = pointer
         self.patch = Patch()
+        #: The height of what is shown below a node.
+        self.room_below: Callable[[str], float] = lambda _: 0.0
 
     def delete(self) -> None:
         """Remove the selected nodes, connections and frames."""
@@ -153,11 +155,17 @@ class SelectionEdits(QObject):
                 self._scene.select([regions.wrap(self.patch, nodes, block_type, partial(self._place_beside, area))])
 
     def group(self) -> None:
-        """Put the selected nodes into a new group, and select it."""
+        """Put the selected nodes into a new group at a free place, with room for thumbnails, and select it."""
         nodes = self._scene.selected_nodes()
+        own = max(map(self.room_below, nodes), default=0.0)
+
+        def size(node: str) -> tuple[float, float]:
+            (width, height), is_shown = self._size(node), node in self._scene.nodes
+            return width + STEP, height + (self.room_below(node) if is_shown else own) + 2 * STEP
+
         if nodes:
             with self._saying_refusals():
-                self._scene.select([groups.group(self.patch, nodes, self._size)])
+                self._scene.select([groups.group(self.patch, nodes, size)])
 
     def ungroup(self) -> None:
         """Dissolve the selected groups, and select what was inside."""
