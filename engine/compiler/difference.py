@@ -12,7 +12,6 @@ from warploom.engine.kernel_sources import op_graphs
 from warploom.engine.kernel_sources.sources import OpGraphSource
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.types.bits import same_array
-from warploom.engine.types.layout import Layout
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def _moved(before: Plan, now: Plan) -> frozenset[PortRef]:
     offsets, earlier, lasting = placed.offsets, known.offsets, placed.lasting
     has_arena, has_status = placed.size_bytes == known.size_bytes, now.status_places == before.status_places
     moved = [] if has_status else [STATUS]
-    resized: list[tuple[PortRef, Layout]] = []
+    resized: list[PortRef] = []
     for owner, buffer in now.buffers.allocations.items():
         lifetime, old = buffer.lifetime, allocations.get(owner)
         if owner in offsets:
@@ -145,7 +144,7 @@ def _moved(before: Plan, now: Plan) -> frozenset[PortRef]:
             stays = has_status
         elif old.layout is not buffer.layout and old.layout != buffer.layout:
             stays = False
-            resized.append((owner, old.layout))
+            resized.append(owner)
         elif lifetime in TRANSIENT:
             stays = owner not in lasting  # a lasting buffer is read before it is written, so it must begin with zeros
         else:

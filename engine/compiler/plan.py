@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,7 +24,6 @@ from warploom.engine.diagnostics import Diagnostic
 from warploom.engine.libraries.call import LibraryCall
 from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.regions import region_of
-from warploom.engine.types.layout import Layout
 
 
 @dataclass(frozen=True)
@@ -83,19 +82,18 @@ class Plan:
         """The scopes of the blocks."""
         return Nesting(self.description)
 
-    def restarting(self, before: Iterable[tuple[PortRef, Layout]]) -> set[PortRef]:
-        """Return the state that begins again, given the layouts `before`: all of a block, if one state has another.
+    def restarting(self, changed: Collection[PortRef]) -> set[PortRef]:
+        """Return the state that begins again if the layouts of these buffers have changed: all state of their blocks.
 
         State that begins with arrays, such as weights, does not depend on other state of its block. Nor does an output
         that is state only because a delay keeps it.
         """
-        allocations, blocks = self.buffers.allocations, self.description.by_id
-        others = {owner for owner, layout in before if owner in allocations and allocations[owner].layout != layout}
-        if not others:
-            return others
-        kept = {*self.buffers.swaps.values()}
-        states = {o for o, b in allocations.items() if b.lifetime is Lifetime.STATE and o not in kept}
-        nodes = {owner.node for owner in others & states if not blocks[owner.node].description.initials}
+        if not changed:
+            return set()
+        kept, blocks = {*self.buffers.swaps.values()}, self.description.by_id
+        buffers = self.buffers.allocations.items()
+        states = {owner for owner, b in buffers if b.lifetime is Lifetime.STATE and owner not in kept}
+        nodes = {owner.node for owner in states.intersection(changed) if not blocks[owner.node].description.initials}
         return {owner for owner in states if owner.node in nodes}
 
     def is_filled(self, owner: PortRef) -> bool:

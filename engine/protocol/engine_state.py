@@ -20,8 +20,9 @@ VERSION = 1
 class EngineState(msgspec.Struct, frozen=True, tag=True):
     """Everything that frames leave for later ones: `frame` is the next one.
 
-    `buffers` has the bytes of state by "node.port", `phase` and `is_launched` which of a delay's buffers is shown, and
-    `values` the attributes of value blocks, by node, as `engine.values.plain_data` writes them.
+    `buffers` has the bytes of state by "node.port", and `layouts` their types and shapes, except in a file. `phase` and
+    `is_launched` tell which of a delay's buffers is shown, and `values` has the attributes of value blocks, by node, as
+    `engine.values.plain_data` writes them.
     """
 
     frame: int
@@ -29,6 +30,7 @@ class EngineState(msgspec.Struct, frozen=True, tag=True):
     is_launched: bool
     buffers: dict[str, Array]
     values: dict[str, str]
+    layouts: dict[str, str] = {}
 
     @property
     def size_bytes(self) -> int:

@@ -196,8 +196,8 @@ class HoldOsc(msgspec.Struct, frozen=True, tag=True):
 class StateCopy(msgspec.Struct, frozen=True, tag=True):
     """What an engine's frames have left for the next one, and the patch's time then; see `questions.CopyState`.
 
-    Another engine goes on from it in its first frame with a graph. State that has another size there, or that the copy
-    lacks, begins anew.
+    Another engine goes on from it in its first frame with a graph. State of a block whose types or shapes are others
+    there, or that the copy lacks, begins anew.
     """
 
     state: EngineState

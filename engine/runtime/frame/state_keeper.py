@@ -5,13 +5,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.diagnostics import PatchError
+from warploom.engine.patch.changes import PortRef
 from warploom.engine.protocol.engine_state import EngineState
 from warploom.engine.protocol.messages import StateCopy
 from warploom.engine.runtime.frame.clock import Clock
 from warploom.engine.runtime.frame.launcher import Launcher
 from warploom.engine.runtime.model.context import CudaContext
 from warploom.engine.runtime.update.updater import Updater
+from warploom.engine.types import Array
 
 _log = logging.getLogger(__name__)
 
@@ -33,13 +36,16 @@ class StateKeeper:
     def take(self) -> EngineState:
         """Return what the frames so far leave for the next one. Raise PatchError for a block that can't be saved."""
         self._settle()
-        compiled, buffers = self._updates.running.compiled, {}
-        for owner, (memory, size_bytes) in compiled.state.items() if compiled is not None else ():
-            buffers[str(owner)] = contents = np.empty(size_bytes, np.uint8)
-            self._context.services.device.read(memory, contents)
-        phase, is_launched = (compiled.phase, compiled.is_launched) if compiled is not None else (0, False)
+        compiled, buffers, layouts = self._updates.running.compiled, dict[str, Array](), dict[str, str]()
+        phase, is_launched = 0, False
+        if compiled is not None:
+            phase, is_launched = compiled.phase, compiled.is_launched
+            for owner, (memory, size_bytes) in compiled.state.items():
+                layouts[str(owner)] = _layout(compiled, owner)
+                buffers[str(owner)] = contents = np.empty(size_bytes, np.uint8)
+                self._context.services.device.read(memory, contents)
         values = self._context.value_graph.dump_state()
-        return EngineState(self._clock.moment.frame, phase, is_launched, buffers, values)
+        return EngineState(self._clock.moment.frame, phase, is_launched, buffers, values, layouts)
 
     def put(self, state: EngineState) -> None:
         """Go on from a state, and to its frame. Raise PatchError if it is of another patch."""
@@ -50,16 +56,17 @@ class StateKeeper:
 
     def _put(self, state: EngineState, *, partly: bool = False) -> None:
         """Go on from a state. With `partly`, leave out what does not fit, else raise PatchError."""
-        compiled = self._updates.running.compiled
+        compiled, begins = self._updates.running.compiled, set[PortRef]()
+        there = compiled.state if compiled is not None else {}
+        if not partly:
+            _check({str(owner): size for owner, (_, size) in there.items()}, state)
+        elif compiled is not None:
+            begins = _beginning(compiled, state)
         if compiled is not None:
             compiled.go_on(state.phase, is_launched=state.is_launched)
-        there = {str(owner): place for owner, place in (compiled.state if compiled is not None else {}).items()}
-        if not partly:
-            _check({name: size for name, (_, size) in there.items()}, state)
-        for name, contents in state.buffers.items():
-            memory, size_bytes = there.get(name, (None, 0))
-            if memory is not None and size_bytes == contents.nbytes:
-                self._context.services.device.write(memory, contents)
+            for owner, (memory, _) in compiled.state.items():
+                if owner not in begins:
+                    self._context.services.device.write(memory, state.buffers[str(owner)])
         self._context.value_graph.load_state(state.values)
 
     def copied(self, most_bytes: int) -> StateCopy | None:
@@ -120,6 +127,17 @@ class StateKeeper:
         self._launcher.quiesce()
         if self._launcher.live is not None:
             self._launcher.live.finish()
+
+
+def _layout(compiled: CompiledGraph, owner: PortRef) -> str:
+    return str(compiled.plan.buffers.allocations[owner].layout)
+
+
+def _beginning(compiled: CompiledGraph, state: EngineState) -> set[PortRef]:
+    """Return the state that `state` lacks, and that of blocks which have state of another type or shape there."""
+    lacking = {owner for owner in compiled.state if str(owner) not in state.buffers}
+    changed = {o for o in compiled.state.keys() - lacking if state.layouts.get(str(o)) != _layout(compiled, o)}
+    return lacking | changed | compiled.plan.restarting(changed)
 
 
 def _check(there: Mapping[str, int], state: EngineState) -> None:

@@ -43,7 +43,8 @@ class StateStore:
 
     def restarting(self, plan: Plan) -> set[PortRef]:
         """Return the state that begins again in a plan; see `Plan.restarting`."""
-        return plan.restarting((owner, state.layout) for owner, state in self._states.items())
+        now, states = plan.buffers.allocations, self._states.items()
+        return plan.restarting([owner for owner, state in states if owner in now and now[owner].layout != state.layout])
 
     def claim(self, owner: PortRef, layout: Layout, initial: InitialContents = 0.0, *, anew: bool = False) -> KeptState:
         """Return the memory of a state: new memory, with `initial` in it, if element type, shape or array are new.

@@ -78,19 +78,20 @@ def test_values_go_on(device: Device) -> None:
     assert results[0][0] > 2.0 and np.array_equal(*results)
 
 
-def test_what_does_not_fit_begins_anew(device: Device) -> None:
-    """A state of another size begins with its first contents; the frame and the other states go on."""
+@pytest.mark.parametrize(("size", "dtype"), [(SIZE + 2, "float32"), (SIZE, "int32")])
+def test_what_does_not_fit_begins_anew(device: Device, size: int, dtype: str) -> None:
+    """State of another shape or type begins with its first contents; the frame and the other states go on."""
     with Engine(counting(), device) as first:
         first.step()
         first.step()
         copy = copied(first)
     assert copy is not None
-    other = counting(SIZE + 2)
+    other = counting(size, dtype)
     other.add("buffer.state", node_id="state")
     with Engine(other, device) as second:
         second.post(copy)
         assert second.step().frame == 2
-        assert np.array_equal(second.read(SUM), np.ones(SIZE + 2, np.float32))
+        assert np.array_equal(second.read(SUM), np.ones(size, dtype))
 
 
 def test_there_is_no_copy_without_need(device: Device) -> None:
