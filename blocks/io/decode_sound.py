@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from warploom.api import read_bytes
-from warploom.blocks.video.films.film_sound import open_film_sound
+from warploom.blocks.video.films.film_sound import FilmSound, open_film_sound
 from warploom.engine.diagnostics import PatchError
 
 #: Choices of the channel.
@@ -21,6 +21,8 @@ CACHED_SOUNDS = 4
 MAX_RATE = 1_000_000
 #: The most samples of a sound at the patch's rate: 4 GiB.
 MAX_SAMPLES = 1 << 30
+#: The most samples for each byte of a sound track, whose header may claim any length; silence takes the fewest bytes.
+_MOST_IN_BYTE = 4096
 
 
 def load_sound(path: Path, rate: int, channel: str) -> np.ndarray[Any, Any]:
@@ -73,10 +75,10 @@ def read_sound(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
     try:
         samples, rate = soundfile.read(io.BytesIO(with_size(data)), dtype="float32", always_2d=True)
     except soundfile.LibsndfileError as problem:
-        if (film := open_film_sound(io.BytesIO(data))) is not None:
-            return film.samplerate, film.read(film.frames)
-        reason = problem.error_string.rstrip(".")
-        raise ValueError("a rate of 0 Hz" if "SF_INFO" in reason else reason) from problem
+        if (film := open_film_sound(io.BytesIO(data))) is None:
+            reason = problem.error_string.rstrip(".")
+            raise ValueError("a rate of 0 Hz" if "SF_INFO" in reason else reason) from problem
+        rate, samples = film.samplerate, _track(film, len(data))
     except RuntimeError as problem:
         raise ValueError(str(problem)) from problem
     if not 0 < rate <= MAX_RATE:
@@ -84,6 +86,18 @@ def read_sound(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
     if not samples.size:
         raise ValueError("no samples")
     return rate, samples
+
+
+def _track(film: FilmSound, size: int) -> np.ndarray[Any, Any]:
+    """Return all samples of a sound track in a file of `size` bytes."""
+    try:
+        if film.frames > _MOST_IN_BYTE * size:
+            raise ValueError(f"{film.frames} samples in {size} bytes")
+        return film.read(film.frames)
+    except Exception as problem:  # a library that reads damaged files may raise anything
+        raise ValueError(f"a damaged track ({problem})") from problem
+    finally:
+        film.close()
 
 
 def with_size(data: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """The sound track of a film, at any sample."""
 
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -76,6 +77,13 @@ def test_a_container_without_pictures_is_a_sound(
         for part in av.AudioResampler(kind, "stereo", RATE, frame_size=1024).resample(frame):
             file.mux(stream.encode(part))  # type: ignore[union-attr, arg-type]
         file.mux(stream.encode(None))  # type: ignore[union-attr]
+    held = (tmp_path / name).read_bytes()
+    damaged, rng = tmp_path / f"b{name}", np.random.default_rng(5)
+    for _ in range(25):
+        at = held.find(b"moov") + int(rng.integers(900)) if name == "a.m4a" else int(rng.integers(900))
+        damaged.write_bytes(held[:at] + bytes([rng.integers(256)]) + held[at + 1 :])
+        with suppress(PatchError):
+            assert len(load_sound(damaged, RATE, "right")) < 1 << 24
     whole = load_sound(tmp_path / name, RATE, "right")
     np.testing.assert_allclose(whole[4000:80000], sound[1, 4000:80000], atol=near)
     assert len(whole) == pytest.approx(2 * RATE, abs=3000)
