@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QEvent, QMargins, QMimeData, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QMargins, QMimeData, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -40,6 +40,8 @@ _ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0
 _AWAY = {True: -GAP_X, False: GAP_X}
 #: A pointer that is closer than this to a block gives a new one no place, in scene units.
 _NEAR = 24.0
+#: The margin around what is brought into view, in pixels.
+_AROUND = 48
 
 
 class Canvas(QWidget):
@@ -188,8 +190,17 @@ class Canvas(QWidget):
         """Select a node, if it exists, and bring it into view at the present zoom."""
         if node in self.scene.nodes:
             self.select([node])
-            self.view.ensureVisible(self.scene.rect_of([node]), 48, 48)
+            self._bring_into_view(self.scene.rect_of([node]))
             self.setFocus()
+
+    def _bring_into_view(self, rect: QRectF) -> None:
+        """Bring a part of the scene into view, but not behind the field of *Find*."""
+        self.view.ensureVisible(rect, _AROUND, _AROUND)
+        if self.finding.isVisible():
+            field = QRect(self.view.viewport().mapFrom(self, self.finding.pos()), self.finding.size())
+            seen = self.view.mapFromScene(rect).boundingRect()
+            if seen.intersects(field):
+                self.view.scroll_by(QPoint(0, seen.top() - field.bottom() - _AROUND))
 
     def show_types(self, types: frozenset[str]) -> None:
         """Report the selection again if the type of a selected node has changed."""
@@ -327,7 +338,7 @@ class Canvas(QWidget):
         if (view := self.scene.frames.views.get(frame_id)) is not None:
             self.select([])
             self.scene.frames.select([frame_id])
-            self.view.ensureVisible(view.rect, 48, 48)
+            self._bring_into_view(view.rect)
 
     def insert_block(self) -> None:
         """Search for a block to put in the middle of the selected connection."""

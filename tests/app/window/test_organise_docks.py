@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QMenu
 from pytestqt.qtbot import QtBot
@@ -44,7 +44,13 @@ def test_find_goes_through_what_matches(opened: Any) -> None:
     assert opened.canvas.selected() == ["every"]
     QTest.keyClick(field, Qt.Key.Key_Down)
     assert opened.canvas.scene.frames.selected() == ["f"]
+    canvas, bar = opened.canvas, opened.canvas.finding
+    below = canvas.view.mapToScene(canvas.view.viewport().mapFrom(canvas, bar.geometry().center()))
+    patch.move("every", below.toTuple())
     QTest.keyClick(field, Qt.Key.Key_Up)
+    seen = canvas.view.mapFromScene(canvas.scene.nodes["every"].place).boundingRect()
+    assert not seen.translated(canvas.view.viewport().mapTo(canvas, QPoint())).intersects(bar.geometry())
+    assert seen.intersects(canvas.view.viewport().rect())
     QTest.keyClick(field, Qt.Key.Key_Return)
     assert not opened.canvas.finding.isVisible()
     assert opened.canvas.selected() == ["every"]
