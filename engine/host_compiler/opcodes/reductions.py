@@ -84,6 +84,10 @@ def _for_vector(function: str, name: str, size: str, owner: str, width: int) -> 
     minimum, maximum = 1 << (int(size) - 1), (1 << (int(size) - 1)) - 1
     neutral = {"and": -1, "umin": -1, "min": maximum, "max": -minimum}.get(name, 0)
     splat = f"<{width} x i32> zeroinitializer"
+    is_private = owner == "block"
+    spare, each = (
+        (_spare(width), _each_lane(name, size, width)) if is_private else ("", _each_thread(name, size, width))
+    )
     return f"""define internal void {function}.{width}{formal} #5 {{
   %threads = bitcast {mask} %mask to i{width}
   %none = icmp eq i{width} %threads, 0
@@ -96,15 +100,9 @@ done:
 }}
 define internal void {function}.{width}.some{formal} #4 {{
 entry:
-  %places.at = alloca {places}
-  %values.at = alloca {values}
-  %threads = bitcast {mask} %mask to i{width}
-  store {places} %places, ptr %places.at
-  store {values} %values, ptr %values.at
+{spare}  %threads = bitcast {mask} %mask to i{width}
   %first.thread = call i{width} @llvm.cttz.i{width}(i{width} %threads, i1 true)
-  %first.number = zext i{width} %first.thread to i64
-  %first.at = getelementptr i64, ptr %places.at, i64 %first.number
-  %place = load i64, ptr %first.at
+  %place = extractelement {places} %places, i{width} %first.thread
   %first = insertelement {places} poison, i64 %place, i64 0
   %firsts = shufflevector {places} %first, {places} poison, {splat}
   %differ = icmp ne {places} %places, %firsts
@@ -118,21 +116,48 @@ one:
   %kept = select {mask} %mask, {values} %values, {values} %neutrals
   %value = call i{size} @{_reduced(name, size, width)}({values} %kept)
 {_changed(name, size, owner, "one")}  ret void
-each:
+{each}done:
+  ret void
+}}"""
+
+
+def _spare(width: int) -> str:
+    """Return the text of places of its own for each thread, which those take that take no part.
+
+    Nothing is known of the mask, so branches would cost more than these changes.
+    """
+    places, lanes = f"<{width} x i64>", ", ".join(f"i64 {8 * lane}" for lane in range(width))
+    return f"""  %spare = alloca [{width} x i64]
+  %spare.first = ptrtoint ptr %spare to i64
+  %spare.one = insertelement {places} poison, i64 %spare.first, i64 0
+  %spare.all = shufflevector {places} %spare.one, {places} poison, <{width} x i32> zeroinitializer
+  %spares = add {places} %spare.all, <{lanes}>
+  %all.places = select <{width} x i1> %mask, {places} %places, {places} %spares
+"""
+
+
+def _each_lane(name: str, size: str, width: int) -> str:
+    """Return the changes of thread after thread, in the memory of a thread block."""
+    text = "each:\n"
+    for lane in range(width):
+        text += f"""  %each{lane}.place = extractelement <{width} x i64> %all.places, i64 {lane}
+  %each{lane}.value = extractelement <{width} x i{size}> %values, i64 {lane}
+{_changed(name, size, "block", f"each{lane}")}"""
+    return text + "  br label %done\n"
+
+
+def _each_thread(name: str, size: str, width: int) -> str:
+    """Return the loop over the threads that take part, in memory of all thread blocks."""
+    return f"""each:
   %left = phi i{width} [ %threads, %entry ], [ %rest, %each ]
   %thread = call i{width} @llvm.cttz.i{width}(i{width} %left, i1 true)
   %less = sub i{width} %left, 1
   %rest = and i{width} %left, %less
-  %number = zext i{width} %thread to i64
-  %each.at = getelementptr i64, ptr %places.at, i64 %number
-  %each.place = load i64, ptr %each.at
-  %value.at = getelementptr i{size}, ptr %values.at, i64 %number
-  %each.value = load i{size}, ptr %value.at
-{_changed(name, size, owner, "each")}  %is.last = icmp eq i{width} %rest, 0
+  %each.place = extractelement <{width} x i64> %places, i{width} %thread
+  %each.value = extractelement <{width} x i{size}> %values, i{width} %thread
+{_changed(name, size, "grid", "each")}  %is.last = icmp eq i{width} %rest, 0
   br i1 %is.last, label %done, label %each
-done:
-  ret void
-}}"""
+"""
 
 
 def _reduced(name: str, size: str, width: int) -> str:
