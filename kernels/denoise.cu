@@ -30,22 +30,30 @@ __device__ inline float middle_of(float (&values)[MOST], int count) {
 }
 
 #ifdef WARPLOOM_CPU
-// Puts two numbers into order; NaN counts as larger than all others.
-__device__ inline void sort_two(float& a, float& b) {
-    const bool is_sorted = a <= b || isnan(b);
-    const float low = is_sorted ? a : b;
-    b = is_sorted ? b : a;
-    a = low;
+// A whole number for each float, in the same order; NaN is the largest. Any CPU has instructions for the lesser and the
+// greater of many whole numbers, but not of floats with NaN.
+__device__ inline int rank_of(float number) {
+    const int bits = __float_as_int(number);
+    return isnan(number) ? 0x7FFFFFFF : bits ^ (bits >> 31 & 0x7FFFFFFF);
 }
+__device__ inline float float_of(int rank) { return __int_as_float(rank ^ (rank >> 31 & 0x7FFFFFFF)); }
 
 // The middle one of 3 x 3 numbers by 19 exchanges (Paeth, Median Finding on a 3 x 3 Grid, 1990), which a CPU makes for many
 // threads at once.
-__device__ inline float middle_of_nine(float (&v)[9]) {
+__device__ inline float middle_of_nine(const float (&numbers)[9]) {
     constexpr int EXCHANGES[][2] = {{1, 2}, {4, 5}, {7, 8}, {0, 1}, {3, 4}, {6, 7}, {1, 2}, {4, 5}, {7, 8}, {0, 3},
                                     {5, 8}, {4, 7}, {3, 6}, {1, 4}, {2, 5}, {4, 7}, {4, 2}, {6, 4}, {4, 2}};
+    int ranks[9];
 #pragma unroll
-    for (int k = 0; k < 19; ++k) sort_two(v[EXCHANGES[k][0]], v[EXCHANGES[k][1]]);
-    return v[4];
+    for (int k = 0; k < 9; ++k) ranks[k] = rank_of(numbers[k]);
+#pragma unroll
+    for (int k = 0; k < 19; ++k) {
+        int &low = ranks[EXCHANGES[k][0]], &high = ranks[EXCHANGES[k][1]];
+        const int least = min(low, high);
+        high = max(low, high);
+        low = least;
+    }
+    return float_of(ranks[4]);
 }
 
 __device__ inline void median_of_nine(const float* image, float* out, int channels, int x, int y, int width, int height) {
