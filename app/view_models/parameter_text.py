@@ -1,8 +1,9 @@
 """A parameter's declaration as text: its range, unit and default; parameters that block types have in common."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.parameters import ParameterSpec

@@ -1,7 +1,8 @@
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from warploom.api import CudaOptions, Interface, KernelBlock, KernelSource, kernel_file, param
 from warploom.engine.diagnostics import Incomplete

@@ -12,9 +12,10 @@ import threading
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+
+import msgspec
 
 from warploom.engine.blocktypes.block import Block, block_types, check_name
 from warploom.engine.blocktypes.declarations import check_port
@@ -30,8 +31,7 @@ from warploom.engine.types.bits import bit_key
 _MOST = 1000
 
 
-@dataclass(frozen=True)
-class Interface:
+class Interface(msgspec.Struct, frozen=True):
     """The ports and parameters of an adaptive block, in addition to those that its type declares.
 
     `regions` are a region's branches, instead of those of its type.
@@ -71,8 +71,7 @@ class AdaptiveBlock(Block, abstract=True):
         raise NotImplementedError(f"block {cls.id} must define interface")
 
 
-@dataclass(frozen=True)
-class Adapted:
+class Adapted(msgspec.Struct, frozen=True):
     """The type of a node, and why it doesn't match the node's current values; None when it does.
 
     With a problem, the type is the adaptive type itself. `reading` has the contents of the files at that time. So the

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints, overload
 from weakref import WeakKeyDictionary
+
+import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.blocktypes.parameters import TYPES, ParameterSpec
 from warploom.engine.blocktypes.vector_parameters import component_names, is_vector, vector_components
@@ -22,11 +25,11 @@ T = TypeVar("T")
 _annotations = WeakKeyDictionary[type[Any], dict[str, Any]]()
 
 
-class In(BufferHandle, Generic[T]):
+class In(BufferHandle, Generic[T], frozen=True):
     """An input port of element type T: the block reads it, or changes it when an output is `inplace` on it."""
 
 
-class Out(BufferHandle, Generic[T]):
+class Out(BufferHandle, Generic[T], frozen=True):
     """An output port of element type T; the block writes it."""
 
     @property
@@ -108,8 +111,7 @@ NumberType = TypeVar("NumberType", float, int, bool)
 ZEROS: dict[str, float | int | bool] = {"float": 0.0, "int": 0, "bool": False}
 
 
-@dataclass(frozen=True)
-class ValueSpec:
+class ValueSpec(msgspec.Struct, frozen=True):
     """A value output as its block type declares it; `type` is float, int or bool."""
 
     name: str

@@ -8,11 +8,11 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from warploom.engine.blocktypes.found_files import found_file
@@ -75,8 +75,7 @@ def shown_number(number: float) -> str:
     return str(number) if isinstance(number, int) else f"{number:.15g}"
 
 
-@dataclass(frozen=True)
-class ParameterSpec:
+class ParameterSpec(msgspec.Struct, frozen=True, dict=True):
     """A parameter as its block type declares it; `type` is float, int, bool, str, path, array, external or object.
 
     `files` describes what a path parameter names: "open image", "save image" or "". `language` is that of a text of

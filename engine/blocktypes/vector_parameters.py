@@ -7,10 +7,10 @@ file and its history have it under its own name. The vector `light` has the comp
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from warploom.engine.blocktypes.parameters import ParameterSpec
 from warploom.engine.descriptions.checks import shown

@@ -12,6 +12,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
+import msgspec
+
 from warploom.engine.blocktypes.block import Block, block_types
 from warploom.engine.blocktypes.block_types import FOLDER_PACKAGE
 from warploom.engine.blocktypes.describing import shows_pictures
@@ -71,8 +73,7 @@ class BlockFile:
         return self.problem is not None and self.problem.file == str(self.path) and not self.took_too_long
 
 
-@dataclass(frozen=True)
-class Ran:
+class Ran(msgspec.Struct, frozen=True):
     """What a run of a file's text has defined, by id, and why it failed.
 
     `others` are types of modules that the file imported for the first time.

@@ -6,7 +6,6 @@ keeps its result while these are unchanged.
 """
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import final
@@ -75,8 +74,7 @@ class BlockBuffers(msgspec.Struct, frozen=True, gc=False):
     accesses: tuple[Access, ...]
 
 
-@dataclass(frozen=True)
-class BufferPlan:
+class BufferPlan(msgspec.Struct, frozen=True, dict=True):
     """The allocations by owner, and the places of every block's ports and internal buffers.
 
     A delay's output holds the last frame's contents. `swaps` maps such an output to the buffer that it is swapped with
@@ -85,7 +83,7 @@ class BufferPlan:
 
     allocations: dict[PortRef, PlannedBuffer]
     blocks: Mapping[str, BlockBuffers]
-    swaps: dict[PortRef, PortRef] = field(default_factory=dict)
+    swaps: dict[PortRef, PortRef] = msgspec.field(default_factory=dict)
 
     @cached_property
     def places(self) -> dict[PortRef, Place]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 
@@ -37,8 +36,7 @@ class NumberDrive(msgspec.Struct, frozen=True):
     high: float
 
 
-@dataclass(frozen=True)
-class GraphDescription:
+class GraphDescription(msgspec.Struct, frozen=True, dict=True):
     """Blocks and the connections between them. A region is a block; the blocks inside it have its id as their region.
 
     `sentinels` are by output, and `drives` those that kernels may follow in the same frame; phase 0 replaces both.
@@ -47,7 +45,7 @@ class GraphDescription:
 
     nodes: tuple[BlockNode, ...]
     connections: tuple[Connection, ...]
-    sentinels: Mapping[PortRef, Sentinel] = field(default_factory=dict)
+    sentinels: Mapping[PortRef, Sentinel] = msgspec.field(default_factory=dict)
     drives: tuple[NumberDrive, ...] = ()
     orders: tuple[tuple[str, str], ...] = ()
 

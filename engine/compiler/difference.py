@@ -1,8 +1,9 @@
 """The difference between two plans, operation by operation, from which an executable graph is updated."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from warploom.engine.compiler.buffers import TRANSIENT, BlockBuffers, Lifetime
 from warploom.engine.compiler.operations import STATUS, AnyEntry, FusedEntry, Operation
@@ -14,8 +15,7 @@ from warploom.engine.patch.changes import PortRef
 from warploom.engine.types.bits import same_array
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True, dict=True):
     """The operations of the plan `before` compared with those of the plan `now`.
 
     `earlier` has the index in `before` of each operation, or -1. `gone` are the operations of `before` that `now`

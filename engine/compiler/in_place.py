@@ -5,8 +5,10 @@ other; views are parts of it. Blocks that touch parts without a common byte need
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import combinations
+
+import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.compiler.buffers import BufferPlan, Lifetime
 from warploom.engine.compiler.description import GraphDescription, Nesting
@@ -139,8 +141,7 @@ def _name(port: PortRef) -> tuple[str, str]:
 REMEDY = "put a Copy block in front of one of them"
 
 
-@dataclass(frozen=True)
-class InPlaceOrder:
+class InPlaceOrder(msgspec.Struct, frozen=True):
     """`before` must run before `after` changes `contents` in place; `before` reads them at `port`."""
 
     before: str
@@ -149,8 +150,7 @@ class InPlaceOrder:
     port: PortRef
 
 
-@dataclass(frozen=True)
-class _Access:
+class _Access(msgspec.Struct, frozen=True):
     port: PortRef
     place: Place
     changes: bool

@@ -6,7 +6,6 @@ A region is one operation. Its bodies are scopes of their own, whose operations 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -29,31 +28,26 @@ FRAME = PortRef("", "frame")
 STATUS = PortRef("", "status")
 
 
-@dataclass(frozen=True)
-class UploadFrame:
+class UploadFrame(msgspec.Struct, frozen=True):
     """The copy of the frame uniforms to the device."""
 
 
-@dataclass(frozen=True)
-class ClearStatus:
+class ClearStatus(msgspec.Struct, frozen=True):
     """The fill that zeroes the status words at the start of a frame."""
 
 
-@dataclass(frozen=True)
-class DownloadStatus:
+class DownloadStatus(msgspec.Struct, frozen=True):
     """The copy of the status words to the host at the end of a frame."""
 
 
-@dataclass(frozen=True)
-class RegionEntry:
+class RegionEntry(msgspec.Struct, frozen=True):
     """A conditional node; `scopes` are the indices of its bodies in the plan's scopes."""
 
     kind: RegionKind
     scopes: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class FusedEntry(KernelEntry):
+class FusedEntry(KernelEntry, frozen=True, dict=True):
     """One kernel that does the work of several operations; the buffers between them are never stored.
 
     `parts` are those operations in order, by block and place; the last one is this operation's own. `origins` has, for
@@ -146,8 +140,7 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
         return frozenset([place.owner for place in self.access.writes])
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """A body: its region operation (-1 at the top), its name, the scope around it, and its operations."""
 
     region: int

@@ -5,11 +5,11 @@ An op graph gets other types of inputs and outputs. CUDA C++ is compiled with th
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.compiler.checking.layouts import NodeLayouts
 from warploom.engine.descriptions.entries import BufferArgument, Kernel, KernelEntry

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.compiler.buffers import BufferPlan, Lifetime
 from warploom.engine.compiler.checking.check import Checked
@@ -26,8 +26,7 @@ from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.regions import region_of
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, dict=True):
     """Everything about the graph that can be decided without a device.
 
     `description` holds only plain blocks; `inlined` maps the patch's nodes, including composites, to these.

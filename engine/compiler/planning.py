@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from warploom.engine.compiler.buffers import plan_buffers
 from warploom.engine.compiler.checking.check import check_description
@@ -82,15 +83,14 @@ class NoOrder(GraphValidationError):
     """In-place changes or branches allow no order."""
 
 
-@dataclass(frozen=True)
-class PartialPlan:
+class PartialPlan(msgspec.Struct, frozen=True):
     """The plan of the part of a description that can run; None if no part can be planned.
 
     `idle` blocks are left out. `held` are the patch's nodes that keep running unchanged.
     """
 
     plan: Plan | None
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = msgspec.field(default_factory=list)
     idle: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
 

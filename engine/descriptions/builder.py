@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from warploom.engine.descriptions import checks
 from warploom.engine.descriptions.block_names import BlockNames

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from warploom.engine.descriptions.checks import BlockCallError, refuse
@@ -315,8 +316,7 @@ class Child:
     values: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
-@dataclass(frozen=True)
-class Composition:
+class Composition(msgspec.Struct, frozen=True):
     """The children of a composite, their connections, and the ports and parameters that the composite exposes.
 
     An exposed input is listed once for each child that it feeds, and a parameter once for each that it sets. With

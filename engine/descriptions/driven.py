@@ -6,9 +6,11 @@ parameter that a connection drives; the block's kernels read the result instead 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from warploom.engine.descriptions.description import BlockDescription
 from warploom.engine.descriptions.entries import (
@@ -77,7 +79,7 @@ def _reading(description: BlockDescription, numbers: tuple[DrivenNumber, ...]) -
     doc = "The number that drives the parameter."
     ports = [PortSpec(number_port(name), "in", f64, doc, "[1]") for name in types]
     buffers = [InternalBuffer(_record(name), u64, f"[{_WORDS}]") for name in types]
-    return replace(
+    return dataclasses.replace(
         description,
         ports=(*description.ports, *ports),
         buffers=(*description.buffers, *buffers),

@@ -1,10 +1,12 @@
 """The parts of a description: launches, fills, copies, library calls, their arguments, regions, buffers, views."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.descriptions.checks import instance, refuse, sequence, text, whole
 from warploom.engine.descriptions.shapes.extents import Extent
@@ -14,8 +16,7 @@ from warploom.engine.types import DType
 from warploom.engine.types.bits import ByBits
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Kernel(msgspec.Struct, frozen=True):
     """A kernel, identified by its source and entry point.
 
     The source is a file's name, or an object with more details, such as a file's compile options. Files are looked up
@@ -38,8 +39,7 @@ class Kernel:
         return f"{self.source if isinstance(self.source, str) else self.source.label}:{self.entry}"
 
 
-@dataclass(frozen=True)
-class BufferArgument:
+class BufferArgument(msgspec.Struct, frozen=True):
     """A buffer passed by address; `name` is a port or an internal buffer of the block."""
 
     name: str
@@ -47,15 +47,13 @@ class BufferArgument:
     writes: bool
 
 
-@dataclass(frozen=True)
-class ParameterArgument:
+class ParameterArgument(msgspec.Struct, frozen=True):
     """The value of a live parameter."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class VectorArgument:
+class VectorArgument(msgspec.Struct, frozen=True):
     """A vector whose components are live parameters; `dtype` is its type, such as "float3".
 
     For a struct, the components are its numbers, some of which may be computed from shapes, and `dtype` is the text of
@@ -66,32 +64,27 @@ class VectorArgument:
     dtype: str
 
 
-@dataclass(frozen=True)
-class ExtentArgument:
+class ExtentArgument(msgspec.Struct, frozen=True):
     """An integer that is computed from shapes."""
 
     extent: Extent
 
 
-@dataclass(frozen=True, eq=False)
-class ValueArgument(ByBits):
+class ValueArgument(ByBits, frozen=True, eq=False):
     """A constant: a number, or the bytes of a struct of numbers."""
 
     value: int | float | bytes
 
 
-@dataclass(frozen=True)
-class FrameArgument:
+class FrameArgument(msgspec.Struct, frozen=True):
     """The address of the frame uniforms (see `engine.compiler.frame`: index, time, time step, seed)."""
 
 
-@dataclass(frozen=True)
-class ConditionArgument:
+class ConditionArgument(msgspec.Struct, frozen=True):
     """The handle (64 bits) of a region's condition; kernels of the region set it with `cudaGraphSetConditional`."""
 
 
-@dataclass(frozen=True)
-class ElementArgument:
+class ElementArgument(msgspec.Struct, frozen=True):
     """The number of a port's element type, as a kernel argument: see `kernels/elements.cuh`.
 
     With `scalar`, it is the type of the numbers in an element, or 0 if these have several types.
@@ -142,8 +135,7 @@ class ServedParts(NamedTuple):
     done: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class KernelEntry:
+class KernelEntry(msgspec.Struct, frozen=True, dict=True):
     """One kernel launch: `num_threads` per dimension, rounded up to whole thread blocks.
 
     The first number (u32) of the buffer `count` is the number of threads with work. Then the kernel loops over its
@@ -183,8 +175,7 @@ class KernelEntry:
         return any(isinstance(argument, ConditionArgument) for argument in self.arguments)
 
 
-@dataclass(frozen=True)
-class FillEntry:
+class FillEntry(msgspec.Struct, frozen=True):
     """Set every byte of a buffer, or every number of `width` bytes."""
 
     target: BufferArgument
@@ -192,16 +183,14 @@ class FillEntry:
     width: int = 1
 
 
-@dataclass(frozen=True)
-class CopyEntry:
+class CopyEntry(msgspec.Struct, frozen=True):
     """Copy one buffer to another of the same size."""
 
     target: BufferArgument
     source: BufferArgument
 
 
-@dataclass(frozen=True, eq=False)
-class DelayEntry(ByBits):
+class DelayEntry(ByBits, frozen=True, eq=False):
     """In each frame, `target` holds the contents of `source` at the end of the last frame.
 
     At first, it is `initial`.
@@ -218,8 +207,7 @@ STORED = 4
 THREAD_BLOCKS = ((256, 1, 1), (16, 16, 1), (8, 8, 4))
 
 
-@dataclass(frozen=True)
-class CapturedCall:
+class CapturedCall(msgspec.Struct, frozen=True):
     """A library call with the buffers in its slots, and its numbers.
 
     Each number is a constant, or is read from a buffer. With `stored`, none is a constant: numbers without a buffer of
@@ -232,8 +220,7 @@ class CapturedCall:
     stored: BufferArgument | None = None
 
 
-@dataclass(frozen=True)
-class CaptureEntry:
+class CaptureEntry(msgspec.Struct, frozen=True, dict=True):
     """Consecutive library calls as one captured node; `workspace` is scratch memory that they all use."""
 
     calls: tuple[CapturedCall, ...]
@@ -286,8 +273,7 @@ def switch_branches(count: int) -> tuple[str, ...]:
     return ("", *map(str, range(1, whole("region", "branches", count, 2, MOST_BRANCHES))))
 
 
-@dataclass(frozen=True)
-class Control:
+class Control(msgspec.Struct, frozen=True):
     """The kernels and the condition that make a block a region.
 
     `begin` runs before the bodies and sets the condition; `turn` runs inside the body, at the end of each iteration.
@@ -302,8 +288,7 @@ class Control:
     branches: tuple[str, ...] = ("",)
 
 
-@dataclass(frozen=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True):
     """A requirement on shapes: `extent` must be at least 0; otherwise `message` is reported at `port`."""
 
     extent: Extent
@@ -320,8 +305,7 @@ class StatusKind(StrEnum):
     CHECKED = "checked"  # several words: the results of a sentinel (`engine.compiler.inlining.sentinels`)
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(msgspec.Struct, frozen=True):
     """An internal buffer that is read back after each frame, usually one word (u32).
 
     It is compared with `capacity`, or its meaning is defined by the library call that wrote it. With `keeps`, the
@@ -336,8 +320,7 @@ class Status:
     keeps: bool = False
 
 
-@dataclass(frozen=True)
-class InternalBuffer:
+class InternalBuffer(msgspec.Struct, frozen=True):
     """A buffer that only this block can access; `state` keeps its contents from frame to frame.
 
     With `of`, it has the same elements as that port or buffer, in another shape.
@@ -354,8 +337,7 @@ class InternalBuffer:
 Encoder = Callable[..., bytes]
 
 
-@dataclass(frozen=True)
-class Display:
+class Display(msgspec.Struct, frozen=True):
     """A buffer of `uchar4` that a viewer shows, or a buffer that is saved to a file.
 
     `path` is the file, or None for a viewer. `encode` returns the file's bytes for the buffer's contents, the suffix of
@@ -388,8 +370,7 @@ MOST = 2**63 - 1
 # strides, and costs nothing at run time.
 
 
-@dataclass(frozen=True)
-class SliceView:
+class SliceView(msgspec.Struct, frozen=True):
     """Every `step`-th position of one axis from `start` up to `stop`, numbered as in Python.
 
     A negative number counts from the end; with `stop` None, the slice goes to the end. `step` is at least 1.
@@ -403,33 +384,30 @@ class SliceView:
     def __post_init__(self) -> None:
         for name in ("axis", "start", "stop", "step"):
             if name != "stop" or self.stop is not None:
-                object.__setattr__(self, name, whole("SliceView", name, getattr(self, name), -MOST, MOST))
+                msgspec.structs.force_setattr(self, name, whole("SliceView", name, getattr(self, name), -MOST, MOST))
 
 
-@dataclass(frozen=True)
-class ReshapeView:
+class ReshapeView(msgspec.Struct, frozen=True):
     """The same elements in the same order in another shape; one size may be -1, and follows from the others."""
 
     shape: tuple[int, ...]
 
     def __post_init__(self) -> None:
         sizes = [whole("ReshapeView", "size", n, -MOST, MOST) for n in sequence("ReshapeView", "shape", self.shape)]
-        object.__setattr__(self, "shape", tuple(sizes))
+        msgspec.structs.force_setattr(self, "shape", tuple(sizes))
 
 
-@dataclass(frozen=True)
-class TransposeView:
+class TransposeView(msgspec.Struct, frozen=True):
     """The axes in another order, as in numpy's `transpose`."""
 
     order: tuple[int, ...]
 
     def __post_init__(self) -> None:
         axes = [whole("TransposeView", "axis", n, -MOST, MOST) for n in sequence("TransposeView", "order", self.order)]
-        object.__setattr__(self, "order", tuple(axes))
+        msgspec.structs.force_setattr(self, "order", tuple(axes))
 
 
-@dataclass(frozen=True)
-class ReinterpretView:
+class ReinterpretView(msgspec.Struct, frozen=True):
     """The same bytes as elements of another type; the last axis changes with the size of an element."""
 
     dtype: DType
@@ -441,8 +419,7 @@ class ReinterpretView:
 Transform = SliceView | ReshapeView | TransposeView | ReinterpretView
 
 
-@dataclass(frozen=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """An output port (`target`) that shows the memory of an input port (`source`)."""
 
     target: str

@@ -1,7 +1,8 @@
 """The launch of an op graph: the arguments that `BlockBuilder.compute` passes to `launch`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from warploom.engine.descriptions.entries import BufferArgument, ElementArgument, FrameArgument, Size, ValueArgument
 from warploom.engine.descriptions.handles import BufferHandle, ParameterHandle
@@ -22,8 +23,7 @@ from warploom.engine.ops import (
 _SIZES = {"size": "{}.size", "width": "{}.last0", "height": "{}.last1", "depth": "{}.last2"}
 
 
-@dataclass(frozen=True)
-class GraphLaunch:
+class GraphLaunch(msgspec.Struct, frozen=True):
     """The arguments of a launch of an op graph."""
 
     num_threads: tuple[Size, ...]

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from warploom.engine.descriptions.checks import whole
 from warploom.engine.descriptions.shapes.extents import Extent
 
@@ -10,8 +12,7 @@ from warploom.engine.descriptions.shapes.extents import Extent
 MOST_AXES = 64
 
 
-@dataclass(frozen=True)
-class BufferHandle:
+class BufferHandle(msgspec.Struct, frozen=True):
     """A buffer in `describe`: a name, and extents whose values are known once shapes are."""
 
     name: str

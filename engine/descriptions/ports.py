@@ -1,7 +1,6 @@
 """`PortSpec`: the declaration of a buffer port, for descriptions and the compiler."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from warploom.engine.types import DType, f32, float2, float3, float4, half4, u8, uchar4
 from warploom.engine.types.bits import ByBits
@@ -22,8 +21,7 @@ KINDS: dict[str, tuple[Callable[[DType], bool], str]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class PortSpec(ByBits):
+class PortSpec(ByBits, frozen=True, eq=False):
     """The declaration of a port by its block type.
 
     `dtype` may be `any_type`, or float4 for a picture with any of `PIXELS`. Then `dtype_rule` is the rule for an output

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -42,8 +43,7 @@ from warploom.engine.types.arrays import is_masked
 HOST_ARCHITECTURE = "compute_90"
 
 
-@dataclass(frozen=True)
-class DeviceInfo:
+class DeviceInfo(msgspec.Struct, frozen=True):
     """A device's name and size."""
 
     name: str  # "host" or "cuda:0"

@@ -1,7 +1,6 @@
 """The work of a graph's nodes as plain data, and an order in which they can run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 import msgspec
@@ -28,8 +27,7 @@ class KernelWork(msgspec.Struct, frozen=True, gc=False):  # a dataclass takes te
     arguments: KernelArguments
 
 
-@dataclass(frozen=True, slots=True)
-class MemsetWork:
+class MemsetWork(msgspec.Struct, frozen=True):
     """Set `size_bytes` bytes of `target` to `value`, a number of `width` bytes."""
 
     target: Memory
@@ -38,8 +36,7 @@ class MemsetWork:
     width: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class CopyWork:
+class CopyWork(msgspec.Struct, frozen=True):
     """Copy `size_bytes` bytes from `source` to `target`."""
 
     target: Memory | PinnedArray
@@ -47,22 +44,19 @@ class CopyWork:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedWork:
+class CapturedWork(msgspec.Struct, frozen=True):
     """Make recorded library calls."""
 
     capture: Capture
 
 
-@dataclass(frozen=True, slots=True)
-class ChildWork:
+class ChildWork(msgspec.Struct, frozen=True):
     """Run the nodes of graph number `graph` of the tree; their numbers follow this node's."""
 
     graph: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionalWork:
+class ConditionalWork(msgspec.Struct, frozen=True):
     """Run bodies, depending on `kind` and `condition`: `count` graphs of the tree, from `first_body` on."""
 
     kind: ConditionalKind
@@ -76,8 +70,7 @@ class ConditionalWork:
         return range(self.first_body, self.first_body + self.count)
 
 
-@dataclass(frozen=True, slots=True)
-class NoWork:
+class NoWork(msgspec.Struct, frozen=True):
     """Do nothing: the node was removed, and its number is not reused."""
 
 

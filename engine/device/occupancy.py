@@ -5,9 +5,10 @@ registers and shared memory are left. Named barriers are ignored, since only ker
 them up.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+
+import msgspec
 
 WARP_THREADS = 32
 #: Registers are allocated per warp, in units of this size (compute capability 7.5 and later).
@@ -16,8 +17,7 @@ REGISTER_UNIT = 256
 PARTITIONS = 4
 
 
-@dataclass(frozen=True)
-class KernelResources:
+class KernelResources(msgspec.Struct, frozen=True):
     """The resources of a compiled kernel: registers per thread, static shared bytes per thread block.
 
     A thread has `local_bytes` of private memory, for arrays and for values that did not fit into its registers.
@@ -28,8 +28,7 @@ class KernelResources:
     local_bytes: int = 0
 
 
-@dataclass(frozen=True)
-class MultiprocessorLimits:
+class MultiprocessorLimits(msgspec.Struct, frozen=True):
     """The resources of one multiprocessor, shared by all thread blocks that run on it at once.
 
     The system reserves `reserved_shared_bytes` for each thread block, and rounds a thread block's shared memory up to a
@@ -54,8 +53,7 @@ class Limit(StrEnum):
     SHARED_MEMORY = "shared memory"
 
 
-@dataclass(frozen=True)
-class Occupancy:
+class Occupancy(msgspec.Struct, frozen=True):
     """The part of a launch that runs at once on one multiprocessor; a launch with 0 thread blocks fails."""
 
     thread_blocks: int

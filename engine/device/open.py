@@ -4,8 +4,9 @@ import importlib.util
 import logging
 import re
 import sys
-from dataclasses import dataclass
 from functools import cache
+
+import msgspec
 
 from warploom.engine.arguments import SHOWN, checked
 from warploom.engine.device.device import Device, DeviceInfo, checked_time_limit
@@ -15,8 +16,7 @@ from warploom.engine.platforms.memory import share_heaps
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class DeviceStatus:
+class DeviceStatus(msgspec.Struct, frozen=True):
     """A device that this machine has or could have; `reason` is why it is unusable, "" if it is usable.
 
     `architecture`, `memory_bytes` and `cores` are those of `DeviceInfo`; "" and 0 when there is no such device.

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NewType, Protocol
 
@@ -34,8 +33,7 @@ Kernels take the handle as a 64-bit argument and set the value with
 Dim3 = tuple[int, int, int]
 
 
-@dataclass(frozen=True)
-class LaunchConfig:
+class LaunchConfig(msgspec.Struct, frozen=True):
     """The shape of a launch: the grid in thread blocks, the thread block in threads, and dynamic shared bytes.
 
     In a launch that `is_free`, threads don't depend on each other, and there is one per element. A device may let a
@@ -50,8 +48,7 @@ class LaunchConfig:
     is_cooperative: bool = False
 
 
-@dataclass(frozen=True)
-class BestCode:
+class BestCode(msgspec.Struct, frozen=True):
     """Code that takes longer to compile and runs faster, with bit-identical results.
 
     `ptx` returns the code. A worker process calls it, so it must be picklable. If all launches are `is_free`, each

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Generic, TypeVar
 
+import msgspec
+
 from warploom.engine.drawings.rect import Rect
 
 #: The gap between layers, and between boxes of one layer; the height that an edge takes in a layer.
@@ -26,8 +28,7 @@ Name = TypeVar("Name", bound=Hashable)
 Way = list[tuple[float, float, float]]
 
 
-@dataclass(frozen=True)
-class Edge(Generic[Name]):
+class Edge(msgspec.Struct, Generic[Name], frozen=True):
     """An edge from one box to another; the heights are those of its ends, from the tops of the boxes."""
 
     source: Name
@@ -36,8 +37,7 @@ class Edge(Generic[Name]):
     target_y: float = 0.0
 
 
-@dataclass(frozen=True)
-class Layers(Generic[Name]):
+class Layers(msgspec.Struct, Generic[Name], frozen=True):
     """A box for every name, from (0, 0) on, and the way of every edge, by its two ends."""
 
     boxes: dict[Name, Rect]

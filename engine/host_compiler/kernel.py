@@ -1,7 +1,10 @@
 """Translation of one kernel, with the device functions it uses, to LLVM text."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler import abi, blocks, parallel
 from warploom.engine.host_compiler.analysis.call_graph import target_of
@@ -134,8 +137,8 @@ def translate_kernel(
     if not quickly:
         found = for_launches(small, launches, layout.parameters)
     if most and most < signature.max_threads:
-        versions = [replace(item, most_threads=most) for item in found.versions]
-        found = replace(found, versions=[LaunchVersion(kernel), *versions])
+        versions = [dataclasses.replace(item, most_threads=most) for item in found.versions]
+        found = dataclasses.replace(found, versions=[LaunchVersion(kernel), *versions])
     missed_bytes = None if quickly else layout.parameter_bytes
     if len(found.versions) == 1 and found.serve_all:
         text, scratch_bytes, spins = version(found.versions[0].kernel)
@@ -155,7 +158,7 @@ def _choice(kernel: Function, layout: MemoryLayout, found: LaunchVersions) -> st
     everything = [*(item.outcomes for item in found.versions), *found.served]
     needed = {name for outcomes in everything for name in outcomes}
     kernel = replace(kernel, registers=dict.fromkeys(needed, "pred") | kernel.registers)
-    layout = replace(layout, flushes=False)  # a kernel flushes in hardware only while it runs
+    layout = dataclasses.replace(layout, flushes=False)  # a kernel flushes in hardware only while it runs
     body = Body(kernel, layout, kernel.name, provenance(kernel, layout))
     for name, instruction in reversed([*found.known.items()]):
         needed |= used(instruction) if name in needed else set()

@@ -1,8 +1,10 @@
 """Translation of a whole PTX module to one LLVM module."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
+
+from msgspec.structs import replace
 
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.host_compiler import abi, special_registers

@@ -1,11 +1,13 @@
 """The role of each kernel parameter in a block: a port, a parameter, a size, or the frame uniforms."""
 
+import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from keyword import iskeyword
 
 import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.blocktypes.block import is_reserved
 from warploom.engine.blocktypes.parameters import ParameterSpec
@@ -238,11 +240,11 @@ def _vector(p: Parameter, name: str) -> list[ParameterSpec]:
         raise KernelError(f"default of {p.manifest.name} must be {p.declared.components} numbers, got {given}")
     parts = [
         _parameter(
-            replace(
+            dataclasses.replace(
                 p,
                 declared=p.declared.of,
                 manifest=msgspec.structs.replace(p.manifest, default=None),
-                comment=replace(p.comment, default=default),
+                comment=dataclasses.replace(p.comment, default=default),
             ),
             name,
         )
@@ -266,8 +268,8 @@ def _fields(
         comment = parse_comment(each.comment)
         if comment.default is None and each.default:
             with suppress(ValueError):  # of other expressions, the value is unknown
-                comment = replace(comment, default=_INITIAL.get(each.default) or float(each.default))
-        own = replace(_field(p, each), comment=comment)
+                comment = dataclasses.replace(comment, default=_INITIAL.get(each.default) or float(each.default))
+        own = dataclasses.replace(_field(p, each), comment=comment)
         own.manifest.name = f"{p.manifest.name}.{each.name}"
         known = {spec.name for spec in made if isinstance(spec, ParameterSpec)}
         free = _free(f"{name}_{each.name}", {*taken, *known})

@@ -1,9 +1,10 @@
 """`ComputeBlock`: a block type whose nodes have the ports and parameters of an op graph, or of an expression."""
 
 import re
-from dataclasses import replace
 from keyword import iskeyword
 from typing import Any
+
+from msgspec.structs import replace
 
 from warploom.engine.arguments import checked
 from warploom.engine.blocktypes.adaptive import AdaptiveBlock, Interface

@@ -1,9 +1,10 @@
 """`KernelBlock`: a block type whose nodes have the ports and parameters of a kernel."""
 
+import dataclasses
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -298,7 +299,7 @@ def _commented(comment: ParameterComment, parameter: ManifestParameter, in_place
         raise KernelError(
             f"direction of {parameter.name} must be {parameter.direction}, as the kernel uses it, got {direction}"
         )
-    return replace(comment, direction=direction)
+    return dataclasses.replace(comment, direction=direction)
 
 
 def _shared_parameter(manifest: KernelManifest) -> ParameterSpec:

@@ -267,11 +267,11 @@ def load_driven(source: DrivenKernel, architecture: str, cache: CompileCache) ->
     ptx = written.ptx if written is not None else driven_ptx(image.ptx, signature, fields)
     best = image.best
     if best is not None:
-        best = dataclasses.replace(best, ptx=partial(_driven_best, best.ptx, entry, fields))
+        best = replace(best, ptx=partial(_driven_best, best.ptx, entry, fields))
     # Types and uses are those of the general kernel, except that the numbers are addresses.
     types = [PointerElement(0, "void") if i in kinds else each for i, each in enumerate(declared_types(image, entry))]
     uses = {
-        name: dataclasses.replace(each, addresses=(*each.addresses, *kinds)) if name == entry else each
+        name: replace(each, addresses=(*each.addresses, *kinds)) if name == entry else each
         for name, each in image.uses.items()
     }
     return dataclasses.replace(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+import msgspec
 
 from warploom.engine.device.protocol import Memory
 from warploom.engine.diagnostics import WarploomError
@@ -88,25 +89,22 @@ class LibraryCall:
         return CallOn(self, buffers, {name: operands.get(name, value) for name, value in self.numbers.items()})
 
 
-@dataclass(frozen=True)
-class CallOn:
+class CallOn(msgspec.Struct, frozen=True):
     """A call with its block's arguments: ports and buffers by slot, and numbers or live parameters by name."""
 
     call: LibraryCall
     buffers: Mapping[str, Any]
-    numbers: Mapping[str, Any] = field(default_factory=dict)
+    numbers: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class OperandMemory:
+class OperandMemory(msgspec.Struct, frozen=True):
     """Device memory, with the layout of the buffer at its start."""
 
     memory: Memory
     layout: Layout
 
 
-@dataclass(frozen=True)
-class BoundCall:
+class BoundCall(msgspec.Struct, frozen=True):
     """A call with its operands by slot. The `numbers` of a call are all known now, or all in device memory.
 
     A number in memory is of the `scaling_type` of the elements that it scales.

@@ -81,8 +81,7 @@ class OpValue(NamedTuple):
     number: float | None = None
 
 
-@dataclass(frozen=True)
-class OpBuffer:
+class OpBuffer(msgspec.Struct, frozen=True):
     """A handle in a kernel: the address of the elements, and their count along each axis.
 
     If the element type is known only at launch, `told` is its number, and `type` is the type that elements are read as.
@@ -94,8 +93,7 @@ class OpBuffer:
     told: ir.Value | None = None
 
 
-@dataclass(frozen=True)
-class Aggregate:
+class Aggregate(msgspec.Struct, frozen=True):
     """An output with one element per thread block, which combines the values that its threads computed."""
 
     buffer: OpBuffer

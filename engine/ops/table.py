@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
+
+import msgspec
 
 from warploom.engine.diagnostics import Mend
 from warploom.engine.ops.emission import Emission, OpBuffer, OpValue
@@ -15,8 +16,7 @@ from warploom.engine.ops.types import BufferType, Type, ValueType
 Setting = Literal["float", "int", "bool", "str"]
 
 
-@dataclass(frozen=True)
-class OpInput:
+class OpInput(msgspec.Struct, frozen=True):
     """An input. A `default` makes it a setting of the same name too, which is used while nothing is connected.
 
     Without a default it must be connected, unless it is `optional`. A `delayed` input takes a result of the op's own
@@ -33,8 +33,7 @@ class OpInput:
     takes_buffer: bool = False
 
 
-@dataclass(frozen=True)
-class OpOutput:
+class OpOutput(msgspec.Struct, frozen=True):
     """An output. With `inside`, the op's region may read it as well; `is_internal` is as in `OpType`."""
 
     name: str
@@ -43,8 +42,7 @@ class OpOutput:
     is_internal: bool = False
 
 
-@dataclass(frozen=True)
-class OpSetting:
+class OpSetting(msgspec.Struct, frozen=True):
     """A setting that a person chooses; it can't be connected."""
 
     name: str
@@ -66,8 +64,7 @@ class Misuse(Exception):
         self.message, self.port, self.expected, self.found, self.mend = message, port, expected, found, mend
 
 
-@dataclass(frozen=True)
-class OpCall:
+class OpCall(msgspec.Struct, frozen=True):
     """A type rule's argument: the input types (None for an unconnected optional input), and the settings."""
 
     op: OpType
@@ -92,16 +89,14 @@ class OpCall:
         return given
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """A type rule's result: the type that each input is converted to, and the types of the outputs."""
 
-    inputs: Mapping[str, ValueType] = field(default_factory=dict)
-    outputs: Mapping[str, Type] = field(default_factory=dict)
+    inputs: Mapping[str, ValueType] = msgspec.field(default_factory=dict)
+    outputs: Mapping[str, Type] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(msgspec.Struct, frozen=True):
     """The functions that the emitter of an op with regions calls."""
 
     #: Sets the outputs that the region reads.
@@ -112,8 +107,7 @@ class Region:
     back: Callable[[str], OpValue | OpBuffer | None]
 
 
-@dataclass(frozen=True)
-class OpCode:
+class OpCode(msgspec.Struct, frozen=True):
     """An op while it is emitted: its converted inputs, None for unconnected optional ones, and its settings."""
 
     signature: Signature
@@ -147,8 +141,7 @@ TypeRule = Callable[[OpCall], Signature]
 EmitOp = Callable[[Emission, OpCode], Mapping[str, "OpValue | OpBuffer"]]
 
 
-@dataclass(frozen=True)
-class OpType:
+class OpType(msgspec.Struct, frozen=True, dict=True):
     """An op of the table. `rule` infers and checks types; `emit` writes the op as LLVM IR."""
 
     id: str

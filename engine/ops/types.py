@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import ClassVar
+
+import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.types import (
     NAMED,
@@ -51,8 +53,7 @@ class uchar4_picture(metaclass=DType):
     fields: ClassVar[dict[str, DType]] = {}
 
 
-@dataclass(frozen=True)
-class ValueType:
+class ValueType(msgspec.Struct, frozen=True):
     """A scalar or a small vector in registers. A `weak` type is that of a literal; it adapts to the other operand."""
 
     scalar: DType
@@ -97,8 +98,7 @@ class ValueType:
         return NAMED.get(str(self))
 
 
-@dataclass(frozen=True)
-class BufferType:
+class BufferType(msgspec.Struct, frozen=True):
     """A handle on memory that ops access: elements of `dtype` in "global" or "shared" memory."""
 
     dtype: DType

@@ -6,8 +6,9 @@ a composite adds no work.
 """
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any, ClassVar
+
+from msgspec.structs import replace
 
 from warploom.engine.blocktypes.block import Block, check_name
 from warploom.engine.blocktypes.describing import describe

@@ -27,7 +27,6 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -228,8 +227,7 @@ def file_version(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-@dataclass(frozen=True)
-class FrozenPatch:
+class FrozenPatch(msgspec.Struct, frozen=True):
     """A patch at one moment, in the form that files store. Another thread may dump it, since nodes never change."""
 
     nodes: dict[str, Node]

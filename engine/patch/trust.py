@@ -9,11 +9,11 @@ are trusted separately: `catalogue.trust_blocks`.
 import hashlib
 import os
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
 from platformdirs import user_state_path
 
 from warploom.engine.diagnostics import TRUST_PATCH, Diagnostic, Mend, warning
@@ -46,8 +46,7 @@ def refuse_file(node: str, path: Path, folder: Path) -> Diagnostic | None:
     )
 
 
-@dataclass(frozen=True)
-class SavePlace:
+class SavePlace(msgspec.Struct, frozen=True):
     """The place where outputs are saved.
 
     With `folder`, viewers, save blocks and unconnected outputs are all saved there, under different names. Without it,

@@ -2,20 +2,20 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from warploom.engine.profiling.profile import SpanProfile
 
 
-@dataclass(frozen=True)
-class TraceSlice:
+class TraceSlice(msgspec.Struct, frozen=True):
     """An interval on a track: its name, start and duration in nanoseconds, and details."""
 
     track: str
     name: str
     start_ns: int
     duration_ns: int
-    details: Mapping[str, str | int] = field(default_factory=dict)
+    details: Mapping[str, str | int] = msgspec.field(default_factory=dict)
 
 
 def lanes(spans: Sequence[SpanProfile]) -> list[int]:

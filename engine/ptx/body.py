@@ -3,7 +3,8 @@
 import re
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from warploom.engine.ptx import tree as ptx
 from warploom.engine.ptx.constants import term

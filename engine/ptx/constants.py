@@ -3,7 +3,8 @@
 import math
 import operator
 import struct
-from dataclasses import dataclass
+
+import msgspec
 
 from warploom.engine.ptx.lexer import Cursor
 from warploom.engine.ptx.tree import Float, Integer
@@ -15,8 +16,7 @@ _STRENGTH = {symbol: level for level, symbols in enumerate(_LEVELS) for symbol i
 _TERMS = _STRENGTH["*"]  # binds more tightly than sums; operators that may follow `+` in an address
 
 
-@dataclass(frozen=True, slots=True)
-class _Whole:
+class _Whole(msgspec.Struct, frozen=True):
     """An integer of type .s64 or .u64."""
 
     value: int

@@ -1,7 +1,8 @@
 """Parsing of variable declarations: spaces, types, alignments, array sizes and initial values."""
 
 import math
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from warploom.engine.ptx.constants import constant_integer, immediate, offset
 from warploom.engine.ptx.lexer import Cursor, PtxSyntaxError

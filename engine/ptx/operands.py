@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.ptx import tree as ptx
 from warploom.engine.ptx.constants import constant_integer, immediate, offset
@@ -15,8 +17,7 @@ _SELECTOR = re.compile(r"b[0-7]{1,4}|h[0-3]{1,2}")
 Resolve = Callable[[str], ptx.Register | ptx.Symbol | ptx.Vector]
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayElement:
+class ArrayElement(msgspec.Struct, frozen=True):
     """The operand `array[register + number]`; the element type is that of the array's declaration."""
 
     array: ptx.Symbol
@@ -24,8 +25,7 @@ class ArrayElement:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(msgspec.Struct, frozen=True):
     """The operand `register + number`."""
 
     register: ptx.Register

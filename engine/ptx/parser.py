@@ -3,8 +3,9 @@
 import re
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from warploom.engine.ptx import tree as ptx
 from warploom.engine.ptx.body import BodyParser, parameter_list

@@ -6,42 +6,38 @@ their function.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Register:
+
+class Register(msgspec.Struct, frozen=True):
     """A declared register, or a special register such as `%tid.x`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Integer:
+class Integer(msgspec.Struct, frozen=True):
     """An integer immediate; negative values keep their sign."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Float:
+class Float(msgspec.Struct, frozen=True):
     """A floating-point immediate as bits: 32 bits for `0f`, 64 for `0d` and decimal literals."""
 
     bits: int
     width: int
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(msgspec.Struct, frozen=True):
     """A variable, function, parameter, label or prototype. `offset` is in bytes, and added to an address."""
 
     name: str
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(msgspec.Struct, frozen=True):
     """A memory operand `[base+offset]`; `coordinates` are the operands after the comma, for textures and tensors."""
 
     base: Register | Symbol | Integer
@@ -49,37 +45,32 @@ class Address:
     coordinates: tuple[Operand, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Vector:
+class Vector(msgspec.Struct, frozen=True):
     """A brace list `{a, b}`."""
 
     elements: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OperandList:
+class OperandList(msgspec.Struct, frozen=True):
     """A parenthesised list: the arguments or results of a call."""
 
     elements: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """Two destinations `a|p`."""
 
     first: Operand
     second: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Negated:
+class Negated(msgspec.Struct, frozen=True):
     """A negated predicate operand `!p`."""
 
     register: Register
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterPart:
+class RegisterPart(msgspec.Struct, frozen=True):
     """A register of a video instruction: `selector` names its bytes (`b0`, `b3210`) or half words, "" for all.
 
     `negative` is set for a negated operand of vmad.
@@ -90,24 +81,21 @@ class RegisterPart:
     negative: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Sink:
+class Sink(msgspec.Struct, frozen=True):
     """The destination `_`, which discards the value."""
 
 
 Operand = Register | Integer | Float | Symbol | Address | Vector | OperandList | Pair | Negated | RegisterPart | Sink
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(msgspec.Struct, frozen=True):
     """The predicate in front of an instruction: `@p` or `@!p`."""
 
     register: Register
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLocation:
+class SourceLocation(msgspec.Struct, frozen=True):
     """The place in the source that an instruction comes from, as in `.loc`."""
 
     file: str
@@ -115,8 +103,7 @@ class SourceLocation:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(msgspec.Struct, frozen=True):
     """One instruction: `opcode` is the first word (`ld`), `modifiers` the rest in order (`global`, `v4`, `f32`)."""
 
     opcode: str
@@ -132,8 +119,7 @@ class Instruction:
         return ".".join((self.opcode, *self.modifiers))
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(msgspec.Struct, frozen=True):
     """A position in a body that branches refer to."""
 
     name: str
@@ -143,8 +129,7 @@ class Label:
 Statement = Instruction | Label
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolValue:
+class SymbolValue(msgspec.Struct, frozen=True):
     """An initial value that is an address: `symbol+offset`, in the generic space if `generic` is set.
 
     `mask` selects one byte of the address, as in `0xFF00(symbol)`; 0 stands for the whole address.
@@ -159,8 +144,7 @@ class SymbolValue:
 InitialValue = Integer | Float | SymbolValue
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(msgspec.Struct, frozen=True):
     """A variable in `.global`, `.const`, `.shared`, `.local` or `.param` space.
 
     `count` is the number of elements of `ptx_type`; 0 for an array without a size. `linkage` is "extern", "visible",
@@ -184,8 +168,7 @@ class Variable:
         return self.count * type_size(self.ptx_type)
 
 
-@dataclass(frozen=True, slots=True)
-class Prototype:
+class Prototype(msgspec.Struct, frozen=True):
     """A `.callprototype`: the shape of an indirect call."""
 
     name: str
@@ -193,8 +176,7 @@ class Prototype:
     parameters: tuple[Variable, ...]
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(msgspec.Struct, frozen=True, dict=True):
     """A kernel (`is_entry`) or a device function; `body` is None for a declaration.
 
     `registers` maps a name to its PTX type. `variables` are the function's own `.local`, `.shared` and `.param`
@@ -207,11 +189,11 @@ class Function:
     parameters: tuple[Variable, ...]
     results: tuple[Variable, ...] = ()
     body: tuple[Statement, ...] | None = None
-    registers: dict[str, str] = field(default_factory=dict)
+    registers: dict[str, str] = msgspec.field(default_factory=dict)
     variables: tuple[Variable, ...] = ()
-    prototypes: dict[str, Prototype] = field(default_factory=dict)
-    targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    directives: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    prototypes: dict[str, Prototype] = msgspec.field(default_factory=dict)
+    targets: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    directives: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
     linkage: str = ""
 
     @cached_property
@@ -220,8 +202,7 @@ class Function:
         return tuple(item for item in self.body or () if isinstance(item, Instruction))
 
 
-@dataclass(frozen=True)
-class KernelParameter:
+class KernelParameter(msgspec.Struct, frozen=True):
     """One formal parameter of a kernel: its place in the parameter space, and its type.
 
     `ptx_type` is a PTX scalar type without its dot. It is None if the image does not have it (CUBIN); then the argument
@@ -237,8 +218,7 @@ class KernelParameter:
     declared: str = ""
 
 
-@dataclass(frozen=True)
-class KernelSignature:
+class KernelSignature(msgspec.Struct, frozen=True):
     """A kernel's entry point as its PTX declares it.
 
     `max_threads` is the product of `.maxntid` (or `.reqntid`), 1024 when neither is given; `required_threads` is
@@ -253,8 +233,7 @@ class KernelSignature:
     uses_dynamic_shared: bool = False
 
 
-@dataclass(frozen=True)
-class PtxModule:
+class PtxModule(msgspec.Struct, frozen=True):
     """One parsed PTX file."""
 
     version: tuple[int, int]

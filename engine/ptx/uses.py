@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import msgspec
+
 from warploom.engine.ptx.tree import (
     Address,
     Function,
@@ -91,8 +93,7 @@ class ParameterUse:
 KnownUses = dict[str, list[ParameterUse]]
 
 
-@dataclass(frozen=True)
-class KernelUses:
+class KernelUses(msgspec.Struct, frozen=True):
     """The indices of the parameters that a kernel certainly stores through, and of those that it may store through.
 
     `addresses` are the parameters that are certainly used as addresses.

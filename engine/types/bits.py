@@ -3,7 +3,9 @@
 import struct
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import astuple
 
 _PACK = struct.Struct("<d").pack
 #: Types whose equal values are the same.
@@ -57,16 +59,17 @@ def same_value(a: Any, b: Any) -> bool:
     return same(a, b) or ({type(a), type(b)} == {int, float} and bool(a == b) and same(float(a), float(b)))
 
 
-class ByBits:
-    """Base of frozen data classes (with `eq=False`) that are equal just when their fields are the same."""
-
-    __slots__ = ()
+class ByBits(msgspec.Struct, frozen=True, eq=False):
+    """Base of frozen structs (with `eq=False`) that are equal just when their fields are the same."""
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return type(self) is type(other) and bit_key([*vars(self).values()]) == bit_key([*vars(other).values()])
+        return type(self) is type(other) and bit_key(astuple(self)) == bit_key(astuple(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # a struct's own does not call `__eq__`
 
     def __hash__(self) -> int:
         # Fields that are the same are equal, but for NaNs.
-        return hash(tuple([field if field == field else None for field in vars(self).values()]))
+        return hash(tuple([field if field == field else None for field in astuple(self)]))

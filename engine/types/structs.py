@@ -3,17 +3,16 @@
 import inspect
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, get_type_hints
 
+import msgspec
 import numpy as np
 
 from warploom.engine.arguments import checked
 from warploom.engine.types.dtype import DType
 
 
-@dataclass(frozen=True)
-class _Extent:
+class _Extent(msgspec.Struct, frozen=True):
     """The value that `fixed_array` gives a field until the struct's fields are collected."""
 
     dims: tuple[int, ...]

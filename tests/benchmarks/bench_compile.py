@@ -6,14 +6,15 @@ full compile gets new descriptions, for which nothing is memoised.
 """
 
 import argparse
+import dataclasses
 import gc
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from warploom.engine.blocktypes.describing import describe
 from warploom.engine.catalogue.catalogue import default_catalogue
@@ -77,7 +78,7 @@ def patch(blocks: int, seed: int = 1) -> tuple[GraphDescription, dict[str, dict[
     connections = []
     asked = describe(saxpy("b1"))
     ports = tuple(replace(port, optional=True) if port.name == "y" else port for port in asked.ports)
-    asked = replace(asked, ports=ports)
+    asked = dataclasses.replace(asked, ports=ports)
     for number in range(1, blocks + 1):
         block = saxpy(f"b{number}")
         nodes.append(BlockNode(block.node, asked))

@@ -1,9 +1,8 @@
 """Library calls in a plan: layouts, scratch memory, dependencies, and which calls are captured again."""
 
-from dataclasses import replace
-
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from tests.compiler.support.descriptions import graph, i, node, o, source
 from warploom.blocks.linalg.multiply import Multiply

@@ -1,8 +1,8 @@
 """Orders without a connection: they hold in the graph, through regions, composites and blocks without operations."""
 
-import dataclasses
 import random
 
+import msgspec
 import pytest
 from msgspec import structs
 
@@ -123,5 +123,5 @@ def test_a_plan_without_its_order_breaks_a_rule() -> None:
     plan = ordered(patch, "b a")
     assert verify(plan) == []
     loose = tuple(structs.replace(operation, after=()) for operation in plan.operations)
-    broken = dataclasses.replace(plan, schedule=plan.schedule._replace(operations=loose))
+    broken = msgspec.structs.replace(plan, schedule=plan.schedule._replace(operations=loose))
     assert any("by the order of b and a" in problem for problem in verify(broken))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from random import Random
 from typing import Any
+
+from msgspec.structs import replace
 
 from warploom.engine.device.arguments import KernelArguments
 from warploom.engine.device.graph import Graph

@@ -5,12 +5,12 @@ by registers per thread, thread block size and bytes of shared memory.
 """
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from warploom.engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, occupancy, shared_unit
 

@@ -1,12 +1,12 @@
 """A kernel that reads numbers from memory computes the same as the general kernel with these numbers as arguments."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tests.kernel_sources.test_specialise import FIR, HEAD, WIDTHS, X, run, storing
 from warploom.engine.blocktypes.parameters import ParameterSpec

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tests.random_patches.materials import NUMBERS, Materials, dtype_called, numbers
 from tests.random_patches.recipes import RECIPES, Chooser, Recipe, Want, _alike

@@ -6,7 +6,6 @@ while its description and its input layouts are unchanged.
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
@@ -24,8 +23,7 @@ from warploom.engine.patch.changes import PortRef
 from warploom.engine.types.layout import Layout
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(msgspec.Struct, frozen=True, dict=True):
     """The results of a check.
 
     `nodes` holds the layouts and launches of every block without errors, each after its sources, except those of

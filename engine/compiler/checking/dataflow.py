@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from warploom.engine.compiler.checking.validation import (
@@ -25,8 +26,7 @@ from warploom.engine.patch.regions import TOP, region_of
 MOST_NAMED = 16
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(msgspec.Struct, frozen=True):
     """A connection that makes `after` run after `before`; its ends may lie inside regions with these ids."""
 
     before: str
@@ -34,8 +34,7 @@ class Edge:
     connection: Connection
 
 
-@dataclass(frozen=True)
-class Cycle:
+class Cycle(msgspec.Struct, frozen=True):
     """The nodes of a cycle, with the first repeated at the end, and the connection from the first to the second."""
 
     nodes: tuple[str, ...]

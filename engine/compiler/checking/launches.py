@@ -6,8 +6,9 @@ index with the count instead, a launch would cost as much as its capacity. Grids
 (`cudaGraphKernelNodeSetGridDim`) are not allowed in the bodies of conditional nodes, and don't exist on the host.
 """
 
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from warploom.engine.descriptions.entries import KernelEntry
 from warploom.engine.descriptions.shapes.extents import ShapeContext, ShapeRuleError

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from warploom.engine.compiler.description import BlockNode, GraphDescription
 from warploom.engine.compiler.difference import Difference
@@ -42,8 +44,7 @@ if TYPE_CHECKING:
 MOST_CHANGES = 512
 
 
-@dataclass(frozen=True)
-class NodeChange:
+class NodeChange(msgspec.Struct, frozen=True):
     """A kernel node of the executable with another function, another launch or other arguments.
 
     `written` are bytes by their offset in the argument block, `before` the previous bytes.
@@ -76,8 +77,7 @@ class NodeChange:
         self.variant.update(self.node)
 
 
-@dataclass(frozen=True)
-class Recapture:
+class Recapture(msgspec.Struct, frozen=True):
     """A captured node of the executable with another capture."""
 
     variant: Variant
@@ -98,8 +98,7 @@ class Recapture:
         self.node.capture = capture
 
 
-@dataclass(frozen=True)
-class Transfer:
+class Transfer(msgspec.Struct, frozen=True):
     """A fill or copy node of the executable with other memory."""
 
     variant: Variant
@@ -123,8 +122,7 @@ class Transfer:
             self.variant.executable.move_copy(self.handle, work.target, work.source)
 
 
-@dataclass(frozen=True)
-class Adjustment:
+class Adjustment(msgspec.Struct, frozen=True):
     """The changes of the `running` graph for a plan: its memory by variant, and the changes of its nodes."""
 
     plan: Plan

@@ -27,8 +27,7 @@ from warploom.engine.ptx.tree import KernelParameter
 from warploom.engine.types.element_numbers import element_number, number_of
 
 
-@dataclass(frozen=True)
-class TypedKernel:
+class TypedKernel(msgspec.Struct, frozen=True, weakref=True):
     """A loaded kernel, and its parameters with the types of its source, which a CUBIN does not contain.
 
     `limit` is the most threads of a thread block that its manifest allows, if any. The threads of a kernel that

@@ -6,11 +6,13 @@ text before the first slash is the node that a person sees.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 
 import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.compiler.description import BlockNode, GraphDescription, NumberDrive
 from warploom.engine.compiler.inlining.numbers import with_numbers
@@ -136,15 +138,15 @@ def inline(description: GraphDescription) -> Inlined:
     inlined = _Inlining().run(description) if has_composites else Inlined(description)
     if description.drives:
         plain, numbers = with_numbers(inlined.description, description.drives, inlined.parameters)
-        inlined = replace(inlined, description=plain, numbers=numbers, composed=description)
+        inlined = dataclasses.replace(inlined, description=plain, numbers=numbers, composed=description)
     if description.sentinels:
         plain, checks, values = with_sentinels(inlined.description, inlined.outputs, description)
         values |= inlined.values
-        inlined = replace(inlined, description=plain, checks=checks, values=values, composed=description)
+        inlined = dataclasses.replace(inlined, description=plain, checks=checks, values=values, composed=description)
     plain, outputs = with_copies(inlined.description, inlined.outputs)
     if plain is inlined.description:
         return inlined
-    return replace(inlined, description=plain, outputs=outputs, composed=description)
+    return dataclasses.replace(inlined, description=plain, outputs=outputs, composed=description)
 
 
 class _Inlining:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from warploom.engine.compiler.description import BlockNode, GraphDescription
 from warploom.engine.descriptions.builder import BlockBuilder
@@ -59,7 +60,7 @@ def _described() -> BlockDescription:
 
 _MARKING = _described()
 #: The same check, but the buffer lasts to the end of the frame.
-_FREEZING = replace(_MARKING, statuses=tuple(replace(status, keeps=True) for status in _MARKING.statuses))
+_FREEZING = replace(_MARKING, statuses=tuple(structs.replace(status, keeps=True) for status in _MARKING.statuses))
 
 
 def found_buffer(check: str) -> PortRef:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
+
+import msgspec
 
 from warploom.engine.compiler.inspection.labels import names, title, what
 from warploom.engine.compiler.operations import Operation, RegionEntry, Scope
@@ -17,8 +18,7 @@ from warploom.engine.drawings.svg import FAINT, FILLS, PAPER, arrow, document, e
 MARGIN, HEAD = 12.0, 34.0
 
 
-@dataclass(frozen=True)
-class Arrangement:
+class Arrangement(msgspec.Struct, frozen=True):
     """A box for every operation, by index, and for every body, by scope, in the drawing's coordinates.
 
     `ways` holds every arrow's path, by its two operations. An arrow that others imply is left out.

@@ -1,7 +1,8 @@
 """The memory timeline: the buffers in use during each operation if operations run in the plan's order."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from warploom.engine.compiler.inspection.labels import title, what
 from warploom.engine.compiler.memory.uses import buffer_uses, lifetimes
@@ -11,8 +12,7 @@ from warploom.engine.figures import format_bytes
 from warploom.engine.patch.changes import PortRef
 
 
-@dataclass(frozen=True)
-class TimelineStep:
+class TimelineStep(msgspec.Struct, frozen=True):
     """One operation, and the buffers of the arena that are in use during it, with their total bytes."""
 
     operation: int
@@ -20,8 +20,7 @@ class TimelineStep:
     live_bytes: int
 
 
-@dataclass(frozen=True)
-class MemoryTimeline:
+class MemoryTimeline(msgspec.Struct, frozen=True):
     """The steps of a frame; `own_bytes` is the size of buffers outside the arena, which are always in use.
 
     `spans` holds the first and the last operation during which each buffer of the arena is in use.

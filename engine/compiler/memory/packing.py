@@ -8,8 +8,9 @@ have one size, and a patch may have no others; they are placed in columns withou
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
+
+import msgspec
 
 from warploom.engine.compiler.memory.reuse_order import ReuseOrder, SharingGroup
 
@@ -69,8 +70,7 @@ BESIDE = -1
 LITTLE_BYTES = 1 << 18
 
 
-@dataclass(frozen=True)
-class Packing:
+class Packing(msgspec.Struct, frozen=True):
     """The offsets by buffer, and the bytes needed in total."""
 
     offsets: list[int]
@@ -108,8 +108,7 @@ def _pack_group(sizes: Sequence[int], reuse: ReuseOrder, group: SharingGroup, of
     return best.size_bytes
 
 
-@dataclass(frozen=True)
-class Arena:
+class Arena(msgspec.Struct, frozen=True):
     """An earlier placement: the offsets of buffers that may stay, and the size. `grows` if a buffer has grown."""
 
     kept: Mapping[int, int]

@@ -5,8 +5,9 @@ it, or if its contents could not be computed again (see `recomputation.py`). So 
 after it. All other buffers may reuse the memory of buffers that are no longer used.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from warploom.engine.compiler.buffers import BufferPlan, Lifetime
 from warploom.engine.compiler.memory.packing import BESIDE, Arena, pack_buffers, repack
@@ -24,8 +25,7 @@ MOST_SPARE = 4
 _NONE: frozenset[PortRef] = frozenset()
 
 
-@dataclass(frozen=True)
-class Placement:
+class Placement(msgspec.Struct, frozen=True, dict=True):
     """Offsets in the arena, in bytes, in the order of first writers. Buffers without an offset have separate memory.
 
     `sizes` are the bytes in the arena that each buffer may grow to. `unshared_bytes` and `peak_bytes` are about all

@@ -5,10 +5,11 @@ choose uses both at the same time. Sets of buffers are bit masks, one bit per bu
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
 from operator import or_
+
+import msgspec
 
 from warploom.engine.compiler.operations import Operation, RegionEntry, Scope
 
@@ -18,8 +19,7 @@ _FIRST_FOLLOWERS = 16
 _REST = 32
 
 
-@dataclass(frozen=True)
-class ReuseOrder:
+class ReuseOrder(msgspec.Struct, frozen=True):
     """Masks of the buffers that may come `after` each buffer, and of those that may come `before` it.
 
     Each set bit is certain. `after` is complete; `before` may lack buffers whose own `after` has the bit.
@@ -29,8 +29,7 @@ class ReuseOrder:
     before: list[int]
 
 
-@dataclass(frozen=True)
-class SharingGroup:
+class SharingGroup(msgspec.Struct, frozen=True):
     """Buffers that share memory with none outside the group, in order, and their smallest total size in bytes."""
 
     members: list[int]

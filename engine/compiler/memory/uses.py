@@ -5,14 +5,14 @@ next turn, so the buffer stays in use until the region ends.
 """
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from warploom.engine.compiler.operations import Operation, OperationSchedule, RegionEntry, Scope
 from warploom.engine.patch.changes import PortRef
 
 
-@dataclass(frozen=True)
-class BufferUses:
+class BufferUses(msgspec.Struct, frozen=True):
     """The operations that touch each buffer, by owner.
 
     `users` are operations of the buffer's home scope, in order; a region stands for the users inside it. `fresh`

@@ -6,8 +6,9 @@ They are derived only from a plan's entries, places and dependencies; `verify.py
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import repeat
+
+import msgspec
 
 from warploom.engine.compiler.operations import (
     FRAME,
@@ -25,8 +26,7 @@ from warploom.engine.descriptions.entries import BufferArgument, CopyEntry, Kern
 from warploom.engine.patch.changes import PortRef
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(msgspec.Struct, frozen=True):
     """A read or a write of a place's bytes by an operation; an operation that does both makes two touches."""
 
     operation: int

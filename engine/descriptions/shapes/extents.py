@@ -15,7 +15,6 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -106,8 +105,7 @@ def _operator(form: str) -> Callable[[Extent, Extent | int], Extent]:
     return combine
 
 
-@dataclass(frozen=True)
-class Extent:
+class Extent(msgspec.Struct, frozen=True):
     """An integer that is known once shapes are known: a dimension expression with Python's integer operators.
 
     In a block's `describe`, `port.size` is an extent, and so is the result of `+`, `-`, `*`, `//` or `%` with extents.

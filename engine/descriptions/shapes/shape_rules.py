@@ -19,8 +19,9 @@ With `captured`, the library call that fills the output decides its shape and el
 
 import ast
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from warploom.engine.descriptions.shapes.extents import (
     UNPARSABLE,
@@ -37,8 +38,7 @@ _ALONG = ("without", "joined", "stacked", "taken")
 _WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N", "sized", *_ALONG})
 
 
-@dataclass(frozen=True)
-class ShapeRule:
+class ShapeRule(msgspec.Struct, frozen=True):
     """A parsed rule.
 
     `names` are the ports and parameters in the rule; `N` and `same` refer to the port "0". With `alternatives`, only

@@ -8,7 +8,8 @@ threads need not check theirs.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler import abi
 from warploom.engine.host_compiler.analysis.control_flow import unwritten, used

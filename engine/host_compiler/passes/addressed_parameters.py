@@ -1,6 +1,6 @@
 """Parameters of device functions whose addresses are taken: each is copied to local memory first."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler import abi
 from warploom.engine.host_compiler.errors import error_at

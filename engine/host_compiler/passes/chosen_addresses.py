@@ -5,7 +5,9 @@ threads could not run at once, and each would look up the buffer. `selp s, a, b,
 ta, a, i; add tb, b, i; @p ld v, [ta]; @!p ld v, [tb]`, whose addresses each follow from one pointer.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler.analysis.control_flow import defined
 from warploom.engine.host_compiler.analysis.provenance import Provenance

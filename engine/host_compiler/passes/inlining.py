@@ -4,7 +4,8 @@ Those that share a local variable with their callers are inlined too, so that ea
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.host_compiler.analysis.call_graph import callee_of, candidates, target_of

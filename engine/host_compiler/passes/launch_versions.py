@@ -7,9 +7,11 @@ versions have only the ways that these launches take, with their distances betwe
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler.analysis.control_flow import control_flow, used
 from warploom.engine.host_compiler.analysis.launch_values import launch_values

@@ -9,7 +9,9 @@ That pays when the threads stay together. It does not for loops whose end depend
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler.analysis.control_flow import (
     BasicBlock,

@@ -1,7 +1,8 @@
 """Lowering: instructions that are rewritten as simpler ones, by a table of opcode -> rewrite."""
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from warploom.engine.diagnostics import KernelError
 from warploom.engine.host_compiler.analysis.control_flow import defined, used

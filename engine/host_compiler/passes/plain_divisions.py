@@ -5,7 +5,7 @@ shr.u32 b, a, 27; add.s32 c, t, b; shr.s32 q, c, 5`, and `t % 32` subtracts `c &
 negative, so lanes and warps follow from their bits, which the analysis of ranges understands.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler.analysis.control_flow import writes
 from warploom.engine.host_compiler.analysis.rematerialise import computable

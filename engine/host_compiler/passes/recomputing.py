@@ -6,8 +6,9 @@ again in each block that reads it.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler.analysis.control_flow import ControlFlow, defined, used
 from warploom.engine.host_compiler.analysis.phase_values import availability

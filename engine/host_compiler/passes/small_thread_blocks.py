@@ -6,7 +6,8 @@ different times. But in a thread block of up to 256 threads the number is the sa
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler.analysis.control_flow import control_flow, defined, used, writes
 from warploom.engine.ptx.tree import Function, Instruction, Integer, Operand, Register, Statement

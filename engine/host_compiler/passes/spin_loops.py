@@ -11,7 +11,8 @@ values.
 """
 
 from collections.abc import Mapping, Set
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler.analysis.control_flow import (
     ControlFlow,

@@ -6,7 +6,8 @@ goes between two volatile accesses if at least one is a store, unless both are t
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler.analysis.control_flow import ControlFlow, control_flow, defined
 from warploom.engine.ptx.tree import Address, Function, Instruction, Label, Register, Statement, Symbol

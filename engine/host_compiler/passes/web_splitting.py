@@ -6,7 +6,8 @@ index, or a pointer before the loop advances it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler.analysis.control_flow import (
     BasicBlock,

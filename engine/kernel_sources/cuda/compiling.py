@@ -1,11 +1,12 @@
 """Compiles CUDA C++ with its includes, in a worker process, unless the cache has the result."""
 
-import dataclasses
 import logging
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+import msgspec
 
 from warploom.engine.diagnostics import TRUST_PATCH, CompileError, KernelError, Mend
 from warploom.engine.disk_cache import cache_key
@@ -110,8 +111,7 @@ def _folders(source: CudaFile | CudaText) -> tuple[Path, ...]:
     return (*beside, *map(Path, source.options.include_folders), KERNELS_FOLDER)
 
 
-@dataclasses.dataclass(frozen=True)
-class Includes:
+class Includes(msgspec.Struct, frozen=True):
     """A source with its included files, in order of first mention, and the names that no folder has.
 
     In all of these texts, an `#include` of a file that was found has the file's whole path. The compiler gets the texts

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
 from platformdirs import user_cache_dir
 
 from warploom.engine.diagnostics import CompileError, KernelError
@@ -52,8 +53,7 @@ def _macros_of(flags: Sequence[str], architecture: str) -> dict[str, str]:
     return {**known, **{name: value or "1" for name, _, value in given}}
 
 
-@dataclass(frozen=True)
-class CompiledSource:
+class CompiledSource(msgspec.Struct, frozen=True):
     """The results of one compile; `cubin` is None for a virtual architecture ("compute_90"), `log` holds warnings.
 
     `signatures` are those of its kernels, and `uses` their accesses through parameters. Both are empty unless
@@ -62,8 +62,8 @@ class CompiledSource:
 
     ptx: str
     cubin: bytes | None
-    signatures: dict[str, KernelSignature] = field(default_factory=dict)
-    uses: dict[str, KernelUses] = field(default_factory=dict)
+    signatures: dict[str, KernelSignature] = msgspec.field(default_factory=dict)
+    uses: dict[str, KernelUses] = msgspec.field(default_factory=dict)
     log: str = ""
     #: What was taken of a program; None for a source that is compiled as it is.
     part: Taken | None = None

@@ -1,8 +1,10 @@
 """Leaves out what NVRTC can't compile, as long as no device code is among it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.diagnostics import CompileError
 from warploom.engine.kernel_sources.device_part.conditionals import Conditionals, device_marks, macro_words
@@ -16,8 +18,7 @@ _MOST_ROUNDS = 24
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class LeftOut:
+class LeftOut(msgspec.Struct, frozen=True):
     """A declaration that was left out, with its file, its line and the compiler's reason."""
 
     file: str

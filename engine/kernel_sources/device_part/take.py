@@ -7,8 +7,10 @@ place, so that messages name the lines of the person's file.
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import takewhile
+
+import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.kernel_sources.device_part.conditionals import Conditionals, device_marks, macro_words
 from warploom.engine.kernel_sources.device_part.edits import Edit, edited, removal, without
@@ -35,8 +37,7 @@ _KERNEL = re.compile(r'(extern\s*"C"\s*)?(?:static\s+|inline\s+)*__global__')
 _VARIABLE = re.compile(r"__device__[^;(){}]*;")
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(msgspec.Struct, frozen=True):
     """The device's part of a text and of the headers that it includes, with what was found in them.
 
     `labels` has the names of kernels in their program by entry point, if they differ. `skipped` has the lines and names
@@ -44,8 +45,8 @@ class Taken:
     """
 
     text: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     variables: tuple[str, ...] = ()
     skipped: tuple[tuple[int, str], ...] = ()
     missing: tuple[tuple[int, str], ...] = ()

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from warploom.engine.kernel_sources.device_part.tokens import Token, closing_token, joined, parts
 from warploom.engine.kernel_sources.device_part.units import Unit
@@ -13,8 +14,7 @@ _MOST_CALLS = 4
 _MOST = 24
 
 
-@dataclass(frozen=True)
-class Instance:
+class Instance(msgspec.Struct, frozen=True):
     """A kernel with the arguments of its template, and the place in its file that asks for it."""
 
     kernel: Unit
@@ -53,8 +53,7 @@ def entry_name(label: str) -> str:
     return re.sub(r"\W+", "_", re.sub(r"\*(?=[,>*])", " ptr", label)).strip("_")
 
 
-@dataclass(frozen=True)
-class _Use:
+class _Use(msgspec.Struct, frozen=True):
     """A name with the arguments of its template, where host code uses it; `passed` are the arguments of the launch."""
 
     arguments: tuple[list[Token], ...]

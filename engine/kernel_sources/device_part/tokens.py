@@ -3,9 +3,10 @@
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+import msgspec
 
 Kind = Literal["word", "number", "text", "mark", "directive"]
 _TOKEN = re.compile(
@@ -20,8 +21,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(msgspec.Struct, frozen=True):
     """A token and its place in the text."""
 
     kind: Kind

@@ -1,10 +1,14 @@
 """The declarations of a text of CUDA C++, found by their brackets, without the types that a compiler would know."""
 
+import dataclasses
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.kernel_sources.device_part.tokens import (
     Token,
@@ -114,15 +118,13 @@ class Unit:
         return parts(self.tokens[2 : self.head - 1]) if self.is_template else []
 
 
-@dataclass(frozen=True)
-class _Scope:
+class _Scope(msgspec.Struct, frozen=True):
     name: str | None  # None for `extern "C"`
     is_class: bool = False
     begun: int = 0
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(msgspec.Struct, frozen=True):
     """Where the scan is; a value, so that each branch of a conditional begins at the same one."""
 
     scopes: tuple[_Scope, ...] = ()
@@ -366,5 +368,5 @@ def _owned(found: Sequence[Unit], marks: frozenset[str]) -> list[Unit]:
     for unit in sorted(found, key=lambda each: each.start - each.end):
         around = [each for each in classes if each is not unit and each.start <= unit.start and unit.end <= each.end]
         owner = min(around, key=lambda each: each.end - each.start) if around else None
-        made[id(unit)] = replace(unit, owner=made[id(owner)] if owner is not None else None, marks=marks)
+        made[id(unit)] = dataclasses.replace(unit, owner=made[id(owner)] if owner is not None else None, marks=marks)
     return [made[id(unit)] for unit in found]

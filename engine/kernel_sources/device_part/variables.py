@@ -12,7 +12,8 @@ A number is passed as it is, so a block has a slider for it.
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from warploom.engine.kernel_sources.device_part.edits import Edit
 from warploom.engine.kernel_sources.device_part.tokens import Token, closing_token, joined, parts
@@ -27,8 +28,7 @@ SYMBOL_CALLS = frozenset({"cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync", "cuda
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(msgspec.Struct, frozen=True):
     """A variable that becomes a parameter: its type without `const`, its dimensions such as "[3][3]", its line."""
 
     name: str

@@ -6,8 +6,9 @@ In PTX, a pointer is only an address, and a whole number has no sign. The declar
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import IntEnum
+
+from msgspec.structs import replace
 
 from warploom.engine.diagnostics import CompilerCrash, Diagnostic, KernelError, error
 from warploom.engine.kernel_sources.cuda.compiling import compile_source

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from warploom.engine.ptx.text import code_of, cuda_parameters
 from warploom.engine.ptx.tree import KernelSignature
@@ -10,8 +11,7 @@ from warploom.engine.types import NAMED, VECTORS, DType
 from warploom.engine.types.records import record_text
 
 
-@dataclass(frozen=True)
-class PointerElement:
+class PointerElement(msgspec.Struct, frozen=True):
     """The element type of a pointer: its size, its name in the source, and whether it is a struct or a vector.
 
     CUDA's vector types don't count as structs: a kernel may read a buffer of scalars as vectors, to load several at
@@ -45,8 +45,7 @@ class PointerElement:
         )
 
 
-@dataclass(frozen=True)
-class RecordField:
+class RecordField(msgspec.Struct, frozen=True):
     """A number or a vector in a struct: its name, its type, its place in bytes, and what the source says of it."""
 
     name: str
@@ -70,8 +69,7 @@ class RecordField:
         return tuple(RecordField(f"{self.name}_{letter}", of, place) for letter, place in each)
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """A struct that a kernel takes by value: what is known of its fields, in the order of their places."""
 
     fields: tuple[RecordField, ...]
@@ -133,8 +131,7 @@ _QUALIFIER = re.compile(r"\b(?:const|volatile|struct|__restrict__|__restrict|__g
 _POINTER = re.compile(r"([^*&\[\]]+)\*\s*(\w*)\s*(\[\s*\w*\s*\])?")
 
 
-@dataclass(frozen=True)
-class NamedTypes:
+class NamedTypes(msgspec.Struct, frozen=True):
     """The types of parameters that their names determine; only a compiler can determine those of `unknown` ones."""
 
     types: tuple[DeclaredType, ...]

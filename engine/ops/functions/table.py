@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
+import msgspec
 from llvmlite import ir
 
 from warploom.engine.ops.functions import exponential, fast, logarithmic, power, rounding, trigonometric
@@ -15,8 +15,7 @@ _PREFIX = "warploom_"
 _DECLARED = re.compile(rf'^declare \w+ @"({_PREFIX}\w+)"', re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class MathFunction:
+class MathFunction(msgspec.Struct, frozen=True):
     """A function of floats, for f32 and f64.
 
     `ulp` is the largest error, in units in the last place of the exact result, which may be subnormal. README.md
@@ -79,8 +78,7 @@ def _in_place(body: FunctionBody, builder: ir.IRBuilder, arguments: Sequence[ir.
     return body(*(ScalarValue(builder, format, argument) for argument in arguments)).raw
 
 
-@dataclass(frozen=True)
-class Definition:
+class Definition(msgspec.Struct, frozen=True):
     """A function as LLVM IR that other modules can call, with the declarations of the intrinsics that it uses."""
 
     name: str

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+import msgspec
 from llvmlite import ir
 
 from warploom.engine.ops.functions.coefficients import CONSTANTS, TABLES
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(msgspec.Struct, frozen=True):
     """A binary floating-point format of IEEE 754."""
 
     name: str
@@ -50,8 +49,7 @@ F32 = Format("f32", ir.FloatType(), ir.IntType(32), ir.IntType(64), 23, 127, "f"
 F64 = Format("f64", ir.DoubleType(), ir.IntType(64), ir.IntType(128), 52, 1023, "d")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScalarValue:
+class ScalarValue(msgspec.Struct, frozen=True, eq=False):
     """A float, an integer or a condition in the code that a builder writes.
 
     Each operator writes an instruction. Python numbers become constants of the same type. `>>`, comparisons and `float`

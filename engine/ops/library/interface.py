@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from llvmlite import ir
+from msgspec.structs import replace
 
 from warploom.engine.diagnostics import Mend
 from warploom.engine.ops import memory

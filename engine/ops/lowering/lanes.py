@@ -14,11 +14,11 @@ number of elements and thread blocks. So results are the same on every device an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial, reduce
 from itertools import chain
 
 from llvmlite import ir
+from msgspec.structs import replace
 
 from warploom.engine.ops import memory
 from warploom.engine.ops.emission import I32, I64, Aggregate, Emission, OpBuffer, OpValue

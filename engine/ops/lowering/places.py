@@ -8,7 +8,8 @@ longer than the rest of a small kernel.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 #: The metadata numbers of the kernel, of code without an op, and of the first op.
 PROGRAM, NOWHERE, FIRST = 5, 6, 7
@@ -28,8 +29,7 @@ _LOC_LINE = re.compile(r"^\s*\.(?:loc|file)\s.*\n", re.MULTILINE)
 _DEBUG = re.compile(r"^  .*!dbg !(\d+)")
 
 
-@dataclass(frozen=True)
-class MetadataRef:
+class MetadataRef(msgspec.Struct, frozen=True):
     """A piece of metadata, as llvmlite prints it behind an instruction."""
 
     number: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from warploom.engine.blocktypes.block import Block
 from warploom.engine.blocktypes.declarations import ValueSpec

@@ -8,15 +8,15 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from warploom.engine.diagnostics import DeviceError, cut
 from warploom.engine.platforms.processes import kill_group, own_group
 from warploom.engine.protocol.child.shared_pictures import VARIABLE, SharedPictures, make_descriptor
 
 
-@dataclass(frozen=True)
-class EngineProcess:
+class EngineProcess(msgspec.Struct, frozen=True):
     """A process that a command has started, and the memory for pictures that both processes share, if there is any.
 
     One that `is_apart`, for an experiment, may die: it is killed with all processes that it started.

@@ -20,8 +20,7 @@ BUDGET_S = 1 / 15
 _MOST_BYTES = 1 << 30
 
 
-@dataclass(frozen=True)
-class Coding:
+class Coding(msgspec.Struct, frozen=True):
     """A way to make a picture smaller: its pixels as they are, by zlib, or as JPEG of a quality, each `step`th pixel.
 
     `pixel_bytes` is what it usually needs for each pixel of the picture, and `pixel_s` the time.

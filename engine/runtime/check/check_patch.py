@@ -1,9 +1,10 @@
 """Checking a patch without a device: would it compile?"""
 
-import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
 from functools import cache
+
+import msgspec
 
 from warploom.engine.catalogue.block_errors import kernel_diagnostic
 from warploom.engine.compiler.description import BlockNode, GraphDescription, NumberDrive
@@ -99,7 +100,7 @@ def _followed(
     description: GraphDescription, drives: tuple[NumberDrive, ...], undescribed: Collection[str], fuses: bool
 ) -> Plan | None:
     """Return the plan with the drives that kernels follow in the same frame; None if some can't, as an engine finds."""
-    inlined = inline(dataclasses.replace(description, drives=drives))
+    inlined = inline(msgspec.structs.replace(description, drives=drives))
     driven = {drive.target.node for drive in inlined.numbers}
     if any(_check_kernels(node) for node in inlined.description.nodes if owner(node.id) in driven):
         return None

@@ -8,10 +8,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import get_ident
+
+from msgspec.structs import replace
 
 from warploom.engine.catalogue.catalogue import Catalogue
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph

@@ -5,9 +5,7 @@ This runs on any thread, for the engine, for `check`, and for the cost of an edi
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -262,8 +260,7 @@ def _unknown(node_id: str, type_id: str, patch_folder: Path) -> Diagnostic:
     return error(text, node=node_id, remedy=remedy)
 
 
-@dataclass(frozen=True)
-class PatchSnapshot:
+class PatchSnapshot(msgspec.Struct, frozen=True):
     """A patch at one moment: its nodes, the connections that carry buffers, and the parameter values by node and name.
 
     `notices` report failed block files that no node needs. `sentinels` are by output. `drives` are those that kernels
@@ -273,16 +270,15 @@ class PatchSnapshot:
 
     nodes: tuple[PlacedNode, ...]
     connections: tuple[Connection, ...]
-    values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, object]] = msgspec.field(default_factory=dict)
     notices: tuple[Diagnostic, ...] = ()
-    sentinels: Mapping[PortRef, Sentinel] = field(default_factory=dict)
+    sentinels: Mapping[PortRef, Sentinel] = msgspec.field(default_factory=dict)
     drives: tuple[NumberDrive, ...] = ()
-    muted: Mapping[str, Diagnostic] = field(default_factory=dict)
+    muted: Mapping[str, Diagnostic] = msgspec.field(default_factory=dict)
     orders: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True)
-class PatchDescription:
+class PatchDescription(msgspec.Struct, frozen=True):
     """The description of a snapshot: its nodes with their current descriptions, and the graph of the described ones.
 
     `problems` keep single blocks from running. `notices` don't: they report newest versions and connections that are
@@ -348,7 +344,7 @@ def describe_patch(patch: PatchSnapshot, code: CodeRunner) -> PatchDescription:
         sentinels = {_present(port, graph.by_id.get(port.node)): check for port, check in patch.sentinels.items()}
         graph = GraphDescription(graph.nodes, kept, sentinels)
     orders = tuple(sorted(pair for pair in patch.orders if graph.by_id.keys() >= set(pair)))
-    graph = dataclasses.replace(_without_unneeded(graph), drives=patch.drives, orders=orders)
+    graph = replace(_without_unneeded(graph), drives=patch.drives, orders=orders)
     stale = [problem for node in nodes if node.stale for problem in node.stale]
     problems = [problem for node in nodes if node.problems for problem in node.problems]
     problems += [why for node, why in patch.muted.items() if node in wrong]

@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
+
+import msgspec
 
 from warploom.engine.compiler.executable.arguments import TypedKernel
 from warploom.engine.descriptions.entries import Kernel
@@ -37,13 +38,12 @@ _log = logging.getLogger(__name__)
 KEPT_UNUSED = 32
 
 
-@dataclass(frozen=True)
-class LoadedModule:
+class LoadedModule(msgspec.Struct, frozen=True):
     """A kernel source as it is loaded on the device; `kernels` are those of its entry points that are in use."""
 
     image: KernelImage
     module: Module
-    kernels: WeakValueDictionary[str, TypedKernel] = field(default_factory=WeakValueDictionary)
+    kernels: WeakValueDictionary[str, TypedKernel] = msgspec.field(default_factory=WeakValueDictionary)
 
     def kernel(self, entry: str) -> TypedKernel:
         """Return an entry point, the same object as long as anything uses it."""

@@ -8,6 +8,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.compiler.inlining.inline import owner
 from warploom.engine.compiler.plan import Plan
@@ -89,8 +91,7 @@ class Copy(ABC):
             stream.copy(self.watch.slot.pinned, self.watch.slot.memory, self.size_bytes)
 
 
-@dataclass(frozen=True)
-class PictureSource:
+class PictureSource(msgspec.Struct, frozen=True):
     """A viewer's picture in the graph's memory: its buffer's owner, offset and extent in bytes, size and strides."""
 
     owner: PortRef

@@ -1,15 +1,14 @@
 """Outputs: reading buffers back, and saving those of viewers, save blocks and unconnected outputs."""
 
-import dataclasses
 import io
 import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -63,8 +62,7 @@ class SaveRefused(PatchError):
         self.why = why
 
 
-@dataclass(frozen=True)
-class OutputContents:
+class OutputContents(msgspec.Struct, frozen=True):
     """The contents of a port after a frame, and the file that they are for; without a file, nothing was read."""
 
     saved: Saved
@@ -101,7 +99,7 @@ def read_outputs(
                 array = from_bf16(array)
         if display.with_columns:
             columns = compiled.plan.columns.get(port, ())
-            display = dataclasses.replace(display, options=(*display.options, *columns))
+            display = replace(display, options=(*display.options, *columns))
         return OutputContents(saved, path, array, display, place, services.times)
 
     folder = place.folder

@@ -1,7 +1,8 @@
 """Faults of the device: the nodes that may have caused one, and what people are told about it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
 from warploom.engine.compiler.fusion.fuse import node_of_line
@@ -11,8 +12,7 @@ from warploom.engine.device.protocol import GraphNode
 from warploom.engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, Source, error
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """A failure of the device in a frame.
 
     `diagnostic` is at the block that caused it, if only one can be. `suspects` are all blocks that can be; it is empty

@@ -6,10 +6,10 @@ patch of many blocks that would take too long, so an edit of its structure costs
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from warploom.engine.blocktypes.block import Block
@@ -45,8 +45,7 @@ PATIENCE_S = 0.25
 MOST_BLOCKS = 192
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(msgspec.Struct, frozen=True, dict=True):
     """A view of the running graph for other threads; the engine replaces it as a whole after each update.
 
     `estimates` are recent times of updates of each level, in nanoseconds. `kernel_files` are all files that loaded
@@ -54,7 +53,7 @@ class Published:
     """
 
     plan: Plan | None = None
-    estimates: Mapping[UpdateLevel, int] = field(default_factory=dict)
+    estimates: Mapping[UpdateLevel, int] = msgspec.field(default_factory=dict)
     kernel_files: frozenset[Path] = frozenset()
     held: frozenset[str] | None = frozenset()
     #: The nodes that are left out because the device failed in them.

@@ -4,7 +4,6 @@ The worker does this beside the running graph, which it does not touch. Its allo
 that is swapped in or abandoned. The swap holds up a frame, so everything that it needs is prepared here.
 """
 
-import dataclasses
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -103,8 +102,7 @@ class Prepared:
         return self.same_graph.now if self.same_graph is not None else None
 
 
-@dataclass(frozen=True)
-class Current:
+class Current(msgspec.Struct, frozen=True):
     """The running graph and its memory, whose unchanged parts the next graph reuses, and its first values."""
 
     compiled: CompiledGraph
@@ -140,7 +138,7 @@ def prepare(
     unusable = unusable_kernels(modules, described.inlined.description.nodes)
     if lost := described.inlined.numbers_at({item.node for item in unusable if item.node}):
         _log.info("kernels can't read numbers in the same frame: %s", "; ".join(item.message for item in unusable))
-        described = dataclasses.replace(described, inlined=described.inlined.without_numbers(lost))
+        described = msgspec.structs.replace(described, inlined=described.inlined.without_numbers(lost))
         unusable = unusable_kernels(modules, described.inlined.description.nodes)
     inlined, problems = described.inlined, [*described.problems, *unusable]
     running -= inlined.description.dependents(described.refused)

@@ -4,8 +4,10 @@ All of this holds up a frame. So all other work is prepared before, and the work
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import partial
+
+import msgspec
+from msgspec.structs import replace
 
 from warploom.engine.compiler.difference import Difference
 from warploom.engine.compiler.executable.compiled_graph import CompiledGraph
@@ -22,8 +24,7 @@ from warploom.engine.runtime.update.prepare import Prepared
 Values = dict[ParameterRef, object]
 
 
-@dataclass(frozen=True)
-class Retired:
+class Retired(msgspec.Struct, frozen=True):
     """The replaced parts of an update: a graph, memory, and old versions of kernel files."""
 
     services: DeviceServices

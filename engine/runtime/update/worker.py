@@ -3,8 +3,9 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from warploom.engine.garbage import without_collections
 from warploom.engine.processes.scope import CancelScope
@@ -21,8 +22,7 @@ Finish = Callable[[], Applied]
 Job = Callable[[], Finish]
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(msgspec.Struct, frozen=True):
     """A job's result, why and when it began, how long the worker took, and the files that kernels then depend on."""
 
     finish: Finish

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -51,7 +52,7 @@ class _Reduction(TensorOperation):
         if self.operation == "sum":
             return [broadcast_to(gradient, given.type)]
         is_found = given.equal(node).cast(given.type.dtype)
-        return [is_found * (gradient / is_found._apply(replace(self, operation="sum"), is_found))]
+        return [is_found * (gradient / is_found._apply(dataclasses.replace(self, operation="sum"), is_found))]
 
     def takes_elements(self, node: TensorNode) -> bool:
         """Return whether all elements are reduced to one, or those of each example."""

@@ -1,10 +1,9 @@
 """A check with an earlier result visits only what changed, and its result is that of a full check."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.compiler.support.descriptions import array, graph, i, node, o, ref
 from warploom.engine.compiler.checking.check import Checked, check_description

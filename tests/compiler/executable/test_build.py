@@ -2,11 +2,11 @@
 
 import struct
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import (

@@ -1,8 +1,9 @@
 """Which operations become one kernel, and which buffers are no longer stored; every plan is verified too."""
 
-from dataclasses import replace
+import dataclasses
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from tests.compiler.support.descriptions import array, graph, i, node, o, source
@@ -127,7 +128,7 @@ def test_a_buffer_that_somebody_else_reads_is_stored() -> None:
 def test_a_buffer_that_is_shown_is_stored() -> None:
     """If a display reads a buffer in the middle of a chain, the buffer is stored and the kernel ends there."""
     middle = stage("b", "x * 2")
-    shown = BlockNode("b", replace(middle.description, displays=(Display("out", "b.npy"),)))
+    shown = BlockNode("b", dataclasses.replace(middle.description, displays=(Display("out", "b.npy"),)))
     plan = make_plan(
         graph(
             array("in", 6),
@@ -201,8 +202,8 @@ def test_what_could_not_be_computed_again_is_stored() -> None:
 def test_other_shapes_and_views_are_not_fused() -> None:
     """Stages are not fused through a slice or a reshaped view."""
     half = node("half", i(), o(shape="view"), entries=())
-    sliced = replace(half.description, views=(View("out", "x", SliceView(0, 0, 3)),))
-    flat = replace(half.description, views=(View("out", "x", ReshapeView((-1,))),))
+    sliced = dataclasses.replace(half.description, views=(View("out", "x", SliceView(0, 0, 3)),))
+    flat = dataclasses.replace(half.description, views=(View("out", "x", ReshapeView((-1,))),))
     for view in (sliced, flat):
         blocks = (array("in", 6, 2), stage("a", "x + 1"), BlockNode("half", view), stage("b", "-x"))
         wires = ["in.out a.x", "a.out half.x", "half.out b.x"]
@@ -359,7 +360,7 @@ def test_planning_again_gives_the_same_objects() -> None:
     before = chain(3)
     description = graph(*before.description.nodes, stage("z", "x + 3"), wires=["in.out z.x"])
     wires = (*before.description.connections, *description.connections)
-    now = make_plan(replace(description, connections=wires), previous=before)
+    now = make_plan(msgspec.structs.replace(description, connections=wires), previous=before)
     kept = next(o for o in now.operations if o.node == "a02")
     assert kept.entry is before.operations[0].entry and kept.access is before.operations[0].access
     assert plan_difference(before, now).renewed == {next(k for k, o in enumerate(now.operations) if o.node == "z")}

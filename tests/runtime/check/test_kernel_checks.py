@@ -1,6 +1,5 @@
 """Warnings about launches that leave a GPU idle, for kernels and a GPU with known limits."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.runtime.conftest import SCALE, Kernels
 from warploom import Engine, Patch

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from warploom import Engine, Patch
 from warploom.api import Block, BlockBuilder, In, Out, port, uchar4

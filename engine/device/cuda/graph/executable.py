@@ -1,10 +1,10 @@
 """Instantiated graphs, and updates of their nodes in place."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from typing import Any
 
 from cuda.bindings import driver
+from msgspec.structs import replace
 
 from warploom.engine.device.arguments import KernelArguments
 from warploom.engine.device.cuda.errors import check

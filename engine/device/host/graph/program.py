@@ -8,11 +8,11 @@ import ctypes
 import struct
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from warploom.engine.device import optimiser
 from warploom.engine.device.host.events import own_capture

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from warploom.engine.device.host import team
@@ -51,8 +52,7 @@ class Section:
         self.after.append(after)
 
 
-@dataclass(frozen=True, slots=True)
-class SectionPlan:
+class SectionPlan(msgspec.Struct, frozen=True):
     """How a team runs a section: the planned fields of its nodes and of its record, and its links."""
 
     nodes: Sequence[tuple[int, ...]]

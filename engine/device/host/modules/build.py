@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from warploom.engine.device.host.modules import cache, native
 from warploom.engine.diagnostics import KernelError, TranslatorBug
@@ -97,7 +99,7 @@ def _compiled(module: PtxModule, processor: tuple[str, str]) -> tuple[Translated
     for name, problem in translated.refused.items():
         is_bug = isinstance(problem, TranslatorBug)
         refused[name] = _bug(module, name, processor) or problem if is_bug else problem
-    return replace(translated, refused=refused), code
+    return dataclasses.replace(translated, refused=refused), code
 
 
 def _only(module: PtxModule, names: Iterable[str]) -> PtxModule:

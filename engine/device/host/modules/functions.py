@@ -5,8 +5,10 @@ as such functions, so editing a graph compiles only its kernel.
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from warploom.engine.device.host.modules import cache, native
 from warploom.engine.diagnostics import KernelError
