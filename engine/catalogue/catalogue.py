@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import TimeoutError as NotDoneYet
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +25,7 @@ from warploom.engine.catalogue.search import search
 from warploom.engine.descriptions.checks import shown
 from warploom.engine.diagnostics import Diagnostic, PatchError, WarploomError, cut
 from warploom.engine.user_code.limits import FILE, GRACE_S
+from warploom.engine.version import installed
 
 ENTRY_POINT_GROUP = "warploom.blocks"
 #: The shipped library; patches in a clone of the repository lie beside it.
@@ -147,9 +147,19 @@ def load_packages() -> None:
     for type_id in block_types.defined():  # a class of a program that came first must not take the id of a library type
         block_types.library.load(type_id)
     block_folders.add_package(package)
-    for entry in entry_points(group=ENTRY_POINT_GROUP):
-        if entry.value != LIBRARY:
-            load_package(entry.value)
+    for name in installed_packages():
+        load_package(name)
+
+
+def installed_packages() -> list[str]:
+    """Return the names of the packages in the entry-point group, without the shipped library."""
+    header = f"[{ENTRY_POINT_GROUP}]".encode()
+    declared = (Path(folder, "entry_points.txt") for name, folder in installed().items() if name != "warploom")
+    if not any(file.is_file() and header in file.read_bytes() for file in declared):
+        return []
+    from importlib.metadata import entry_points  # a start without such packages does not need it
+
+    return [entry.value for entry in entry_points(group=ENTRY_POINT_GROUP) if entry.value != LIBRARY]
 
 
 @cache

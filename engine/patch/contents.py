@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
+
+from msgspec.structs import replace
 
 from warploom.engine.blocktypes.adaptive import decides_interface
 from warploom.engine.blocktypes.block import Block, block_types

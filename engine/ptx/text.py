@@ -13,6 +13,10 @@ MOST_PTX = 8 << 20
 #: Text that is not code: comments, characters and strings. A comment without an end goes on to that of the text, and
 #: a string to that of the line.
 _NO_CODE = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^'\\\n]|\\.)'|"(?:[^"\\\n]|\\.)*+"?""", re.DOTALL)
+#: What may be the beginning of a kernel in CUDA C++: up to the end of its parameters, unless these have braces.
+_GLOBAL = re.compile(r"\b__global__\b(?:(?!\b__global__\b)[^;{}])*")
+_CALLED = re.compile(r"\b(\w+)\s*\(")
+_MARKS = re.compile(r"[(<\[{)>\]},]")
 _ENTRY = re.compile(r"\.entry\s+([\w$%]+)(?:(?!\.entry\b)[^{;]|\.pragma\s*;)*\{")
 
 
@@ -31,10 +35,11 @@ def code_of(text: str) -> str:
 def closing(code: str, place: int, opening: str, closer: str) -> int:
     """Return the place after the bracket that closes the one opened before `place`; the end if it is never closed."""
     depth = 1
-    while place < len(code) and depth:
-        depth += (code[place] == opening) - (code[place] == closer)
-        place += 1
-    return place
+    for bracket in re.compile(f"[{re.escape(opening + closer)}]").finditer(code, place):
+        depth += 1 if bracket[0] == opening else -1
+        if not depth:
+            return bracket.end()
+    return len(code)
 
 
 def entry_bodies(code: str) -> Iterator[tuple[str, int]]:
@@ -50,14 +55,16 @@ def cuda_parameters(code: str, entry: str) -> Iterator[tuple[int, list[tuple[int
     doesn't parse, so a caller must check the count.
     """
     end = 0
-    for head in re.finditer(rf"\b__global__\b(?:(?!\b__global__\b)[^;{{}}])*?\b{re.escape(entry)}\s*\(", code):
-        if head.start() < end:
+    for head in _GLOBAL.finditer(code):
+        names = _CALLED.finditer(code, head.start(), head.end())
+        name = next((found for found in names if found[1] == entry), None)
+        if name is None or head.start() < end:
             continue
-        start, end = head.end(), closing(code, head.end(), "(", ")")
+        start, end = name.end(), closing(code, name.end(), "(", ")")
         spans, depth = list[tuple[int, int]](), 0
-        for place in range(start, end - 1):
-            depth += (code[place] in "(<[{") - (code[place] in ")>]}")
-            if code[place] == "," and not depth:
-                spans.append((start, place))
-                start = place + 1
+        for mark in _MARKS.finditer(code, start, end - 1):
+            depth += (mark[0] in "(<[{") - (mark[0] in ")>]}")
+            if mark[0] == "," and not depth:
+                spans.append((start, mark.start()))
+                start = mark.end()
         yield end, [*spans, (start, end - 1)]

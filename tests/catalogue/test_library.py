@@ -102,7 +102,7 @@ def test_a_type_that_came_before_the_library_cannot_take_an_id_of_it(
     """A program may define a type before its first patch; the library's type of that id is not hidden by it."""
     monkeypatch.setattr(block_types, "library", None)
     monkeypatch.setattr(catalogue, "LIBRARY", NAME)
-    monkeypatch.setattr(catalogue, "entry_points", lambda group: ())
+    monkeypatch.setattr(catalogue, "installed_packages", list)
 
     class Soft(Block, id="one.soft"):
         """Takes the id."""

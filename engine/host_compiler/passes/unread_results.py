@@ -1,6 +1,6 @@
 """Atomic operations whose old value no instruction reads become reductions, whose order among threads is free."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from warploom.engine.host_compiler.analysis.control_flow import used
 from warploom.engine.host_compiler.opcodes.reductions import is_reduction

@@ -1,7 +1,6 @@
 """NVRTC as a library: finding and loading it, its version, and the headers of the CUDA toolkit."""
 
 import importlib
-import importlib.metadata
 import os
 import posixpath
 import re
@@ -16,10 +15,10 @@ from typing import Any
 from platformdirs import user_cache_dir
 
 from warploom.engine.diagnostics import KernelError
+from warploom.engine.version import installed_version
 
 #: An include of a header beside the one that includes it.
 _BESIDE = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)"([^"\n]+)"', re.MULTILINE)
-_PACKAGE = "nvidia-cuda-nvrtc"
 _BUNDLED_SINCE = (13, 5)
 _UNPACKING, _LEFT_S = "unpacking-", 3600
 _KEEP_WHAT_IS_THERE = 1  # NVRTC_INSTALL_HEADERS_SKIP_IF_EXISTS
@@ -50,9 +49,9 @@ def nvrtc_version() -> tuple[int, int]:
     need not wait for.
     """
     try:
-        major, minor, *_ = importlib.metadata.version(_PACKAGE).split(".")
+        major, minor, *_ = (installed_version("nvidia_cuda_nvrtc") or "").split(".")
         return int(major), int(minor)
-    except (importlib.metadata.PackageNotFoundError, ValueError):  # NVRTC comes from a toolkit
+    except ValueError:  # NVRTC comes from a toolkit
         _, found, part = nvrtc_library().nvrtcVersion()
         return found, part
 

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
@@ -21,6 +20,7 @@ from warploom.engine.kernel_sources.python.trust import require_trust
 from warploom.engine.kernel_sources.sources import PythonKernel
 from warploom.engine.kernel_sources.texts import read_source
 from warploom.engine.processes.pool import run
+from warploom.engine.version import installed_version
 
 _COMPILERS: dict[Compiler, Callable[[PythonKernel, PythonText, str], CompiledPython]] = {
     "triton": compile_triton,
@@ -60,12 +60,10 @@ def load_python(source: PythonKernel, architecture: str, cache: CompileCache) ->
 
 def _version(compiler: Compiler) -> str:
     package = _PACKAGES[compiler]
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        raise KernelError(
-            f"{package} must be installed to use this kernel: pip install 'warploom[{compiler}]'"
-        ) from None
+    found = installed_version(package.replace("-", "_"))
+    if found is None:
+        raise KernelError(f"{package} must be installed to use this kernel: pip install 'warploom[{compiler}]'")
+    return found
 
 
 @cache
