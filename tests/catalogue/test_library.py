@@ -16,6 +16,7 @@ from warploom.engine.catalogue.block_folders import block_folders
 from warploom.engine.catalogue.library import Library
 from warploom.engine.descriptions.checks import BlockDefinitionError
 from warploom.engine.diagnostics import WarploomError
+from warploom.engine.version import installed_version
 
 NAME = "warploom_test_library"
 
@@ -111,6 +112,19 @@ def test_a_type_that_came_before_the_library_cannot_take_an_id_of_it(
 
     with pytest.raises(WarploomError, match=f"must be unique, got it in {__name__} and {NAME}.one.soft"):
         catalogue.load_packages.__wrapped__()
+
+
+def test_packages_in_the_entry_point_group_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Installed packages name their blocks in an entry point; entry points of other groups are no blocks."""
+    assert catalogue.installed_packages() == []
+    for name, group in (("glow_blocks", catalogue.ENTRY_POINT_GROUP), ("other", "console_scripts")):
+        folder = tmp_path / f"{name}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(f"[{group}]\nblocks = {name}.all\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert catalogue.installed_packages() == ["glow_blocks.all"]
+    assert installed_version("glow_blocks") == "1.0"
 
 
 def test_what_a_file_imports_of_the_library_is_defined_at_once() -> None:

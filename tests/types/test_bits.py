@@ -47,6 +47,6 @@ def test_entries_are_equal_when_their_numbers_are_the_same(a: Any, b: Any) -> No
         (ValueArgument(a), ValueArgument(b)),
         (DelayEntry(target, source, a), DelayEntry(target, source, b)),
     ):
-        assert (one == other) == same(a, b)
-        assert one != other or hash(one) == hash(other)
+        assert (one == other, one != other) == (same(a, b), not same(a, b))
+        assert not same(a, b) or hash(one) == hash(other)
     assert hash(bit_key(a)) == hash(bit_key(struct.unpack("<d", struct.pack("<d", a))[0] if type(a) is float else a))
