@@ -26,7 +26,7 @@ from warploom.engine.patch.changes import PortRef
 from warploom.engine.patch.regions import region_of
 
 
-class Plan(msgspec.Struct, frozen=True, dict=True):
+class Plan(msgspec.Struct, frozen=True, dict=True, weakref=True):
     """Everything about the graph that can be decided without a device.
 
     `description` holds only plain blocks; `inlined` maps the patch's nodes, including composites, to these.

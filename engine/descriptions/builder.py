@@ -344,12 +344,8 @@ class BlockBuilder(BlockNames):
 
         Viewers show them, and files get them. With another number of names than columns, the output has no names.
         """
-        found = tuple(
-            [
-                checks.prose(self._id, "name of a column", n)
-                for n in checks.sequence(self._id, "names of columns", names)
-            ]
-        )
+        given = checks.sequence(self._id, "names of columns", names)
+        found = tuple([checks.prose(self._id, "name of a column", name) for name in given])
         if len(set(found)) < len(found) or any("\ud800" <= c <= "\udfff" for name in found for c in name):
             raise checks.refuse(self._id, "names of columns", "be different texts that files hold", names)
         self._columns[self._output(port, "port of names")] = found
@@ -490,6 +486,7 @@ class BlockBuilder(BlockNames):
         if encode is None:
             options = (picture_depth(path, checks.text(self._id, "depth", depth)),)
         known = self._known(buffer, "buffer of a save")
+        with_columns = checks.flag(self._id, "with_columns", with_columns)
         self._displays.append(Display(known, path, options, encode, with_columns))
 
     def feed(self, buffer: BufferHandle) -> None:

@@ -96,6 +96,11 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
     "seen_as": (BlockBuilder.seen_as, {"source": X, "shape": fine("[x.size]")}),
     "number": (BlockBuilder.number, {}),
     "provide": (BlockBuilder.provide, {"port": OUT, "array": fine(np.ones(3, np.float32))}),
+    "name_columns": (BlockBuilder.name_columns, {"port": OUT, "names": fine(("a", "b"))}),
+    "keep_columns": (
+        lambda build, port, inputs: build.keep_columns(port, inputs),
+        {"port": OUT, "inputs": X},
+    ),
     "view": (BlockBuilder.view, {"target": OUT, "source": X, "transform": fine(SliceView(0))}),
     "adopt": (BlockBuilder.adopt, {"port": OUT, "array": fine(np.ones(3, np.float32))}),
     "delay": (BlockBuilder.delay, {"target": OUT, "source": X, "initial": fine(1.0)}),
@@ -115,7 +120,14 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
     "show": (BlockBuilder.show, {"pixels": X}),
     "save": (
         BlockBuilder.save,
-        {"buffer": X, "path": fine("a.npy"), "depth": fine("usual"), "encode": fine(None), "options": fine(())},
+        {
+            "buffer": X,
+            "path": fine("a.npy"),
+            "depth": fine("usual"),
+            "encode": fine(None),
+            "options": fine(()),
+            "with_columns": fine(True),
+        },
     ),
     "argument": (BlockBuilder.argument, {"value": X}),
     "struct": (
