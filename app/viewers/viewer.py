@@ -58,7 +58,7 @@ class ViewerPanel(QWidget):
         self._reported = self.sampling
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self._copy = self.addAction(icon("copy"), "Copy picture\tCtrl+C", self.copy_asked.emit)
-        CopyKey(self.picture, self.copy_asked.emit)
+        CopyKey(self.picture, self._copy.trigger)  # nothing while it is disabled
         self._save = self.addAction(icon("snapshot"), "Save picture …", self.save_asked.emit)
         self.addAction(icon("fit"), "Fit", self.picture.fit)
         self.addAction("Actual pixels", self.picture.show_actual_pixels)

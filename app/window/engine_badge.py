@@ -169,7 +169,8 @@ class EngineBadge(QWidget):
         if report is not None and report.running and silent_s > _SILENCE_S:
             self._is_running = False
             for_s = f"for {silent_s:.0f} s"
-            self.label.setText(f"{badge_text(report)} {for_s}" if report.preparing else f"no frame {for_s}")
+            silence = f"{badge_text(report)} {for_s}" if report.preparing else f"no frame {for_s}"
+            self.label.setText(self._waits_for or silence)
             self.update()
 
     def _show(self, report: FrameReport | None, per_second: float | None) -> None:

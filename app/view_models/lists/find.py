@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from warploom.app.edits.nodes import parameter_label
+from warploom.engine.diagnostics import cut
 from warploom.engine.patch.document import Patch
 from warploom.engine.patch.inner_patch import GRAPH, inner_kind
 from warploom.engine.patch.organise.annotations import Frame
@@ -53,11 +54,12 @@ def _told_apart(patch: Patch, hit: Found) -> Found:
     node = patch.nodes[hit.id]
     fed = dict.fromkeys(patch.title(c.source.node) for c in patch.connections_of(hit.id) if c.target.node == hit.id)
     facts = [f"after {' and '.join(fed)}"] if fed else []
-    facts += [" ".join(node.comment.split())] if node.comment else []
+    facts += [node.comment] if node.comment else []
     facts += [f"{parameter_label(n)} {v}" for n, v in node.parameters.items() if isinstance(v, (bool, int, float, str))]
     group = patch.group_of(hit.id)
     facts += [f"in {patch.title(group)}"] if group else []
-    return replace(hit, why=", ".join([*facts, hit.id])[:_LONGEST_WHY])
+    text = " ".join(", ".join(facts).split())  # values may have many lines
+    return replace(hit, why=", ".join(filter(None, [cut(text, _LONGEST_WHY), hit.id])))
 
 
 def _of_node(patch: Patch, node: str, words: list[str]) -> Found | None:

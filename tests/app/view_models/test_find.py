@@ -20,3 +20,13 @@ def test_equal_blocks_are_told_apart_and_listed_as_they_lie() -> None:
     assert [hit.why for hit in found] == ["after Clouds, left", "sigma 7.5, right", "Softens the edge, low"]
     (alone,) = find(patch, "clouds")
     assert alone.why == "image.noise"
+
+
+def test_long_values_of_equal_blocks_leave_their_ids_in_one_line() -> None:
+    """Blocks whose values have many lines have one line each in the list, and no two look alike."""
+    patch = Patch()
+    for node in ("first", "second"):
+        patch.add("image.text", node_id=node, text="a line\n" * 100)
+    whys = [hit.why for hit in find(patch, "text")]
+    assert len(set(whys)) == 2
+    assert all("\n" not in why and why.endswith(node) for why, node in zip(whys, ("first", "second"), strict=True))

@@ -326,6 +326,8 @@ def test_a_frozen_viewer_keeps_its_picture(viewer: ViewerPanel, qtbot: QtBot) ->
     qtbot.mouseClick(viewer.freeze, Qt.MouseButton.LeftButton)
     assert viewer.is_frozen and told and viewer.status_label.text() == "frozen at frame 1"
     assert not viewer.save_button.isEnabled(), "only a part of the pixels is here"
+    with qtbot.assertNotEmitted(viewer.copy_asked):
+        QTest.keyClick(viewer.picture, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     viewer.show_sample(shown_picture("v", 2, gradient(60, 30), (500, 1000)))
     assert viewer.picture.picture() == before
     qtbot.mouseClick(viewer.freeze, Qt.MouseButton.LeftButton)

@@ -163,7 +163,7 @@ def test_a_patch_that_compiles_for_long_is_not_called_still(qtbot: QtBot, clock:
     assert badge.label.text() == "host · 420 µs"
 
 
-def test_the_badge_shows_what_is_waited_for(qtbot: QtBot) -> None:
+def test_the_badge_shows_what_is_waited_for(qtbot: QtBot, clock: list[float]) -> None:
     """While an engine elsewhere connects or gets files, the badge says so; then its figures are back."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
@@ -174,6 +174,9 @@ def test_the_badge_shows_what_is_waited_for(qtbot: QtBot) -> None:
     badge.show_waiting("")
     assert badge.label.text() == "host · 420 µs"
     badge.show_waiting("sending files, 1.0 of 2.0 MB")
+    clock[0] += 5.0
+    badge._silence.timeout.emit()
+    assert badge.label.text() == "sending files, 1.0 of 2.0 MB"
     badge.clear()
     assert badge.label.text() == "No engine"
 
