@@ -158,3 +158,10 @@ def test_kernels_are_optimised_again_a_few_times_and_only_if_that_pays(
         assert (chooser.kernel.next_job is not None) == (number < 2)
         chooser.settle()
     assert len(chooser.kernel.launches or ()) == 2
+    monkeypatch.setattr(modules, "MOST_TIMES", 3)
+    known = chooser.kernel.launches
+    chooser.run(KINDS[5], MOST, 0)
+    assert chooser.kernel.next_job is not None
+    chooser._module.unload(is_replaced=True)  # newer code has replaced it
+    chooser.kernel.next_job.run()
+    assert chooser.kernel.launches == known

@@ -117,7 +117,7 @@ class HostKernel:
     def look(self) -> None:
         """Begin to optimise the kernel again if many launches have no version."""
         blocks = self.missed_blocks
-        if not blocks or self.next_job is not None or self._times == MOST_TIMES:
+        if not blocks or self.next_job is not None or self._times >= MOST_TIMES:
             return
         if self.block_ns is not None and blocks * self.block_ns >= WORTH_OPTIMISING_NS:
             self._times += 1
@@ -242,8 +242,9 @@ class HostModule:
             self.is_loaded = False
             for kernel in self._kernels.values():
                 kernel.expect_no_launch()
-                if is_replaced and (job := kernel.job) is not None:
-                    job.cancel()
+                for job in (kernel.job, kernel.next_job) if is_replaced else ():
+                    if job is not None:
+                        job.cancel()
             self._kernels = {}
 
     def postpone(self) -> None:
