@@ -117,6 +117,9 @@ class Bridge(QObject):
         wanted = others | {f"{owner}/{name}": each for name, each in samplings.items()}
         if wanted != self._samplings:
             new = [name for name, each in wanted.items() if each != self._samplings.get(name)]
+            if (engine := self._engine) is not None:
+                for name in wanted.keys() - self._samplings.keys():
+                    engine.take_sample(name)  # one that an engine of another process sent after its request ended
             self._samplings, self._has_posted = wanted, False
             self.tape.keep_only(wanted.keys())
             if self.moment is not None:

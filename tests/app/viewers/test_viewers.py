@@ -297,6 +297,27 @@ def test_saving_says_when_it_cannot_be_done(
     assert str(failed.args[0]).startswith("picture of v must be writable as picture.png, got ")
 
 
+def test_a_picture_of_an_earlier_request_is_not_taken_for_a_later_one(qtbot: QtBot) -> None:
+    """An engine of another process may send one more picture after the request ended; the next request skips it."""
+    bridge, engine = Bridge(), FakeEngine(None, None)  # type: ignore[arg-type]  # runs nothing
+    taken: list[int] = []
+    bridge.set_engine(engine)  # type: ignore[arg-type]  # replaces an engine
+    bridge._timer.stop()
+    bridge.sampled.connect(lambda sample: taken.append(sample.frame))
+    wanted = {"v.": picture_of("v")}
+    for frame in (2, 4):
+        bridge.observe_ports("pictures", wanted)
+        engine.samples["pictures/v."] = shown_picture("v", frame, gradient(5, 5))
+        bridge.poll()
+        bridge.observe_ports("pictures", {})
+        engine.samples["pictures/v."] = shown_picture("v", frame + 1, gradient(5, 5))
+        bridge.poll()
+    bridge.observe_ports("pictures", wanted)
+    bridge.poll()
+    assert taken == [2, 4]
+    bridge.set_engine(None)
+
+
 def test_the_bridge_posts_to_the_engine_at_most_once_a_display_frame(qtbot: QtBot) -> None:
     """What is looked at is posted at most once per display frame, for all viewers together, and at a common rate."""
     bridge, engine = Bridge(), FakeEngine(None, None)  # type: ignore[arg-type]  # runs nothing
