@@ -109,8 +109,9 @@ class RowsOfArray:
         tensors.pop("__metadata__", None)
         name = _chosen(list(tensors), member)
         try:
-            kind, shape, (begin, end) = (tensors[name][key] for key in ("dtype", "shape", "data_offsets"))
+            kind, shape, place = (tensors[name][key] for key in ("dtype", "shape", "data_offsets"))
             self._stored, self.shape = np.dtype(_TENSOR_TYPES[kind]), tuple(map(operator.index, shape))
+            begin, end = map(operator.index, place)
         except (KeyError, TypeError) as problem:
             raise ValueError(
                 f"an array of unknown type or place ({problem}); types are {', '.join(_TENSOR_TYPES)}"

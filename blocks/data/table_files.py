@@ -25,7 +25,7 @@ CACHED_TABLES = 4
 #: Element types of a table in a patch.
 TYPES = {"f32": np.float32, "f64": np.float64, "s32": np.int32, "s64": np.int64}
 #: What reading a damaged file may raise; the library has subclasses of these for what it can't read.
-_READ_ERRORS = (ValueError, OSError, MemoryError, OverflowError, NotImplementedError, TypeError, LookupError)
+_READ_ERRORS = (ValueError, OSError, MemoryError, OverflowError, RuntimeError, TypeError, LookupError)
 #: Up to here, f32 holds every whole number.
 _WHOLE_F32 = 1 << 24
 

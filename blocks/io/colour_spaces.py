@@ -101,7 +101,8 @@ def _by_profile(colours: Array, profile: bytes) -> Array | None:
 
 def _grey_curve(profile: bytes) -> Callable[[Array], Any] | None:
     """Return the function from 0 to 1 that the ICC profile of a grey picture states (ICC.1:2022, 10.6 and 10.18)."""
-    entries = struct.iter_unpack(">4sII", profile[132 : 132 + 12 * int.from_bytes(profile[128:132], "big")])
+    entry_count = min(int.from_bytes(profile[128:132], "big"), (len(profile) - 132) // 12)
+    entries = struct.iter_unpack(">4sII", profile[132 : 132 + 12 * entry_count])
     tag = next((profile[begin : begin + size] for name, begin, size in entries if name == b"kTRC"), b"")
     kind, count = tag[:4], int.from_bytes(tag[8:12], "big")
     if profile[20:24] != b"XYZ ":

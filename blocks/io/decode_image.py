@@ -135,8 +135,9 @@ def decode_picture(data: bytes, space: str = "file") -> Array:
             OpenImageIO.geterror()  # clears the error, which the library would otherwise report to the next caller
             raise ValueError("no picture of a known format, or a damaged one")
         try:
-            if space == "file" and source.spec().get_string_attribute("ICCProfile:color_space") == "CMYK":
-                return decode_picture(inks_as_png(data))
+            has_inks = source.spec().get_string_attribute("ICCProfile:color_space") == "CMYK"
+            if space == "file" and has_inks and (png := inks_as_png(data)) is not None:
+                return decode_picture(png)
             with np.errstate(all="ignore"):  # floats may be of any magnitude
                 _go_to_colours(source)
                 return _read(source, OpenImageIO.UNKNOWN, space)

@@ -23,6 +23,8 @@ MAX_RATE = 1_000_000
 MAX_SAMPLES = 1 << 30
 #: The most samples for each byte of a sound track, whose header may claim any length; silence takes the fewest bytes.
 _MOST_IN_BYTE = 4096
+#: The samples of a track that are decoded together; what was decoded is copied for each packet of them.
+_PIECE = 1 << 15
 
 
 def load_sound(path: Path, rate: int, channel: str) -> np.ndarray[Any, Any]:
@@ -93,7 +95,10 @@ def _track(film: FilmSound, size: int) -> np.ndarray[Any, Any]:
     try:
         if film.frames > _MOST_IN_BYTE * size:
             raise ValueError(f"{film.frames} samples in {size} bytes")
-        return film.read(film.frames)
+        samples = np.zeros((film.frames, film.channels), np.float32)
+        for begin in range(0, film.frames, _PIECE):
+            film.read(out=samples[begin : begin + _PIECE])
+        return samples
     except Exception as problem:  # a library that reads damaged files may raise anything
         raise ValueError(f"a damaged track ({problem})") from problem
     finally:

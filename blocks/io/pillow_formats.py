@@ -49,16 +49,19 @@ def as_png(data: bytes) -> bytes | None:
     return held[:_AFTER_HEADER] + chunk + held[_AFTER_HEADER:]
 
 
-def inks_as_png(data: bytes) -> bytes:
+def inks_as_png(data: bytes) -> bytes | None:
     """Return a picture of inks (CMYK) whose file has an ICC profile, upright, as a PNG in sRGB.
 
-    Raise ValueError if the library can't convert it.
+    Return None for a picture of other colours with the profile of inks. Raise ValueError if the library can't convert
+    it.
     """
     from PIL import Image, ImageCms, ImageOps  # few pictures have inks
 
     png = io.BytesIO()
     try:
         with Image.open(io.BytesIO(data), formats=["JPEG", "TIFF", "PSD"]) as picture:
+            if picture.mode != "CMYK":
+                return None
             profile = ImageCms.ImageCmsProfile(io.BytesIO(picture.info["icc_profile"]))
             intent = ImageCms.Intent.RELATIVE_COLORIMETRIC
             upright = ImageOps.exif_transpose(picture)

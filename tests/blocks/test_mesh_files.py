@@ -92,7 +92,7 @@ def test_numbers_of_a_gltf_model_may_be_stored_in_any_way(tmp_path: Path, seed: 
         part: dict[str, Any] = {"mode": mode, "material": int(rng.integers(2))}
         part["attributes"] = {
             "POSITION": model.accessor(points, scaled=scaled, sparse=sparse),
-            "COLOR_0": model.accessor(colours, scaled=shade != "<f4", sparse=sparse),
+            "COLOR_0": model.accessor(colours, scaled=bool(rng.random() < 0.5), sparse=sparse),
         }
         part["indices"] = model.accessor(corners.astype(rng.choice(["u1", "<u2", "<u4"]))[:, np.newaxis])
         model.tree["meshes"][0]["primitives"].append(part)

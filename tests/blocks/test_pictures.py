@@ -426,6 +426,10 @@ def test_grey_pictures_have_the_curve_of_their_profile(curve: bytes, light: Any,
     found = decode_picture(file.getvalue())
     np.testing.assert_allclose(found[..., 0], light(stored / full), atol=1e-4)
     np.testing.assert_array_equal(found[..., 1], found[..., 0])
+    for end in range(128, len(profile)):  # in a TIFF, where no library looks at the profile first
+        file = io.BytesIO()
+        Image.fromarray(stored).save(file, "TIFF", icc_profile=profile[:end])
+        assert decode_picture(file.getvalue()).shape == (5, 12, 4)
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "TIFF"])
@@ -451,6 +455,9 @@ def test_inks_have_the_colours_of_their_profile(kind: str) -> None:
         np.testing.assert_allclose(decode_picture(file.getvalue())[8, 8, :3], expected[choice], atol=0.015)
         ideal = [(1 - ink / 255) * (1 - inks[3] / 255) for ink in inks[:3]]
         np.testing.assert_allclose(decode_picture(file.getvalue(), "sRGB")[8, 8, :3], ideal, atol=0.015)
+    file = io.BytesIO()  # a picture without inks keeps its colours, whatever profile it has
+    Image.new("RGB", (16, 16), (255, 0, 0)).save(file, kind, icc_profile=profile, quality=100)
+    np.testing.assert_allclose(decode_picture(file.getvalue())[8, 8], (1, 0, 0, 1), atol=0.015)
 
 
 @pytest.mark.parametrize("progressive", [False, True])

@@ -77,7 +77,11 @@ def test_numbers_too_large_for_the_type_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("text", [b"", b"\x00\xff" * 50, b"[1, 2]", b"PAR1", b"x,y\n1\n2,3,4\n", b'[{"a": {"b": 1}}]'])
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"\x00\xff" * 50, b"[1, 2]", b"PAR1", b"x,y\n1\n2,3,4\n", b'[{"a": {"b": 1}}]', b"[" * 100_000],
+    ids=range(7),
+)
 def test_damaged_tables_have_one_message(tmp_path: Path, suffix: str, text: bytes) -> None:
     """Whatever the bytes, there is a PatchError that names the file; a folder or nothing has one too."""
     path = tmp_path / f"t{suffix}"
@@ -461,6 +465,11 @@ def test_arrays_of_safetensors_are_loaded(tmp_path: Path, dtype: str) -> None:
     (tmp_path / "a.safetensors").write_bytes(whole[:-1])
     with pytest.raises(PatchError, match="a file that ends after"):
         [load_array(tmp_path / "a.safetensors", name) for name in tensors]
+    for place in (None, 4, [0], [0, None], ["0", "4"], [0.0, 4.0], [-4, 0], [0, 5], {"a": 0, "b": 4}):
+        head = json.dumps({"mine": {"dtype": "F32", "shape": [1], "data_offsets": place}}).encode()
+        (tmp_path / "a.safetensors").write_bytes(len(head).to_bytes(8, "little") + head + bytes(8))
+        with pytest.raises(PatchError, match=r"a\.safetensors must be a readable array"):
+            load_array(tmp_path / "a.safetensors")
 
 
 def test_an_array_has_no_shape_below_zero(tmp_path: Path) -> None:

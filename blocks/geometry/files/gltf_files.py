@@ -170,7 +170,8 @@ class _Plain:
             if corners.size and corners.max() >= len(points):
                 raise ValueError(f"a triangle with point {corners.max()} of {len(points)}; points count from 0")
         if mode == _FAN:
-            corners = np.stack([np.full(max(len(corners) - 2, 0), corners[0]), corners[1:-1], corners[2:]], axis=1)
+            centres = np.repeat(corners[:1], max(len(corners) - 2, 0))
+            corners = np.stack([centres, corners[1:-1], corners[2:]], axis=1)
             made["mode"] = _TRIANGLES
         elif mode == _TRIANGLES and corners.size % 3:
             raise ValueError(f"{corners.size} corners of triangles, which have three each")
@@ -182,12 +183,13 @@ class _Plain:
         """Return an attribute of points as f32, None if there is none."""
         if name not in attributes:
             return None
-        numbers = self._numbers(attributes[name])
+        # Colours are always shares: some programs don't say so of whole numbers.
+        numbers = self._numbers(attributes[name], is_scaled=name == "COLOR_0")
         if numbers.shape[1] not in widths:
             raise ValueError(f"{name} with {numbers.shape[1]} numbers for each point instead of {widths[0]}")
         return numbers.astype("<f4")
 
-    def _numbers(self, place: Any) -> Array:
+    def _numbers(self, place: Any, *, is_scaled: bool = False) -> Array:
         """Return the numbers of an accessor, shape [count, width]: floats if they are scaled, else as stored."""
         accessor = self._item("accessors", place)
         what = f"accessor {place}"
@@ -212,7 +214,7 @@ class _Plain:
             if changed and places.max() >= count:
                 raise ValueError(f"{what} with a number for element {places.max()} of {count}")
             numbers[places[:, 0]] = self._elements(sparse["values"], what, changed, width, kind)
-        if not accessor.get("normalized") or numbers.dtype.kind == "f":
+        if not (is_scaled or accessor.get("normalized")) or numbers.dtype.kind == "f":
             return numbers
         return np.maximum(numbers / np.iinfo(numbers.dtype).max, -1)
 

@@ -282,8 +282,7 @@ def _light(part: Any, *, is_linear: bool) -> Array:
         light *= _of_material(visual.material, visual.uv)
     own = getattr(part, "vertex_attributes", {}).get(COLOURS)
     if own is not None and np.shape(own) in ((len(light), 3), (len(light), 4)):
-        largest = np.iinfo(own.dtype).max if own.dtype.kind == "u" else 1
-        light[:, : own.shape[1]] *= own / largest
+        light[:, : own.shape[1]] *= own
     return light
 
 

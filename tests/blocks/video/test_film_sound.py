@@ -3,12 +3,14 @@
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
 import pytest
 
 from tests.blocks.video.films import encode, pictures
+from warploom.blocks.io import decode_sound
 from warploom.blocks.io.decode_sound import load_sound
 from warploom.blocks.sound.sound_reader import SoundReader
 from warploom.blocks.video.films.film_sound import FilmSound
@@ -65,7 +67,12 @@ def test_a_film_without_sound_is_named(tmp_path: Path) -> None:
     ("name", "codec", "near"), [("a.m4a", "aac", 0.03), ("a.m4a", "alac", 1e-4), ("a.mka", "pcm_f32le", 1e-6)]
 )
 def test_a_container_without_pictures_is_a_sound(
-    name: str, codec: str, near: float, sound: np.ndarray[tuple[int, int], np.dtype[np.float32]], tmp_path: Path
+    name: str,
+    codec: str,
+    near: float,
+    sound: np.ndarray[tuple[int, int], np.dtype[np.float32]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Samples of M4A, as phones record, and of MKA are at their places, at once and in pieces."""
     with av.open(tmp_path / name, "w") as file:
@@ -84,7 +91,17 @@ def test_a_container_without_pictures_is_a_sound(
         damaged.write_bytes(held[:at] + bytes([rng.integers(256)]) + held[at + 1 :])
         with suppress(PatchError):
             assert len(load_sound(damaged, RATE, "right")) < 1 << 24
-    whole = load_sound(tmp_path / name, RATE, "right")
+    copy, copied = FilmSound._copy, list[int]()
+
+    def counted(film: FilmSound, samples: Any, begin: int) -> None:
+        copied.append(len(film._held))
+        copy(film, samples, begin)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(decode_sound, "_PIECE", 4096)
+        patched.setattr(FilmSound, "_copy", counted)
+        whole = load_sound(tmp_path / name, RATE, "right")
+    assert max(copied) < 4096 + 2 * 1024 + RATE // 10  # however long the track is
     np.testing.assert_allclose(whole[4000:80000], sound[1, 4000:80000], atol=near)
     assert len(whole) == pytest.approx(2 * RATE, abs=3000)
     reader = SoundReader(tmp_path / name)
