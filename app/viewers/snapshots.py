@@ -68,6 +68,14 @@ class Snapshots(QObject):
         """Put a picture of bytes on the clipboard."""
         self._use(self._begin(what, wanted), _copy_picture)
 
+    def cancel(self, node: str | None = None) -> None:
+        """Give up what has not come from a node that is gone, or from any node of a patch that is gone."""
+        for order in list(self._orders):
+            if order.sample is None and node in (None, order.sampling.port.node):
+                order.sample = Sample(self._owner, order.sampling, 0, missing="its block is gone")
+                self._finish(order)
+        self._observe()
+
     def _begin(self, what: str, wanted: Sampling | Sample) -> _Order:
         order = _Order(what, wanted.sampling, wanted) if isinstance(wanted, Sample) else _Order(what, wanted)
         self._orders.append(order)

@@ -192,6 +192,8 @@ class ViewerDocks(QObject):
     def _remove(self, node: str) -> None:
         dock = self.docks.pop(node)
         self.screens.close(node)
+        if self.snapshots is not None:
+            self.snapshots.cancel(node)
         if not self.docks:
             # The empty dock replaces it.
             self._window.tabifyDockWidget(dock, self.empty)

@@ -104,6 +104,8 @@ class PortDocks(QObject):
             self._is_open = self.follower.toggleViewAction().isChecked()
         self._unsubscribe()
         self._patch, self._report = patch, None
+        if self._snapshots is not None:
+            self._snapshots.cancel()
         for dock in list(self.pinned):
             self._close(dock)
         self._unsubscribe = patch.subscribe(lambda _: None, self._follow_pins) if patch is not None else lambda: None

@@ -295,6 +295,11 @@ def test_saving_says_when_it_cannot_be_done(
     with qtbot.waitSignal(snapshots.failed) as failed:
         save(snapshots, viewer.whole)
     assert str(failed.args[0]).startswith("picture of v must be writable as picture.png, got ")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(tmp_path / "a.png", lambda: snapshots.cancel("v")))
+    with qtbot.waitSignal(snapshots.failed) as failed:
+        save(snapshots, picture_of("v"))
+    assert failed.args == ["picture of v must hold something to be saved: its block is gone"]
+    assert not wanted(snapshots)
 
 
 def test_a_picture_of_an_earlier_request_is_not_taken_for_a_later_one(qtbot: QtBot) -> None:
