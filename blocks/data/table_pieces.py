@@ -329,6 +329,8 @@ _COMMA = re.compile(rb'(?:^|;)[ \t]*"?[-+]?\d+,\d+(?:[eE][-+]?\d+)?"?[ \t]*(?:;|
 _SEPARATOR = re.compile(rb"sep=(.)\s*")
 #: A comment before the numbers, as numpy writes names; a column may be called #.
 _COMMENT = re.compile(rb"#[ \t]+(?=[^\s,;])")
+#: The most values inside each other in a line of JSON; pyarrow crashes when there are very many.
+_DEEPEST = 1000
 #: A number as people write it, with a mark between thousands or as a share of 100.
 _WRITTEN = re.compile(r"\s*[-+\u2212]?(?:\d+|\d{1,3}(?:[,.\s'\u2019_]\d{3})+)(?:[.,]\d+)?(?:[dD][-+]?\d+)?\s*%?\s*")
 #: Rows in which it is looked for numbers that make a column a text.
@@ -474,12 +476,21 @@ class _JsonLines(_TextTable):
 def _parsed_lines(held: bytes) -> "Table":
     from pyarrow import json as lines
 
+    if any(_depth(line) > _DEEPEST for line in held.split(b"\n") if len(line) > _DEEPEST):
+        raise ValueError(f"a line with more than {_DEEPEST} values inside each other")
     try:
         return lines.read_json(io.BytesIO(held), lines.ReadOptions(block_size=_block_size(held)))
     except load_arrow().ArrowInvalid as problem:
         if "Column() changed" in str(problem):  # the library's words for the line itself
             raise ValueError("a line that is no JSON object") from problem
         raise
+
+
+def _depth(line: bytes) -> int:
+    """Return how deeply values are nested in a line of JSON. Brackets in texts are counted, too."""
+    text = np.frombuffer(line, np.uint8)
+    opened, closed = (np.isin(text, np.frombuffer(marks, np.uint8)) for marks in (b"[{", b"]}"))
+    return int((opened.astype(np.int32) - closed).cumsum().max())
 
 
 def _block_size(held: bytes) -> int:

@@ -79,8 +79,17 @@ def test_numbers_too_large_for_the_type_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize(
     "text",
-    [b"", b"\x00\xff" * 50, b"[1, 2]", b"PAR1", b"x,y\n1\n2,3,4\n", b'[{"a": {"b": 1}}]', b"[" * 100_000],
-    ids=range(7),
+    [
+        b"",
+        b"\x00\xff" * 50,
+        b"[1, 2]",
+        b"PAR1",
+        b"x,y\n1\n2,3,4\n",
+        b'[{"a": {"b": 1}}]',
+        b"[" * 100_000,
+        b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    ],
+    ids=range(8),
 )
 def test_damaged_tables_have_one_message(tmp_path: Path, suffix: str, text: bytes) -> None:
     """Whatever the bytes, there is a PatchError that names the file; a folder or nothing has one too."""
