@@ -46,6 +46,12 @@ def convert(data: object, kind: type[Decoded]) -> Decoded:
     return msgspec.convert(data, kind)
 
 
+def type_info(kind: Any) -> msgspec.inspect.Type:
+    """Return the description of a type by msgspec, which learns the type for it."""
+    with _learning:
+        return msgspec.inspect.type_info(kind)
+
+
 def _learn(kind: Any) -> None:
     if kind not in _learnt:
         decoder_of(kind)

@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 
-from warploom.engine.decoding import decode_msgpack
+from warploom.engine.decoding import decode_msgpack, type_info
 from warploom.engine.diagnostics import DeviceError
 from warploom.engine.platforms.machine import place
 from warploom.engine.protocol.child.encoding import FromEngine, Hello, ToEngine
@@ -16,7 +16,7 @@ from warploom.engine.version import version
 @cache
 def protocol() -> str:
     """Return a digest of the names of all messages and of their fields."""
-    described = repr(msgspec.inspect.type_info(ToEngine | FromEngine))
+    described = repr(type_info(ToEngine | FromEngine))
     names = re.findall(r"<(?:class|enum) '[\w.]+'|name='\w+'", described)
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
 
