@@ -2,10 +2,12 @@
 
 import difflib
 import importlib
+import os
 import pkgutil
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import TimeoutError as NotDoneYet
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -154,12 +156,19 @@ def load_packages() -> None:
 def installed_packages() -> list[str]:
     """Return the names of the packages in the entry-point group, without the shipped library."""
     header = f"[{ENTRY_POINT_GROUP}]".encode()
-    declared = (Path(folder, "entry_points.txt") for name, folder in installed().items() if name != "warploom")
-    if not any(file.is_file() and header in file.read_bytes() for file in declared):
+    others = (folder for name, folder in installed().items() if name.partition(".")[0] != "warploom")
+    if not any(header in _entry_points(folder) for folder in others):
         return []
     from importlib.metadata import entry_points  # a start without such packages does not need it
 
     return [entry.value for entry in entry_points(group=ENTRY_POINT_GROUP) if entry.value != LIBRARY]
+
+
+def _entry_points(folder: os.DirEntry[str]) -> bytes:
+    """Return the entry points of an installed package; b"" if it has none, or if this user may not read them."""
+    with suppress(OSError):
+        return Path(folder, "entry_points.txt").read_bytes()
+    return b""
 
 
 @cache

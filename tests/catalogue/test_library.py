@@ -115,14 +115,24 @@ def test_a_type_that_came_before_the_library_cannot_take_an_id_of_it(
 
 
 def test_packages_in_the_entry_point_group_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Installed packages name their blocks in an entry point; entry points of other groups are no blocks."""
+    """Packages name their blocks in an entry point. Other groups don't count, nor do packages that may not be read."""
+    read_bytes = Path.read_bytes
+    (closed := tmp_path / "closed-1.0.dist-info").mkdir()
+    (closed / "entry_points.txt").touch()
+
+    def read(path: Path) -> bytes:
+        if path.parent == closed:
+            raise PermissionError(path)
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read)
+    monkeypatch.syspath_prepend(tmp_path)
     assert catalogue.installed_packages() == []
     for name, group in (("glow_blocks", catalogue.ENTRY_POINT_GROUP), ("other", "console_scripts")):
         folder = tmp_path / f"{name}-1.0.dist-info"
         folder.mkdir()
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         (folder / "entry_points.txt").write_text(f"[{group}]\nblocks = {name}.all\n")
-    monkeypatch.syspath_prepend(tmp_path)
     assert catalogue.installed_packages() == ["glow_blocks.all"]
     assert installed_version("glow_blocks") == "1.0"
 
