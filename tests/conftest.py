@@ -78,7 +78,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """Let `-n auto` start a process more than there are cores, since some tests wait; the run takes a tenth less."""
+    """Let `-n auto` start one process more than there are cores, since some tests wait for other processes."""
     return (yield) + 1
 
 

@@ -40,7 +40,7 @@ class Colours:
         return self.name == "dark"
 
 
-#: Colours of curves, told apart by the legend's order too; they are legible on dark and light.
+#: Colours of curves, legible on dark and light. The legend lists the curves in the same order.
 CURVES = ("#4f8fe8", "#d9822b", "#3f9f6b", "#b566c9", "#c9a227", "#7f8c9a")
 
 DARK = Colours(
